@@ -28,6 +28,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'speaking-rate': () => import('./speaking-rate.ts'),
   'word-times': () => import('./word-times.ts'),
   markup: () => import('./markup.ts'),
+  lexicon: () => import('./lexicon.ts'),
   intelligibility: () => import('./intelligibility.ts'),
   'spoken-tables': () => import('./spoken-tables.ts'),
   languages: () => import('./languages.ts'),

@@ -84,6 +84,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     keys: access.keys,
     installs: speaking.installs,
     voiceManagement: speaking.voiceManagement,
+    lexicons: speaking.lexicons,
     store: stored.store,
     clips: stored.clips,
     room: stored.room,
@@ -148,6 +149,7 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
   };
   opened.defer(stored.store.listen('keys', onKeys));
   opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
+  opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
 }
 
 /** The database, and the store of clips. */
@@ -192,7 +194,7 @@ async function openSpeaking(
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);
-  const { voiceCache } = keeping;
+  const { voiceCache, lexiconCache, lexicons } = keeping;
   const core = await openSpeech({
     config,
     definitions,
@@ -205,7 +207,8 @@ async function openSpeaking(
   metrics.watchSpeech(core);
   const installs = await openModels({ config, definitions, log, engines: core.engines });
   opened.defer(installs.close);
-  return { core, installs, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
+  const voiceManagement = keeping.createManagement(core);
+  return { core, installs, voiceCache, lexiconCache, lexicons, voiceManagement, gateways };
 }
 
 interface Listeners {

@@ -12,6 +12,7 @@ import { configCommand } from './cli/config.ts';
 import { dbCommand } from './cli/db.ts';
 import { doctorCommand } from './cli/doctor.ts';
 import { keyCommand } from './cli/key.ts';
+import { lexiconCommand } from './cli/lexicon.ts';
 import { sayCommand } from './cli/say.ts';
 import { serveCommand } from './cli/serve.ts';
 import { usageCommand } from './cli/usage.ts';
@@ -23,6 +24,7 @@ const commands: readonly Command[] = [
   serveCommand,
   sayCommand,
   voiceCommand,
+  lexiconCommand,
   keyCommand,
   usageCommand,
   dbCommand,

@@ -28,6 +28,7 @@ const ranks: Record<string, number> = {
   operations: 7,
   'sign-in': 6,
   voices: 6,
+  lexicons: 6,
   keys: 5,
   delivery: 4,
   limits: 4,

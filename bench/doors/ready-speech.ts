@@ -42,6 +42,7 @@ export const readyPlan: Speech['plan'] = (request) => {
     voice: offered,
     bindings: [],
     cast: { main, others: [], voiceOf: () => main },
+    lexiconVersions: [],
     planFor() {
       throw new Error('there is nothing to speak');
     },
@@ -54,7 +55,8 @@ export const readyCast: Speech['cast'] = (request, caller) => {
 };
 
 export const readySpeak: Speech['speak'] = async function* ({ request }) {
-  yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1, others: [] };
+  const whole = { contentType: 'audio/wav', chunkCount: 1, others: [], lexiconVersions: [] };
+  yield { type: 'info', ...about(request), speaker: voice, ...whole };
   for (let n = 0; n < pieceCount; n++)
     yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1, charsBegun: 1 };
   yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };

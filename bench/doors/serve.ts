@@ -11,6 +11,7 @@ import { operator } from '../../src/keys/actor.ts';
 import { createKeyManagement } from '../../src/keys/key-management.ts';
 import { createKeyVerifier } from '../../src/keys/key-verifier.ts';
 import { firstKeyScopes } from '../../src/keys/scopes.ts';
+import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
 import { createLimiter } from '../../src/limits/limiter.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
@@ -18,6 +19,7 @@ import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createLexiconOperations } from '../../src/operations/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import { createModelOperations } from '../../src/operations/models.ts';
@@ -95,6 +97,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
+    lexicons: createLexiconOperations({} as LexiconManagement),
     keys: createKeyOperations(keyManagement, voices),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
+import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
@@ -16,10 +17,14 @@ export type App = Awaited<ReturnType<typeof openApp>>;
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   const stored = isStoreThere(config) ? await openVoicesOfStore(config, opened) : undefined;
-  const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources });
+  const added = new Map<string, OfferedLexicon>();
+  const lexicons: Lexicons = { find: (lexiconId) => added.get(lexiconId) ?? stored?.sources.lexicons.find(lexiconId) };
+  const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources, lexicons });
   opened.defer(close);
   const kept = opened.move();
-  return { voices, speech, close: () => kept.disposeAsync() };
+  /** Adds a lexicon that is not stored. */
+  const addLexicon = (lexicon: OfferedLexicon) => void added.set(lexicon.lexiconId, lexicon);
+  return { voices, speech, addLexicon, close: () => kept.disposeAsync() };
 }
 
 export type OpenedVoiceManagement = Awaited<ReturnType<typeof openVoiceManagement>>;
@@ -30,10 +35,10 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const speech = await openSpeech({ config, definitions, ...storedVoices.sources });
   opened.defer(speech.close);
   const kept = opened.move();
-  const { rows, vault } = storedVoices;
+  const { rows, vault, lexicons } = storedVoices;
   const management = storedVoices.createManagement(speech);
   const { readNames } = storedVoices.sources;
-  return { rows, vault, voices: speech.voices, readNames, management, close: () => kept.disposeAsync() };
+  return { rows, vault, voices: speech.voices, readNames, management, lexicons, close: () => kept.disposeAsync() };
 }
 
 /** Purges no audio of deleted voices: the service does, when it sees the change. */

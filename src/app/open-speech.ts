@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
+import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices, type ListStored, type OfferedVoice } from '../speech/voice.ts';
@@ -14,13 +15,15 @@ export interface OpenSpeechOptions {
   definitions: readonly EngineDefinition[];
   listStored?: ListStored | undefined;
   readNames?: ReadNames | undefined;
+  lexicons?: Lexicons | undefined;
   watch?: EngineWatch;
   /** Measures an engine from outside. */
   wrap?: (engine: Engine) => Engine;
   log?: EngineLog;
 }
 
-export async function openSpeech({ config, definitions, listStored, readNames, watch, wrap, log }: OpenSpeechOptions) {
+export async function openSpeech(options: OpenSpeechOptions) {
+  const { config, definitions, listStored, readNames, lexicons, watch, wrap, log } = options;
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
@@ -45,7 +48,7 @@ export async function openSpeech({ config, definitions, listStored, readNames, w
     });
   const { speakingMax, waitingMax, waitingSeconds } = config;
   const slots = createSlots({ speakingMax, waitingMax });
-  const speech = createSpeech({ voices, slots, guards, waitMsMax: waitingSeconds * 1000 });
+  const speech = createSpeech({ voices, lexicons, slots, guards, waitMsMax: waitingSeconds * 1000 });
   const kept = opened.move();
   return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };
 }

@@ -6,11 +6,13 @@ import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { GatewayOperations } from '../gateway/gateway.ts';
 import type { KeyManagement } from '../keys/key-management.ts';
+import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
 import { createKeyOperations } from '../operations/keys.ts';
+import { createLexiconOperations } from '../operations/lexicons.ts';
 import { createLiveOperations } from '../operations/live-speech.ts';
 import { createMetering } from '../operations/metering.ts';
 import { createModelOperations } from '../operations/models.ts';
@@ -37,6 +39,7 @@ export interface OperationsOptions {
   keys: KeyManagement;
   installs: ModelInstalls;
   voiceManagement: VoiceManagement;
+  lexicons: LexiconManagement;
   store: RowStore;
   clips: StoredClips;
   room: DeliveryOptions['room'];
@@ -80,6 +83,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    lexicons: createLexiconOperations(options.lexicons),
     keys: createKeyOperations(keys, voices),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

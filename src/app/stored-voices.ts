@@ -1,8 +1,12 @@
-// Opens the voices in the database, and with engines, the management that creates and changes them.
+// Opens the voices and the lexicons in the database, and with engines, the management that creates and changes voices.
 
 import type { Config } from '../config.ts';
 import type { Engine } from '../engines/engine.ts';
+import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
+import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
 import { findDataDirSecret, readDataDirSecret } from '../secrets/data-dir-secret.ts';
+import type { Lexicons } from '../speech/lexicons.ts';
+import { createLexiconRows } from '../store/lexicon-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createVoiceRows } from '../store/voice-rows.ts';
 import { createCloneMaking } from '../voices/clone-making.ts';
@@ -19,7 +23,7 @@ const masterKeyFile = 'master-key';
 const callerId = 'cloning';
 
 export async function openStoredVoices(
-  config: Pick<Config, 'masterKey' | 'dataDir'>,
+  config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount'>,
   store: RowStore,
   callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
 ) {
@@ -29,18 +33,33 @@ export async function openStoredVoices(
       config.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(config.dataDir, masterKeyFile),
   );
   const voiceCache = await openVoiceCache({ rows, vault, ...callbacks });
+  const lexiconRows = createLexiconRows(store);
+  const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
+  const { lexiconsPerAccount } = config;
   return {
     rows,
     vault,
     voiceCache,
-    /** Where voices come from besides engines, and their other names. */
-    sources: { listStored: voiceCache.list, readNames: voiceCache.names },
+    lexiconCache,
+    lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
+    /** Where voices come from besides engines, their other names, and lexicons. */
+    sources: { listStored: voiceCache.list, readNames: voiceCache.names, lexicons: lexiconCache as Lexicons },
     createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);
       const makeClones = createCloneMaking({ engines, readSamples, speak });
-      return createVoiceManagement({ rows, voiceCache, voices, engines, making: { makeClones, vault } });
+      return createVoiceManagement({
+        rows,
+        voiceCache,
+        voices,
+        lexicons: lexiconCache,
+        engines,
+        making: { makeClones, vault },
+      });
     },
-    close: () => voiceCache.close(),
+    async close() {
+      await voiceCache.close();
+      await lexiconCache.close();
+    },
   };
 }

@@ -12,6 +12,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { type Command, parseCommandArgs, UsageError, withFlagNames, withOpened } from './command.ts';
+import { openLexiconFile } from './lexicon-file.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readText } from './text-input.ts';
@@ -29,6 +30,7 @@ const options = {
   input: { type: 'string', short: 'i' },
   ssml: { type: 'boolean' },
   ...fieldFlags,
+  lexicon: { type: 'string', multiple: true },
   json: { type: 'boolean' },
 } as const;
 
@@ -53,6 +55,7 @@ interface Flags {
   markup?: string;
   'no-normalize'?: boolean;
   ssml?: boolean;
+  lexicon?: string[];
   json?: boolean;
 }
 
@@ -83,11 +86,12 @@ ${fieldHelp}
     const output = chooseOutput(flags);
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = await readText(positionals, flags.input, line.signal);
-    const spoken = await withOpened(await line.openApp(), async ({ voices, speech }) => {
+    const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
+      for (const given of flags.lexicon ?? []) if (!isLexiconId(given)) addLexicon(await openLexiconFile(given));
       const request = await checkFlags(async () => toRequest(flags, text, format, voices));
       return withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
-        return checkFlags(() => writeSound(events, request, sink));
+        return checkFlags(() => writeSound(events, sink));
       });
     });
     if (spoken.warnings.includes('nothing_spoken'))
@@ -134,8 +138,11 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
   return format?.name ?? 'wav';
 }
 
+/** Anything else is the path of a file. */
+const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
+
 const flagOf = (field: string): string => {
-  const flag = speechFieldRows.find(({ json }) => json === field)?.flag;
+  const flag = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''))?.flag;
   return flag ? `--${flag.name}` : field;
 };
 
@@ -155,6 +162,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     [flags.ssml ? 'ssml' : 'text']: text,
     markup: flags.markup,
     normalize: flags['no-normalize'] ? false : undefined,
+    lexicon_ids: flags.lexicon,
     language_code: flags.language ?? own,
     output_format: format,
     sample_rate: toNumber(flags['sample-rate']),
@@ -174,7 +182,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
 }
 
 /** Writes the sound as it is made; returns a description of it. */
-async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }: SpeechRequest, sink: AudioSink) {
+async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];
   const marks: object[] = [];
@@ -184,6 +192,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }:
   let head: Uint8Array | undefined;
   try {
     for await (const event of events) {
+      const chars = info?.chars ?? 0;
       if (event.type === 'info') info = event;
       else if (event.type === 'timestamps') timestamps.push(event);
       else if (event.type === 'mark') marks.push({ kind: event.kind, name: event.name, time: event.seconds });
@@ -197,7 +206,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }:
   } finally {
     bar.clear();
   }
-  const { voice, format, sampleRateHz, warnings } = info!;
+  const { voice, format, sampleRateHz, chars, warnings } = info!;
   const words = timestamps.flatMap((event) =>
     event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => {
       return { ...word, start, end, language_code: event.languageCode };

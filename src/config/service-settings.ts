@@ -119,6 +119,13 @@ export const serviceSettings = {
     max: 1_000_000_000,
     fallback: 0,
   }),
+  lexiconsPerAccount: integerSetting({
+    name: 'SONANT_LEXICONS_PER_ACCOUNT',
+    help: 'Lexicons of an account: a key that the operator made and all keys that descend from it',
+    min: 0,
+    max: 10_000,
+    fallback: 100,
+  }),
   audioMibPerKey: integerSetting({
     name: 'SONANT_AUDIO_MIB_PER_KEY',
     help: 'MiB of stored audio of a key and all keys that it created; 0: a quarter of the limit in all',

@@ -7,29 +7,34 @@ import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
-/** Who speaks: the voices that callers know, each with the voice of an engine that speaks it. */
-export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others'>;
+/** Who speaks: the voices that callers know, each with the voice of an engine that speaks it; and by which lexicons. */
+export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
 
 /** Everything that the sound depends on, and whether there are captions with it. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
   const versions = [speakers, ...speakers.others].flatMap(({ voice, speaker: { engine, voiceId, version } }) => {
     return [voice.voiceId, voice.version, engine, voiceId, version];
   });
-  const facts = [...versions, request.chunks, ...soundFactsOf(request)];
+  const { lexiconVersions } = speakers;
+  const lexicons = lexiconVersions.length > 0 ? [lexiconVersions] : [];
+  const facts = [...versions, request.chunks, ...soundFactsOf(request), ...lexicons];
   return hash('sha256', JSON.stringify(facts), 'base64url');
 }
 
-/** The speakers of a planned request. */
-const speakersOf = ({ main, others }: Cast, casting: Casting): Speakers => {
+type Found = Pick<CastSpeech, 'request' | 'cast' | 'lexiconVersions'>;
+
+/** The speakers of a request. */
+const speakersOf = (
+  { cast: { main, others }, lexiconVersions }: Pick<Found, 'cast' | 'lexiconVersions'>,
+  casting: Casting,
+): Speakers => {
   const toSpeaker = (cast: CastVoice) => ({ voice: cast.offered.voice, speaker: casting(cast).speaker });
-  return { ...toSpeaker(main), others: others.map(toSpeaker) };
+  return { ...toSpeaker(main), others: others.map(toSpeaker), lexiconVersions };
 };
 
-type Found = Pick<CastSpeech, 'request' | 'cast'>;
-
 /** Of the request as that choice of engines speaks it. */
-export const keyOfCasting = ({ request, cast }: Found, casting: Casting): string =>
-  cacheKeyOf(request, speakersOf(cast, casting));
+export const keyOfCasting = (found: Found, casting: Casting): string =>
+  cacheKeyOf(found.request, speakersOf(found, casting));
 
 const bestKeys = new WeakMap<Cast, string>();
 

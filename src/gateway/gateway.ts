@@ -14,6 +14,7 @@ import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
 import type { KeyOperations } from '../operations/keys.ts';
+import type { LexiconOperations } from '../operations/lexicons.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
 import type { ModelOperations } from '../operations/models.ts';
 import type { Runner } from '../operations/runner.ts';
@@ -37,6 +38,7 @@ import { createHttpApp } from './http/http-app.ts';
 import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
 import { addKeyRoutes } from './keys/routes.ts';
+import { addLexiconRoutes } from './lexicons/routes.ts';
 import { addLiveRoutes } from './live/routes.ts';
 import { addModelRoutes } from './models/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
@@ -89,6 +91,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  lexicons: LexiconOperations;
   models: ModelOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
@@ -221,7 +224,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, models, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { speech, live, voices, lexicons, models, keys, getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
@@ -233,6 +236,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });

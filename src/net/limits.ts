@@ -2,6 +2,8 @@
 
 /** Size of a request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;
+/** The same for a request with a lexicon. */
+export const lexiconRequestBytesMax = 4 << 20;
 /** The same for a request with recordings, and the time for its body to arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;

@@ -4,12 +4,20 @@ import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/conn
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { bodyArrivalMs, requestBytesMax, uploadArrivalMs, uploadBytesMax } from '../net/limits.ts';
+import {
+  bodyArrivalMs,
+  lexiconRequestBytesMax,
+  requestBytesMax,
+  uploadArrivalMs,
+  uploadBytesMax,
+} from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
 import type { KeyOperations } from '../operations/keys.ts';
+import type { LexiconOperations } from '../operations/lexicons.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
@@ -18,6 +26,7 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
+import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
@@ -30,6 +39,7 @@ export interface ServicesOptions {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  lexicons: LexiconOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -56,11 +66,12 @@ export interface Services {
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, voices, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, voices, lexicons, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serve(VoiceService, createVoiceService(voices)),
+    serve(LexiconService, createLexiconService(lexicons)),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -71,13 +82,13 @@ export function createServices(options: ServicesOptions): Services {
     createHandlers({ grpc }) {
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
-      const large = { ...usual, readMaxBytes: uploadBytesMax };
+      const limited = (method: DescMethod) => ({ ...usual, readMaxBytes: limitsOf(method).bytesMax });
       // A misspelt limit of a key must not leave it without.
       const strict = { ...usual, jsonOptions: { ignoreUnknownFields: false } };
       for (const { service, implementation } of guarded) {
         for (const method of service.methods) {
           const handle = implementation[method.localName as keyof typeof implementation] as never;
-          router.rpc(method as never, handle, isUpload(method) ? large : service === ApiKeyService ? strict : usual);
+          router.rpc(method as never, handle, service === ApiKeyService ? strict : limited(method));
         }
       }
       const small = { ...usual, readMaxBytes: openRequestBytesMax };
@@ -109,7 +120,8 @@ const uploadLimits: BodyLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadAr
 
 function limitsOf(method: DescMethod): BodyLimits {
   if (isUpload(method)) return uploadLimits;
-  const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : requestBytesMax;
+  const usualBytesMax = method.parent === LexiconService ? lexiconRequestBytesMax : requestBytesMax;
+  const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : usualBytesMax;
   return { bytesMax, arrivalMs: bodyArrivalMs };
 }
 

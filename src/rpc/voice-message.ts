@@ -29,8 +29,8 @@ const statuses = {
   consent_revoked: VoiceStatus.CONSENT_REVOKED,
 } as const;
 
-const accesses = { private: VoiceAccess.PRIVATE, everyone: VoiceAccess.EVERYONE } as const;
-const owners = { self: VoiceOwner.SELF, operator: VoiceOwner.OPERATOR, other: VoiceOwner.OTHER } as const;
+export const accesses = { private: VoiceAccess.PRIVATE, everyone: VoiceAccess.EVERYONE } as const;
+export const owners = { self: VoiceOwner.SELF, operator: VoiceOwner.OPERATOR, other: VoiceOwner.OTHER } as const;
 
 const sources = {
   setting: DefaultVoiceSource.SETTING,
@@ -64,6 +64,7 @@ export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof Voi
     access: accesses[kept?.access ?? 'everyone'],
     owner: owners[owner],
     aliases: [...aliases],
+    lexiconIds: [...(kept?.lexiconIds ?? [])],
     ...(kept && { createTime: timestampFromDate(kept.createdAt), updateTime: timestampFromDate(kept.updatedAt) }),
     ...(kept?.consent && { consent: toConsent(kept.consent) }),
   };
@@ -76,7 +77,7 @@ const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) => ({
 });
 
 /** Undefined where it is not set. A value that is unknown here becomes its number, which the check of fields reports. */
-function toAccess(given: VoiceAccess | undefined): string | undefined {
+export function toAccess(given: VoiceAccess | undefined): string | undefined {
   if (given === undefined || given === VoiceAccess.UNSPECIFIED) return undefined;
   const known = Object.entries(accesses).find(([, value]) => value === given);
   return known?.[0] ?? String(given);
@@ -95,6 +96,7 @@ export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   enabled: spec?.enabled,
   access: toAccess(spec?.access),
   aliases: spec?.aliases,
+  lexiconIds: spec?.lexiconIds,
 });
 
 /** The change for each path of the mask; a field that is not set is reset to its default. */
@@ -108,6 +110,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
   access: (spec) => ({ access: toAccess(spec?.access) ?? '' }),
   aliases: (spec) => ({ aliases: spec?.aliases ?? [] }),
+  lexicon_ids: (spec) => ({ lexiconIds: spec?.lexiconIds ?? [] }),
 };
 
 export function toVoiceChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {

@@ -6,6 +6,7 @@ import type { FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
+import { lexiconIdsField } from './lexicon-field.ts';
 import { textFields } from './text-fields.ts';
 
 export const captionKinds = ['srt', 'vtt'] as const;
@@ -34,6 +35,8 @@ export interface SpeechFields {
   markup: MarkupKind | undefined;
   /** Whether numbers, signs and abbreviations are spelled out for engines that do not read them. */
   normalize: boolean;
+  /** Each once; the first wins. */
+  lexiconIds: readonly string[];
 }
 
 /** Reports what is wrong with the value of a field. */
@@ -264,6 +267,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     },
     changesSound: true,
   },
+  lexiconIds: lexiconIdsField,
 };
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;

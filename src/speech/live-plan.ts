@@ -7,6 +7,7 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
+import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './lexicons.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
   checkReady,
@@ -49,10 +50,16 @@ export interface LivePlace {
 }
 
 /** A Failure where the caller has no such voice, or the voice does not speak the language. */
-export function planLive(voices: Voices, fields: LiveFields, caller: Caller): PlannedLive {
+export function planLive(
+  voices: Voices,
+  fields: LiveFields,
+  caller: Caller,
+  lexicons: Lexicons = noLexicons,
+): PlannedLive {
   // Where an interrupted turn was cut off is told by its words.
   const given = { ...fields, timestamps: true, captions: [] };
   const { request, main } = findVoice(voices, given, caller);
+  const requested = findLexicons(lexicons, request.lexiconIds, caller);
   const cast = { main, others: [], voiceOf: () => main };
   return {
     request,
@@ -62,8 +69,10 @@ export function planLive(voices: Voices, fields: LiveFields, caller: Caller): Pl
     planTurn(casting, text, take) {
       const warnings: Warning[] = [];
       const offered = voicesFor(voices, caller);
-      const cuts = cutTurn(text, { casting, request, take, main, voices: offered, warnings });
-      return { ...planFrom(request, cast, casting), chunkCount: 0, chars: 0, warnings, cuts };
+      const lexiconsOf = createVoiceLexicons(lexicons, requested);
+      const cuts = cutTurn(text, { casting, request, take, main, voices: offered, lexiconsOf, warnings });
+      const counts = { chunkCount: 0, chars: 0 };
+      return { ...planFrom(request, cast, casting), ...counts, lexiconVersions: [], warnings, cuts };
     },
   };
 }
@@ -75,13 +84,14 @@ interface Cutting {
   main: CastVoice;
   /** Those of the caller. */
   voices: Voices;
+  lexiconsOf: ReturnType<typeof createVoiceLexicons>;
   /** Grows with the parts that have any. */
   warnings: Warning[];
 }
 
 /** The cuts of each part as soon as it is complete and may be spoken. */
 async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<PlannedCut, undefined> {
-  const { request, take, main, voices, warnings, casting } = cutting;
+  const { request, take, main, voices, lexiconsOf, warnings, casting } = cutting;
   const cutText = createTextCutter();
   const state: ReadingState = { fence: '', within: false };
   const markLanguages = createLanguageMarker(request);
@@ -90,11 +100,13 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   };
   for (let i = 0; ; i++) {
     const part = await text.part(i);
-    const marked = readPart(part.text, request.markup);
-    const cast = findCast(main, [marked], { voices, checkReady, field: 'text' });
+    const written = readPart(part.text, request.markup);
+    const cast = findCast(main, [written], { voices, checkReady, field: 'text' });
     if (request.markup !== 'ssml') checkScripts(text, part, request, main);
+    const marked = applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
+    if ([main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete)) ignore('lexicon');
     await take(i, marked.chars);
-    const items = createRenderer({ cast, casting, request, ignore })(markLanguages(marked, cast));
+    const items = createRenderer({ cast, casting, request, ignore })(marked);
     yield* cutText(marked, items, { endsRequest: part.isLast, state });
     if (part.isLast) return;
     state.within = !/\n[^\S\n]*$/.test(part.text);

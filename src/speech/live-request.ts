@@ -45,6 +45,7 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
     },
   },
   normalize: speechFields.normalize,
+  lexiconIds: speechFields.lexiconIds,
   bufferMs: {
     json: 'buffer_ms',
     schema: {

@@ -8,6 +8,14 @@ import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
+import {
+  applyVoiceLexicons,
+  createVoiceLexicons,
+  findLexicons,
+  type Lexicons,
+  lexiconVersionsOf,
+  noLexicons,
+} from './lexicons.ts';
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -38,6 +46,7 @@ export type SpokenFields = Pick<
   | 'sampleRateHz'
   | 'markup'
   | 'normalize'
+  | 'lexiconIds'
 >;
 
 /** A voice besides that of the request. */
@@ -61,6 +70,8 @@ export interface SpeechPlan {
   others: readonly OtherVoice[];
   /** Aborts when one of the voices may not be heard any more. */
   ended: AbortSignal | undefined;
+  /** Of the lexicons that are used, for each voice; none where none is. */
+  lexiconVersions: readonly string[];
   /** Of live speech, it grows until its sound begins. */
   warnings: readonly Warning[];
   /** Cut as they are pulled. */
@@ -75,6 +86,8 @@ export interface CastSpeech {
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
   cast: Cast;
+  /** As a plan has them. */
+  lexiconVersions: readonly string[];
   /** A Failure where the voice cannot speak the text. */
   plan(): PlannedSpeech;
 }
@@ -87,23 +100,43 @@ export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
 /** Every voice by its best engine. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** A Failure where the caller has no such voice, or the voice does not speak the language. */
-export function castSpeech(voices: Voices, given: SpeechRequest, caller: Caller): CastSpeech {
-  const { request, main } = findVoice(voices, given, caller);
-  const { textField: field, markup, chunks } = request;
-  const texts = chunks.map((chunk) => readMarkup(chunk, markup));
-  const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
-  const found = { request, voice: main.offered, bindings: main.bindings, cast };
-  return { ...found, plan: () => planCast(found, texts) };
+/** A Failure where the caller has no such voice or lexicon, or the voice does not speak the language. */
+export function castSpeech(
+  voices: Voices,
+  given: SpeechRequest,
+  caller: Caller,
+  lexicons: Lexicons = noLexicons,
+): CastSpeech {
+  const { request: asked, main } = findVoice(voices, given, caller);
+  const { textField: field, markup, chunks } = asked;
+  const lexiconsOf = createVoiceLexicons(lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
+  const written = chunks.map((chunk) => readMarkup(chunk, markup));
+  const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
+  const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
+  // Some entries are for one language only, so that it is found first.
+  const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
+  const texts = written.map((text) => applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
+  const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
+  const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
+  const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions };
+  return { ...found, plan: () => planCast(found, { written, texts, isIncomplete }) };
 }
 
-function planCast(found: Omit<CastSpeech, 'plan'>, texts: readonly MarkedText[]): PlannedSpeech {
-  const { request, cast } = found;
+interface SpokenTexts {
+  written: readonly MarkedText[];
+  /** With what lexicons say. */
+  texts: readonly MarkedText[];
+  /** Whether a lexicon that is bound to a voice is gone. */
+  isIncomplete: boolean;
+}
+
+function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
+  const { request, cast, lexiconVersions } = found;
   const { textField, chunks } = request;
-  const scripts = inspectScripts(texts.map(toWritten).join('\n'), ...languagesOf(request, cast.main));
-  if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, textField, scripts.foreign);
+  const scripts = inspectScripts(written.map(toWritten).join('\n'), ...languagesOf(request, cast.main));
+  if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
   const planFor = (casting: Casting): SpeechPlan => {
-    const ignored = new Set<string>();
+    const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // All of it, for what is ignored is told before the first sound. Finding languages takes long, and waits if it can.
     const isLater = request.languageCode === autoLanguage && !texts.some(hasMarkup);
@@ -120,10 +153,13 @@ function planCast(found: Omit<CastSpeech, 'plan'>, texts: readonly MarkedText[])
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
     for (const what of ignored) warnings.push(`ignored:${what}`);
-    return { ...planFrom(request, cast, casting), chunkCount: chunks.length, chars: request.chars, warnings, cuts };
+    const counts = { chunkCount: chunks.length, chars: request.chars };
+    return { ...planFrom(request, cast, casting), ...counts, lexiconVersions, warnings, cuts };
   };
   return { ...found, planFor };
 }
+
+const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
 /** What is written, without the markup. */
 const toWritten = ({ items }: MarkedText): string =>

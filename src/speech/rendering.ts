@@ -1,7 +1,7 @@
 // How the runs of a text are spoken: by which engine and voice, in which language, at which speed, pitch and volume, with
 // what in place of what is written. What an engine cannot do is spoken plainly, and reported.
 import type { EngineCapabilities, Voice } from '../engines/engine.ts';
-import { createOffsets, type FlatText, flatten, type OffsetOf } from '../text/flat-text.ts';
+import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
 import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
 import { sayText } from '../text/normalize-text.ts';
 import { sayAs } from '../text/say-as.ts';
@@ -63,6 +63,15 @@ export function createRenderer(options: RenderOptions) {
     known.set(key, rendering);
     return rendering;
   };
+  const aliases = new Map<Rendering, Map<Said, Replaced>>();
+  /** What is said for an alias is the same wherever it is said, and one of a lexicon may be said often. */
+  const replacementOf = (said: Said, written: string, rendering: Rendering): Replaced => {
+    if (said.kind !== 'alias') return toReplacement(said, written, rendering, options);
+    const known = aliases.get(rendering) ?? new Map<Said, Replaced>();
+    aliases.set(rendering, known);
+    if (!known.has(said)) known.set(said, toReplacement(said, written, rendering, options));
+    return known.get(said);
+  };
   return (text: MarkedText): RenderedItem[] => {
     for (const what of text.ignored) options.ignore(what);
     let offsets: OffsetOf | undefined;
@@ -71,7 +80,7 @@ export function createRenderer(options: RenderOptions) {
       const rendering = renderingOf(item.style);
       if (isWhole(item, text.source)) return { run: item, rendering, flat: undefined };
       offsets ??= createOffsets(text.source);
-      const resolve = (said: Said, written: string) => toReplacement(said, written, rendering, options);
+      const resolve = (said: Said, written: string) => replacementOf(said, written, rendering);
       const flat = flatten(item, offsets, resolve);
       if (flat.emphasized.length > 0 && !rendering.capabilities.timings) options.ignore('emphasis');
       return { run: item, rendering, flat };
@@ -107,7 +116,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
 
 /** Whether the run is the whole of its text, as it is written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
-  return !isLiteral && others.length === 0 && first!.from === 0 && first!.to === source.length;
+  return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }
 
 function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: RenderOptions): Rendering {
@@ -141,7 +150,9 @@ function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: 
   };
 }
 
-function toReplacement(said: Said, written: string, rendering: Rendering, { ignore }: RenderOptions) {
+type Replaced = ReturnType<Resolve>;
+
+function toReplacement(said: Said, written: string, rendering: Rendering, { ignore }: RenderOptions): Replaced {
   const { languageCode, capabilities, spellOut, binding } = rendering;
   const options = { languageCode, spellOut };
   if (said.kind === 'alias') return { say: sayText(said.text, options) };

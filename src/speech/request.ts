@@ -66,6 +66,7 @@ export function parseSpeechRequest(
     captions: take(speechFields.captions),
     markup: textField === textFields.ssml.json ? 'ssml' : markup,
     normalize: take(speechFields.normalize),
+    lexiconIds: take(speechFields.lexiconIds),
     textField,
   };
   const isLinked = method === 'rest' && request.returnFormat === 'url';

@@ -21,6 +21,8 @@ export interface SpeechInfo {
   warnings: readonly Warning[];
   /** The voices that its markup asks for, besides its own. */
   others: readonly OtherVoice[];
+  /** Of the content of the lexicons that are used, for each voice; none where none is. */
+  lexiconVersions: readonly string[];
   /** Where the sound will be stored, and until when, if it is. */
   audioUrl?: string;
   expiresAt?: Date;

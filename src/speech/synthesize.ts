@@ -8,6 +8,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Casting } from './cast.ts';
 import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
+import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
@@ -50,6 +51,8 @@ const audioIdBits = 128;
 
 export interface SpeechOptions {
   voices: Voices;
+  /** Default: none. */
+  lexicons?: Lexicons | undefined;
   slots: Slots;
   guards?: EngineGuards;
   /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
@@ -58,6 +61,7 @@ export interface SpeechOptions {
 
 export function createSpeech({
   voices,
+  lexicons,
   slots,
   guards: guardOf = createEngineGuards(),
   waitMsMax,
@@ -65,7 +69,8 @@ export function createSpeech({
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const plan = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller).plan();
+  const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
+  const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
 
   async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
     const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
@@ -115,10 +120,10 @@ export function createSpeech({
   }
 
   return {
-    cast: (request, caller) => castSpeech(voices, request, caller),
+    cast,
     plan,
     speak,
-    planLive: (fields, caller) => planLive(voices, fields, caller),
+    planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn,
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
@@ -237,5 +242,6 @@ function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): Speech
     chars: plan.chars,
     warnings: plan.warnings,
     others: plan.others,
+    lexiconVersions: plan.lexiconVersions,
   };
 }

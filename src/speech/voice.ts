@@ -42,6 +42,8 @@ export interface StoredVoice {
   /** The account that it belongs to; undefined for the operator's. */
   ownerId: string | undefined;
   access: VoiceAccess;
+  /** Every request that speaks with it uses these. */
+  lexiconIds: readonly string[];
   createdAt: Date;
   updatedAt: Date;
   /** Aborts with a Failure when the voice may not be used any more. */

@@ -204,6 +204,26 @@ const migrations: readonly Migration[] = [
         where purged_at_ms is null and other_voice_ids is not null`,
     ],
   },
+  {
+    name: 'lexicons',
+    statements: [
+      `create table lexicons (
+        lexicon_id text primary key,
+        revision bigint not null,
+        owner_id text,
+        access text not null,
+        name text not null,
+        entries text,
+        entry_count bigint not null,
+        byte_count bigint not null,
+        version text not null,
+        created_at_ms bigint not null,
+        updated_at_ms bigint not null
+      )`,
+      'create unique index lexicons_changed on lexicons (revision)',
+      'alter table voices add column lexicon_ids text',
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

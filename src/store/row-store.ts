@@ -19,7 +19,7 @@ export interface Rows {
 }
 
 /** Changes that other processes on the same database are notified of. */
-export const topics = ['keys', 'voices', 'clips'] as const;
+export const topics = ['keys', 'voices', 'clips', 'lexicons'] as const;
 export type Topic = (typeof topics)[number];
 
 export interface Transaction extends Rows {

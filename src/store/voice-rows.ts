@@ -35,6 +35,8 @@ export interface VoiceRow {
   ownerId: string | null;
   /** Who may speak with it. */
   access: 'private' | 'everyone';
+  /** Of the lexicons that all requests with it use, separated by spaces; null for none. */
+  lexiconIds: string | null;
   createdAtMs: number;
   updatedAtMs: number;
 }
@@ -71,6 +73,7 @@ const columns = createColumns<VoiceRow>('voices', [
   'consent',
   'ownerId',
   'access',
+  'lexiconIds',
   'createdAtMs',
   'updatedAtMs',
 ]);

@@ -119,8 +119,7 @@ function toSourceMap(
     written(from, to) {
       let written = '';
       let at = from;
-      for (const replaced of replacements) {
-        if (replaced.from < from || replaced.to > to) continue;
+      for (const replaced of replacementsIn(replacements, from, to)) {
         written += text.slice(at, replaced.from) + replaced.written;
         at = replaced.to;
       }
@@ -129,13 +128,28 @@ function toSourceMap(
   };
 }
 
+/** Those that are all within a range; they are in their order, and a text may have many. */
+function replacementsIn(replacements: readonly Replacement[], from: number, to: number): readonly Replacement[] {
+  let [first, end] = [0, replacements.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (replacements[middle]!.from < from) first = middle + 1;
+    else end = middle;
+  }
+  let last = first;
+  while (last < replacements.length && replacements[last]!.to <= to) last++;
+  return last > first ? replacements.slice(first, last) : noReplacements;
+}
+
+const noReplacements: readonly Replacement[] = [];
+
 /** Replaces the placeholders in what is said for a range of the text. */
 export function replaceIn(
   say: string,
   { from, to }: { from: number; to: number },
   replacements: readonly Replacement[],
 ): { say: string; phonemes: PhonemeRange[] } {
-  const within = replacements.filter((each) => each.from >= from && each.to <= to);
+  const within = replacementsIn(replacements, from, to);
   if (within.length === 0) return { say, phonemes: [] };
   const phonemes: PhonemeRange[] = [];
   let whole = '';

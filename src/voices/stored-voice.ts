@@ -51,6 +51,7 @@ export function toStoredVoice(
     ownerId: row.ownerId ?? undefined,
     // What a newer version has written is private.
     access: row.access === 'everyone' ? 'everyone' : 'private',
+    lexiconIds: row.lexiconIds ? row.lexiconIds.split(' ') : [],
     createdAt: new Date(row.createdAtMs),
     updatedAt: new Date(row.updatedAtMs),
     ended,

@@ -1,5 +1,6 @@
 // The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this process and within half a second
 // after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
+import { openPolling } from '../concurrency/polling.ts';
 import { Failure } from '../errors.ts';
 import type { StoredVoice } from '../speech/voice.ts';
 import { noNames, type VoiceNames } from '../speech/voice-names.ts';
@@ -69,26 +70,13 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
       toPurge.delete(voiceId);
     }
   };
-  let polling: Promise<void> = Promise.resolve();
-  let polls = 0;
-  /** Reads the rows that have changed. */
-  const refresh = async () => {
-    polls++;
-    const next = polling.then(poll);
-    polling = next.catch(() => {});
-    await next.finally(() => polls--);
-  };
-  await poll();
-  // While a poll runs, no other is started.
-  const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), pollEveryMs).unref();
+  const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
     list: (): readonly StoredVoice[] => list,
     names: (): VoiceNames => names,
+    /** Reads the rows that have changed. */
     refresh,
-    async close(): Promise<void> {
-      clearInterval(timer);
-      await polling;
-    },
+    close,
   };
 }
 

@@ -45,12 +45,13 @@ export interface NewVoice
   labels: Readonly<Record<string, string>>;
   bindings: readonly BindingRecord[];
   consent: ConsentRecord | null;
+  lexiconIds?: readonly string[] | undefined;
 }
 
 /** The row of a new voice. Its version continues that of a deleted voice with the same id. */
 export function toNewRow(
   before: VoiceRow | undefined,
-  { languageCodes, labels, bindings, consent, ...voice }: NewVoice,
+  { languageCodes, labels, bindings, consent, lexiconIds = [], ...voice }: NewVoice,
   atMs: number,
 ): RowDraft {
   if (before && before.status !== 'deleted') throw invalidVoiceId(takenFault);
@@ -61,6 +62,7 @@ export function toNewRow(
     version: (before?.version ?? 0) + 1,
     bindings: JSON.stringify(bindings),
     consent: consent && JSON.stringify(consent),
+    lexiconIds: lexiconIds.length > 0 ? lexiconIds.join(' ') : null,
     createdAtMs: atMs,
     updatedAtMs: atMs,
   };

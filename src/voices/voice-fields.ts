@@ -20,6 +20,8 @@ export interface VoiceFields {
   access?: string | undefined;
   /** All of them; those left out are removed. */
   aliases?: readonly string[] | undefined;
+  /** All of them, the first of which wins. */
+  lexiconIds?: readonly string[] | undefined;
 }
 
 export interface CloneFields {

@@ -4,10 +4,12 @@ import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
+import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
+import { checkBoundLexicons } from './bound-lexicons.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
@@ -26,6 +28,7 @@ import {
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
   voices: Voices;
+  lexicons: Lexicons;
   engines: readonly Engine[];
   makeClones: MakeClones;
   vault: Vault;
@@ -34,13 +37,15 @@ export interface VoiceMakingOptions {
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
 
-export function createVoiceMaking({ changes, voices, engines, makeClones, vault }: VoiceMakingOptions) {
+export function createVoiceMaking(options: VoiceMakingOptions) {
+  const { changes, voices, lexicons, engines, makeClones, vault } = options;
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
 
   return {
     /** Both return the id of the new voice. */
     async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
+      if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, lexicons, actor);
       const bindable = enginesFor(engines, voices, actor);
       const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, {
         bindable,
@@ -105,11 +110,11 @@ function checkMayMake({ voiceIds }: Actor): void {
 }
 
 function toNewVoice(
-  { name = '', description = '', labels = {}, enabled = true }: VoiceFields,
+  { name = '', description = '', labels = {}, enabled = true, lexiconIds }: VoiceFields,
   checked: Pick<NewVoice, 'voiceId' | 'ownerId' | 'access' | 'languageCodes' | 'bindings'>,
 ): NewVoice {
   const status = enabled ? 'ready' : 'disabled';
-  return { ...checked, name, description, labels, kind: 'stock', status, consent: null };
+  return { ...checked, name, description, labels, lexiconIds, kind: 'stock', status, consent: null };
 }
 
 interface NewVoiceChecks extends SpeakerChecks {

@@ -4,9 +4,11 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
+import type { Lexicons } from '../speech/lexicons.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
+import { checkBoundLexicons } from './bound-lexicons.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
@@ -32,14 +34,15 @@ export interface VoiceManagementOptions {
   rows: VoiceRows;
   voiceCache: Pick<VoiceCache, 'refresh'>;
   voices: Voices;
+  lexicons: Lexicons;
   engines: readonly Engine[];
   making: { makeClones: MakeClones; vault: Vault };
 }
 
 export function createVoiceManagement(options: VoiceManagementOptions): VoiceManagement {
-  const { rows, voiceCache, voices, engines, making } = options;
+  const { rows, voiceCache, voices, lexicons, engines, making } = options;
   const changes = createVoiceChanges(rows, voiceCache, voices);
-  const voiceMaking = createVoiceMaking({ changes, voices, engines, ...making });
+  const voiceMaking = createVoiceMaking({ changes, voices, lexicons, engines, ...making });
 
   /** The voice, if the actor may change it. */
   const findToChange = (voiceId: string, actor: Actor): OfferedVoice => {
@@ -58,6 +61,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { voiceId } = offered.voice;
       const { aliases: names, ...others } = fields;
       const aliases = toAliasChange(voiceId, names, { voices, actor });
+      if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, lexicons, actor);
       const checks = { bindable: enginesFor(engines, voices, actor), voices, actor };
       await changes.apply(voiceId, (found) => {
         const isLive = found !== undefined && found.status !== 'deleted';
@@ -136,7 +140,15 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
 }
 
 /** What remains of a deleted row. */
-const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null, ownerId: null };
+const emptied = {
+  name: '',
+  description: '',
+  labels: '{}',
+  bindings: '[]',
+  consent: null,
+  ownerId: null,
+  lexiconIds: null,
+};
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
@@ -188,5 +200,6 @@ function toChangedRow(
     ...(bindings && { bindings: JSON.stringify(bindings), version: before.version + 1 }),
     ...(enabled !== undefined && { status: enabled ? 'ready' : 'disabled' }),
     ...(access && { access }),
+    ...(fields.lexiconIds && { lexiconIds: fields.lexiconIds.join(' ') || null }),
   };
 }

@@ -29,7 +29,7 @@ const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
       row: {
         ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
         ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
-        ...{ ownerId: 'key_1', access: 'private' },
+        ...{ ownerId: 'key_1', access: 'private', lexiconIds: null },
       },
       entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operator),
       clones,
@@ -39,7 +39,7 @@ const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
 const bound = {
   ...{ name: 'Reader', description: '', kind: 'stock' as const, status: 'ready' as const, version: 1, labels: '{}' },
   ...{ languageCodes: 'en', bindings: '[{"engine":"flite","speakerId":"clara"}]', consent: null },
-  ...{ createdAtMs: 1, updatedAtMs: 1, ownerId: 'key_2', access: 'everyone' as const },
+  ...{ createdAtMs: 1, updatedAtMs: 1, ownerId: 'key_2', access: 'everyone' as const, lexiconIds: null },
 };
 
 test('a voice is exported, disabled, deleted and described though its engine is broken', async () => {

@@ -9,7 +9,7 @@ import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
   ...{ voiceId, name: voiceId, description: '', kind: 'stock' as const, status, languageCodes: 'en', labels: '{}' },
-  ...{ version: 1, bindings: '[]', consent: null, ownerId: null, access: 'everyone' as const },
+  ...{ version: 1, bindings: '[]', consent: null, ownerId: null, access: 'everyone' as const, lexiconIds: null },
   ...{ createdAtMs: atMs, updatedAtMs: atMs },
 });
 

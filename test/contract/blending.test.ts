@@ -176,7 +176,11 @@ describe('a blend', () => {
         row: {
           ...{ voiceId: 'half', name: 'Half', description: '', kind: 'stock', status: 'ready', version: 1 },
           ...{ labels: '{}', languageCodes: 'en', consent: null, createdAtMs: 1, updatedAtMs: 1, ownerId: null },
-          ...{ bindings: JSON.stringify([{ engine: 'cloner', speakerId: '', blend }]), access: 'everyone' },
+          ...{
+            bindings: JSON.stringify([{ engine: 'cloner', speakerId: '', blend }]),
+            access: 'everyone',
+            lexiconIds: null,
+          },
         },
         entry: toRecordEntry({ action: 'create', voiceId: 'half', atMs: 1, detail: {} }, operator),
       })),

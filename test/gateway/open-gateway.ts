@@ -104,7 +104,7 @@ export async function openTestGateway(
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, slots, guards });
+  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, slots, guards });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
@@ -125,6 +125,7 @@ export async function openTestGateway(
     keys: keyVerifier.management,
     installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    lexicons: keeping.lexicons,
     store,
     clips: storedClips,
     room,

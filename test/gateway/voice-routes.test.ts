@@ -17,6 +17,7 @@ describe('voices', () => {
     const far = (body.voices as object[]).at(-1);
     expect(far).toEqual({
       voice_id: 'far',
+      lexicon_ids: [],
       aliases: [],
       blend: null,
       name: farVoice.name,

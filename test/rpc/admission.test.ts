@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectError, createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { Failure } from '../../src/errors.ts';
@@ -53,7 +54,7 @@ describe('over gRPC', () => {
 });
 
 test('every method of ours names its scopes', () => {
-  const named = [SpeechService, VoiceService, ApiKeyService].flatMap(({ methods }) =>
+  const named = [SpeechService, VoiceService, LexiconService, ApiKeyService].flatMap(({ methods }) =>
     methods.map((method) => [method.name, operationOf(method).scopes]),
   );
   expect(Object.fromEntries(named)).toEqual({
@@ -81,6 +82,11 @@ test('every method of ours names its scopes', () => {
     UpdateVoice: ['voices:write'],
     DeleteVoice: ['voices:write'],
     RevokeVoiceConsent: ['voices:write'],
+    ListLexicons: ['voices:read'],
+    GetLexicon: ['voices:read'],
+    CreateLexicon: ['voices:write'],
+    ReplaceLexicon: ['voices:write'],
+    DeleteLexicon: ['voices:write'],
   });
 });
 

@@ -11,11 +11,13 @@ import { createHttpServer } from '../../src/gateway/http/http-server.ts';
 import type { KeyManagement } from '../../src/keys/key-management.ts';
 import type { KeyCaller } from '../../src/keys/key-verifier.ts';
 import { type Scope, scopes } from '../../src/keys/scopes.ts';
+import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createLexiconOperations } from '../../src/operations/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
@@ -86,6 +88,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
+    lexicons: createLexiconOperations({} as LexiconManagement),
     keys: createKeyOperations(keys, voices),
     reflection,
   });

@@ -76,7 +76,8 @@ export function openShortSpeech() {
     const planFor = () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
     const voice = voices.find(request.voiceId);
     const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
-    return { request, voice, bindings: [], cast: { main, others: [], voiceOf: () => main }, planFor };
+    const cast = { main, others: [], voiceOf: () => main };
+    return { request, voice, bindings: [], cast, lexiconVersions: [], planFor };
   };
 
   async function* stream(
@@ -103,6 +104,7 @@ export function openShortSpeech() {
       chars,
       warnings: ['transliterated'],
       others: [],
+      lexiconVersions: [],
       ...(request.returnFormat === 'url' && link),
     };
     try {

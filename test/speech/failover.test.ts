@@ -23,7 +23,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
   const ada: StoredVoice = {
     ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'stock', status: 'ready', languageCodes: ['en', 'de'] },
     ...{ labels: {}, version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
-    ...{ ownerId: undefined, access: 'everyone' },
+    ...{ ownerId: undefined, access: 'everyone', lexiconIds: [] },
     bindings: [
       { engine: 'absent', speakerId: 'nobody' },
       { engine: 'first', speakerId: 'first-low' },

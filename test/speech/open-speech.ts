@@ -1,21 +1,27 @@
 // The heart with the tone engine, for its tests, and what they ask and look at.
 
 import { afterEach } from 'vitest';
+import type { Lexicons } from '../../src/speech/lexicons.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
+import { createVoices, type ListStored } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collectSpeech } from './collect-speech.ts';
 
-const caller = { callerId: 'test' };
+const caller = { callerId: 'test', accountId: 'test' };
 const never = new AbortController().signal;
 
-export function openSpeech(options: ToneOptions = {}) {
+export interface SpeechSources {
+  listStored?: ListStored;
+  lexicons?: Lexicons;
+}
+
+export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {}) {
   const tone = openTone(options);
   const slots = createSlots({ speakingMax: 100, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
+  const speech = createSpeech({ voices: createVoices([tone], sources), lexicons: sources.lexicons, slots });
   opened.push(tone);
   const stream = (fields: object, signal = never) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);

@@ -36,6 +36,7 @@ test('defaults are those of the specification', () => {
     captions: [],
     markup: undefined,
     normalize: true,
+    lexiconIds: [],
   });
 });
 

@@ -43,6 +43,7 @@ const storedVoice = (more: Partial<StoredVoice>): StoredVoice => ({
   consent: undefined,
   ownerId: undefined,
   access: 'everyone',
+  lexiconIds: [],
   createdAt: new Date(0),
   updatedAt: new Date(0),
   ended: new AbortController().signal,

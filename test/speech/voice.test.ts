@@ -38,7 +38,7 @@ test('the default voice is listed first, then natural before synthetic ones, the
       labels: {},
     },
     ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
-    ...{ ownerId: undefined, access: 'everyone', ended: new AbortController().signal },
+    ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },
     bindings: [{ engine: 'people', speakerId: 'people-ada' }],
   };
   const kept = [stored];

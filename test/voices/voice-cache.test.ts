@@ -37,7 +37,7 @@ const put = (more: Partial<VoiceRow>, version = 1) =>
     const row = {
       ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version },
       ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: nowMs },
-      ...{ ownerId: null, access: 'everyone' as const },
+      ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },
       ...more,
     };
     return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };

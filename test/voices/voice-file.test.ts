@@ -42,7 +42,7 @@ beforeEach(async () => {
         { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
-      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private' },
+      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private', lexiconIds: null },
     },
     entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operator),
     clones: [{ cloneId: 'cln_ada', sealed }],

@@ -25,7 +25,7 @@ export const toSentence = (message) =>
  * @typedef {object} ApiRequest
  * @property {string} [method] Defaults to POST with a body, GET without.
  * @property {Record<string, string | number | undefined>} [query]
- * @property {unknown} [body] Sent as JSON.
+ * @property {unknown} [body] Sent as JSON; text is sent as it is.
  * @property {Record<string, string>} [headers]
  * @property {AbortSignal} [signal]
  *
@@ -119,7 +119,7 @@ function fetchReply(path, apiKey, { method, query = {}, body, headers = {}, sign
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody ? 'POST' : 'GET'),
     headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
-    body: hasBody ? JSON.stringify(body) : null,
+    body: hasBody ? (typeof body === 'string' ? body : JSON.stringify(body)) : null,
     credentials: 'omit',
     ...(signal && { signal }),
   }).catch((error) => {

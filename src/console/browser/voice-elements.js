@@ -19,8 +19,8 @@ export const statusChip = ({ status }) =>
   status !== 'ready' && element('span', { class: `chip ${status}` }, statusLabels[status]);
 
 /**
- * Shown on a voice that not every key may use.
- * @param {Voice} voice
+ * Shown on what not every key may use.
+ * @param {Pick<Voice, 'access'>} voice
  */
 export const accessChip = ({ access }) => access === 'private' && element('span', { class: 'chip' }, 'private');
 

@@ -75,6 +75,7 @@ const head = (mayCreate) =>
       'div',
       { class: 'row' },
       element('a', { class: 'button', href: '#/voices/+models' }, 'Models'),
+      element('a', { class: 'button', href: '#/voices/+lexicons' }, 'Lexicons'),
       mayCreate && element('a', { class: 'button', href: '#/voices/+new' }, 'New voice'),
       mayCreate && element('a', { class: 'button main', href: '#/voices/+clone' }, icon('record'), 'Clone a voice'),
     ),

@@ -1,4 +1,4 @@
-// The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, and
+// The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, the lexicons, and
 // the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
 import { showVoice } from './voice-details.js';
@@ -10,6 +10,7 @@ const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Pr
   new Map([
     ['+clone', async (pageContext) => (await import('./clone-form.js')).showCloneForm(pageContext)],
     ['+models', async (pageContext) => (await import('./model-list.js')).showModelList(pageContext)],
+    ['+lexicons', async (pageContext) => (await import('./lexicon-list.js')).showLexicons(pageContext)],
     ['+new', showVoiceForm],
     ['+search', showVoiceList],
   ])

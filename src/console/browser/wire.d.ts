@@ -25,8 +25,27 @@ export interface Voice {
   } | null;
   owner: 'self' | 'operator' | 'other';
   access: 'private' | 'everyone';
+  lexicon_ids: string[];
   created_at: string | null;
   updated_at: string | null;
+}
+
+export interface LexiconEntry {
+  grapheme: string;
+  alias?: string;
+  phoneme?: string;
+  alphabet?: string;
+  language_code?: string;
+  case?: string;
+}
+
+export interface Lexicon {
+  lexicon_id: string;
+  name: string;
+  access: 'private' | 'everyone';
+  owner: 'self' | 'operator' | 'other';
+  entry_count: number;
+  updated_at: string;
 }
 
 export interface ApiKey {

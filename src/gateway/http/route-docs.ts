@@ -98,6 +98,7 @@ export const tags = {
   Streams: 'Speech as Server-Sent Events, with word timestamps; playback can start before synthesis ends.',
   Audio: 'Stored audio, each with its own URL.',
   Voices: 'The available voices, custom voices, and clones of people who consent.',
+  Lexicons: 'How words are said: pronunciations and replacements, for requests and for voices.',
   Models: 'Neural models that can be installed, with their languages, sizes and licences.',
   Keys: 'API keys, their scopes and limits, and their usage.',
   OpenAI: 'The same voices for clients of OpenAI’s speech API.',

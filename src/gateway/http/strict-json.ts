@@ -8,9 +8,12 @@ import { jsonDepthMax, jsonValuesMax } from './limits.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** In `pieceOf`, a member of the outermost object, half of a surrogate pair may stand: it is a piece of a text. */
-export function parseStrictJson(body: Uint8Array, { pieceOf }: { pieceOf?: string | undefined } = {}): unknown {
+export function parseStrictJson(
+  body: Uint8Array,
+  { pieceOf, valuesMax = jsonValuesMax }: { pieceOf?: string | undefined; valuesMax?: number | undefined } = {},
+): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const colons = countColons(bytes);
+  const colons = countColons(bytes, valuesMax);
   const value = parse(decode(bytes));
   const { members, faults } = inspect(value, pieceOf);
   if (members !== colons) throw refuse('The body gives a member twice.');
@@ -40,7 +43,7 @@ const [quote, backslash, colon, comma] = Buffer.from('"\\:,');
 const [openBrace, openBracket, closeBrace, closeBracket] = Buffer.from('{[}]');
 
 /** The number of members in the text. Rejects what is too deep or too large before it is parsed. */
-function countColons(bytes: Buffer): number {
+function countColons(bytes: Buffer, valuesMax: number): number {
   let depth = 0;
   let colons = 0;
   let values = 0;
@@ -49,7 +52,7 @@ function countColons(bytes: Buffer): number {
     const byte = bytes[i];
     if (byte === colon) colons++;
     else if (byte === comma || byte === quote) {
-      if (++values > 2 * jsonValuesMax) throw refuse('The body has too many members and items.');
+      if (++values > 2 * valuesMax) throw refuse('The body has too many members and items.');
       if (byte === comma) continue;
       if (nextBackslash < i) nextBackslash = indexOf(bytes, backslash, i);
       i = endOfString(bytes, i, nextBackslash);

@@ -23,6 +23,7 @@ const speechSchema: Schema = {
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     markup: speechFields.markup.schema,
     normalize: speechFields.normalize.schema,
+    lexicon_ids: speechFields.lexiconIds.schema,
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     instructions: text('Ignored.'),

@@ -20,6 +20,7 @@ export interface FieldRules {
 const eventFields = speechFieldRows.map(({ json }) => json);
 const speechFields = speechFieldRows.filter(({ isForEvents }) => !isForEvents).map(({ json }) => json);
 const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean').map(({ json }) => json);
+const lists = ['text_chunks', 'lexicon_ids'];
 const numbers = speechFieldRows.filter(({ schema }) => schema.type === 'number').map(({ json }) => json);
 
 /** The request in the body of POST /api/audio/speech. */
@@ -47,7 +48,7 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
 export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
-      if (name === 'text_chunks') return [name, Array.isArray(value) ? value : [value]];
+      if (lists.includes(name)) return [name, Array.isArray(value) ? value : [value]];
       if (booleans.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true'];
       const isNumber = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
       return [name, isNumber && numbers.includes(name) ? Number(value) : value];

@@ -25,6 +25,7 @@ const specFields = [
   'enabled',
   'access',
   'aliases',
+  'lexicon_ids',
 ];
 
 /** `voice_id` is for a new voice only; of an existing one it is in the path. */
@@ -47,6 +48,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
   const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
   const access = take('access', 'text', toText);
   const aliases = take('aliases', 'a list of texts', toTexts);
+  const lexiconIds = take('lexicon_ids', 'a list of texts', toTexts);
   for (const [field, known] of Object.entries(innerFields)) {
     const items: unknown[] = Array.isArray(fields[field]) ? fields[field] : [];
     for (const [i, item] of items.entries()) {
@@ -68,6 +70,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     ...(enabled !== undefined && { enabled }),
     ...(access !== undefined && { access }),
     ...(aliases && { aliases }),
+    ...(lexiconIds && { lexiconIds }),
   };
   return { voiceId, fields: given, ignored };
 }

@@ -1,5 +1,6 @@
 // The schemas of /api/voices, each with an example.
 import { defaultSources } from '../../speech/default-voice.ts';
+import { lexiconIdsMax } from '../../speech/lexicon-field.ts';
 import { voiceAccesses } from '../../speech/voice.ts';
 import { blendParts, blendWeightMax } from '../../voices/blend-fields.ts';
 import { aliasesMax, aliasForm } from '../../voices/voice-fields.ts';
@@ -84,6 +85,11 @@ const capabilities = describeObject(
 );
 const access = (fallback: string): Schema =>
   text(`Who may speak with it: its account, or every key.${fallback}`, { enum: [...voiceAccesses] });
+const lexiconIds: Schema = {
+  ...texts,
+  maxItems: lexiconIdsMax,
+  description: 'Lexicons that every request with it uses, after its own; the first that has a word wins.',
+};
 const statuses = ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'];
 
 export const voice = describeObject('Voice', {
@@ -106,6 +112,7 @@ export const voice = describeObject('Voice', {
     'operator',
   ],
   access: [access(''), 'everyone'],
+  lexicon_ids: [lexiconIds, []],
   consent: [{ ...consent.schema, type: ['object', 'null'] }, null],
   created_at: [nullableTime('When it was created; null for an unchanged engine voice.'), null],
   updated_at: [nullableTime('When it was last changed; null for an unchanged engine voice.'), null],

@@ -32,6 +32,7 @@ export const toVoiceJson = (listed: ListedVoice) => {
     capabilities,
     owner,
     access: kept?.access ?? 'everyone',
+    lexicon_ids: kept?.lexiconIds ?? [],
     consent: kept?.consent ? toConsentJson(kept.consent) : null,
     created_at: toTime(kept?.createdAt),
     updated_at: toTime(kept?.updatedAt),

@@ -1,0 +1,148 @@
+// One lexicon: its entries in a table, each to be heard, stored at once for all replicas; its export, its voices, its end.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { Lexicon, LexiconEntry, Voice } from './wire.d.ts' */
+import { isConfirmed } from './confirm-dialog.js';
+import { element, fill } from './element.js';
+import { clearFieldErrors, field, showApiError } from './field.js';
+import { createEntryTable } from './lexicon-entries.js';
+import { createEntrySample } from './lexicon-sample.js';
+import { boundVoicesCard } from './lexicon-voices.js';
+import { loading } from './notices.js';
+import { accessChip, accessField } from './voice-elements.js';
+
+/**
+ * @param {PageContext} pageContext
+ * @param {string} lexiconId
+ */
+export async function showLexicon(pageContext, lexiconId) {
+  const { root, api, signal, hasScope } = pageContext;
+  const back = element('a', { class: 'back', href: '#/voices/+lexicons' }, '‹ Lexicons');
+  fill(root, back, loading('Loading the lexicon …'));
+  const path = `/api/lexicons/${encodeURIComponent(lexiconId)}`;
+  const [lexicon, voices] = await Promise.all([
+    /** @type {Promise<Lexicon & { entries: LexiconEntry[] }>} */ (api.requestJson(path, { signal })),
+    /** @type {Promise<Voice[]>} */ (api.list('/api/voices', 'voices', { signal })),
+  ]);
+  const mayWrite = hasScope('voices:write') && (lexicon.owner === 'self' || hasScope('admin'));
+  const ready = voices.filter(({ status }) => status === 'ready');
+  const speaker = element(
+    'select',
+    { 'aria-label': 'Voice to hear it with' },
+    ready.map(({ voice_id, name }) => element('option', { value: voice_id }, name)),
+  );
+  const hear = createEntrySample(pageContext, () => speaker.value);
+  const { entries } = lexicon;
+  const table = createEntryTable({ entries, mayWrite, hear });
+  fill(
+    root,
+    back,
+    element('h1', { tabindex: -1 }, lexicon.name, ' ', accessChip(lexicon)),
+    element('p', { class: 'lead' }, 'Requests use it as ', element('code', {}, lexiconId), ' in lexicon_ids.'),
+    editor({ pageContext, path, lexicon, entries, table: table.root, speaker, mayWrite }),
+    exportCard(pageContext, path, lexicon),
+    boundVoicesCard(pageContext, lexicon, voices),
+    mayWrite && deleteCard(pageContext, path, lexicon),
+  );
+}
+
+/**
+ * @param {object} options
+ * @param {PageContext} options.pageContext
+ * @param {string} options.path
+ * @param {Lexicon} options.lexicon
+ * @param {LexiconEntry[]} options.entries
+ * @param {HTMLElement} options.table
+ * @param {HTMLSelectElement} options.speaker
+ * @param {boolean} options.mayWrite
+ */
+function editor({ pageContext, path, lexicon, entries, table, speaker, mayWrite }) {
+  const { api, signal, notify, showError } = pageContext;
+  const name = element('input', { name: 'name', value: lexicon.name, maxlength: 200, readonly: !mayWrite });
+  const access = accessField(lexicon.access);
+  access.select.disabled = !mayWrite;
+  const send = element('button', { type: 'submit', class: 'main', hidden: !mayWrite }, 'Store');
+  const form = element(
+    'form',
+    { class: 'card', novalidate: true },
+    element('div', { class: 'pair' }, field({ name: 'name', label: 'Name', control: name }), access.root),
+    element('div', { class: 'field' }, element('span', {}, 'Hear it with '), speaker),
+    element('div', { 'data-field': 'entries' }, table, element('p', { class: 'field-error' })),
+    send,
+  );
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    clearFieldErrors(form);
+    send.disabled = true;
+    try {
+      const body = { name: name.value.trim(), access: access.select.value, entries };
+      const stored = await api.requestJson(path, { method: 'PUT', body, signal });
+      notify(`${stored.name} is stored.`);
+    } catch (error) {
+      showApiError(form, error, showError);
+    } finally {
+      send.disabled = false;
+    }
+  });
+  return form;
+}
+
+/**
+ * @param {PageContext} pageContext
+ * @param {string} path
+ * @param {Lexicon & { entries: LexiconEntry[] }} lexicon
+ */
+function exportCard({ api, signal, showError }, path, lexicon) {
+  const languages = [...new Set(lexicon.entries.map(({ language_code }) => language_code ?? ''))];
+  /**
+   * @param {string} label
+   * @param {string} file
+   * @param {import('./api.js').ApiRequest} request
+   */
+  const button = (label, file, request) => {
+    const onclick = async () => {
+      try {
+        const blob = await (await api.send(path, { ...request, signal })).blob();
+        const href = URL.createObjectURL(blob);
+        element('a', { href, download: file }).click();
+        setTimeout(() => URL.revokeObjectURL(href), 60_000);
+      } catch (error) {
+        showError(error);
+      }
+    };
+    return element('button', { type: 'button', onclick }, label);
+  };
+  const headers = { Accept: 'application/pls+xml' };
+  const documents = languages.map((code) =>
+    button(`PLS${code && `, ${code}`}`, `${lexicon.name}${code && `-${code}`}.pls`, {
+      headers,
+      query: { language_code: code || undefined },
+    }),
+  );
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, 'Export'),
+    element('p', { class: 'hint' }, 'What is stored. A PLS document has the entries of one language.'),
+    element('div', { class: 'row' }, button('JSON', `${lexicon.name}.json`, {}), ...documents),
+  );
+}
+
+/**
+ * @param {PageContext} pageContext
+ * @param {string} path
+ * @param {Lexicon} lexicon
+ */
+function deleteCard({ api, signal, notify, showError }, path, lexicon) {
+  const onclick = async () => {
+    const text = 'Requests that ask for it fail from then on. Voices that use it speak on without it.';
+    if (!(await isConfirmed({ title: `Delete ${lexicon.name}?`, text, yes: 'Delete' }))) return;
+    try {
+      await api.requestJson(path, { method: 'DELETE', signal });
+      location.hash = '#/voices/+lexicons';
+      notify(`${lexicon.name} is deleted.`);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  return element('p', {}, element('button', { type: 'button', class: 'danger', onclick }, 'Delete the lexicon'));
+}

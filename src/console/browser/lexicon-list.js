@@ -1,0 +1,113 @@
+// The lexicons of the key, below the Voices page: listed, made empty, and imported from a file.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { Lexicon } from './wire.d.ts' */
+import { element, fill } from './element.js';
+import { clearFieldErrors, field, showApiError } from './field.js';
+import { toCount, toTimeAgo } from './formatting.js';
+import { showLexicon } from './lexicon-editor.js';
+import { toLexiconAddress } from './lexicon-entries.js';
+import { loading } from './notices.js';
+import { accessChip } from './voice-elements.js';
+
+/** @param {PageContext} pageContext */
+export async function showLexicons(pageContext) {
+  const [, lexiconId] = pageContext.pathSegments;
+  if (lexiconId) return showLexicon(pageContext, lexiconId);
+  const { root, api, signal, hasScope } = pageContext;
+  const status = loading('Loading the lexicons …');
+  const list = element('ul', { class: 'lexicon-list' });
+  const mayWrite = hasScope('voices:write');
+  fill(root, head(), mayWrite ? newCard(pageContext) : missingScope(), status, list);
+  /** @type {Lexicon[]} */
+  const lexicons = await api.list('/api/lexicons', 'lexicons', { signal });
+  fill(list, lexicons.map(toItem));
+  status.classList.remove('loading');
+  const { length } = lexicons;
+  fill(status, length === 0 ? 'There are none yet.' : length === 1 ? 'One lexicon.' : `${toCount(length)} lexicons.`);
+}
+
+const head = () => [
+  element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
+  element('h1', { tabindex: -1 }, 'Lexicons'),
+  element(
+    'p',
+    { class: 'lead' },
+    'How words are said: names, products, abbreviations. Requests ask for a lexicon by its id; a voice can use one always.',
+  ),
+];
+
+const missingScope = () =>
+  element(
+    'p',
+    { class: 'hint' },
+    'This key cannot make lexicons. It lacks the scope ',
+    element('code', {}, 'voices:write'),
+    '.',
+  );
+
+/** @param {Lexicon} lexicon */
+const toItem = (lexicon) =>
+  element(
+    'li',
+    {},
+    element('a', { href: toLexiconAddress(lexicon.lexicon_id) }, lexicon.name),
+    ' ',
+    accessChip(lexicon),
+    element(
+      'p',
+      { class: 'hint' },
+      `${toCount(lexicon.entry_count)} ${lexicon.entry_count === 1 ? 'entry' : 'entries'}, changed ${toTimeAgo(lexicon.updated_at)}`,
+    ),
+  );
+
+/** @param {PageContext} pageContext */
+function newCard({ api, signal, notify, showError }) {
+  const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
+  const file = element('input', { type: 'file', accept: '.pls,.xml,.json' });
+  const send = element('button', { type: 'submit', class: 'main' }, 'Create the lexicon');
+  const form = element(
+    'form',
+    { class: 'card narrow', novalidate: true },
+    element('h2', {}, 'New lexicon'),
+    field({ name: 'name', label: 'Name', control: name }),
+    field({
+      name: 'body',
+      label: 'Import a file',
+      control: file,
+      hint: 'Optional: a PLS document of the W3C, or the JSON of another lexicon.',
+    }),
+    send,
+  );
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    clearFieldErrors(form);
+    send.disabled = true;
+    try {
+      const text = await file.files?.[0]?.text();
+      const request = toRequest(name.value.trim(), text);
+      const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
+      location.hash = toLexiconAddress(made.lexicon_id);
+      notify(`${made.name} is made.`);
+    } catch (error) {
+      showApiError(form, error, showError);
+    } finally {
+      send.disabled = false;
+    }
+  });
+  return form;
+}
+
+/**
+ * @param {string} name
+ * @param {string | undefined} text Of the file.
+ */
+function toRequest(name, text) {
+  if (text === undefined) return { body: { name, entries: [] } };
+  if (/^\s*\ufeff?</.test(text)) {
+    const query = name ? { name } : {};
+    return { body: text, query, headers: { 'Content-Type': 'application/pls+xml' } };
+  }
+  const read = JSON.parse(text);
+  const { name: title, entries } = Array.isArray(read) ? { name: '', entries: read } : read;
+  return { body: { name: name || title, entries } };
+}

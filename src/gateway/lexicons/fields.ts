@@ -1,0 +1,32 @@
+// Parses the fields of a lexicon, from JSON, or from a PLS document with the other fields in the query. Only the types of the
+// fields are checked here; the entries are checked where they are kept.
+import type { FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import type { LexiconFields } from '../../lexicons/lexicon-fields.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import { sortFields, sortQuery, type UnknownField } from '../http/known-fields.ts';
+import { PlsBody } from './lexicon-body.ts';
+
+const queryFields = ['name', 'access'];
+
+export interface ParsedLexicon {
+  fields: LexiconFields;
+  ignored: readonly UnknownField[];
+}
+
+export function parseLexicon(request: FastifyRequest, isStrict: boolean): ParsedLexicon {
+  const { body } = request;
+  const isPls = body instanceof PlsBody;
+  const { fields, ignored, faults } = isPls
+    ? { ...sortQuery(request, isStrict), ignored: [] }
+    : sortFields(fieldsOf(request), [...queryFields, 'entries'], isStrict);
+  const [name, access] = queryFields.map((field) => {
+    const value = fields[field] ?? undefined;
+    if (value === undefined || typeof value === 'string') return value;
+    faults.push({ field, reason: 'type', message: 'must be text' });
+    return undefined;
+  });
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  const content = isPls ? { pls: body.document } : { entries: fields.entries };
+  return { fields: { name, access, content }, ignored };
+}

@@ -1,0 +1,101 @@
+// The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second after
+// one by another process. A lexicon is compiled when it is first used, and as often as those in use leave room for it.
+import { openPolling } from '../concurrency/polling.ts';
+import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
+import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
+import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon.ts';
+import { compiledEntriesMax } from './lexicon-limits.ts';
+
+const pollEveryMs = 500;
+/** A row may have two megabytes. */
+const rowsPerRead = 20;
+
+export interface StoredLexicon extends OfferedLexicon {
+  name: string;
+  entryCount: number;
+  byteCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+  entries(): LexiconEntry[];
+}
+
+export interface LexiconCache extends Lexicons {
+  find(lexiconId: string): StoredLexicon | undefined;
+  /** In the order of their ids. */
+  list(): readonly StoredLexicon[];
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LexiconCacheOptions {
+  rows: Pick<LexiconRows, 'listChanged'>;
+  onFault(fault: unknown): void;
+}
+
+export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): Promise<LexiconCache> {
+  const lexicons = new Map<string, StoredLexicon>();
+  const compiled = createCompiled();
+  let list: readonly StoredLexicon[] | undefined;
+  let revision = 0;
+  const poll = async () => {
+    for (;;) {
+      const changed = await rows.listChanged(revision, rowsPerRead);
+      for (const row of changed) {
+        if (row.entries === null) lexicons.delete(row.lexiconId);
+        else lexicons.set(row.lexiconId, toStored(row, row.entries, compiled));
+        list = undefined;
+      }
+      revision = changed.at(-1)?.revision ?? revision;
+      if (changed.length < rowsPerRead) return;
+    }
+  };
+  const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
+  return {
+    find: (lexiconId) => lexicons.get(lexiconId),
+    list() {
+      list ??= [...lexicons.values()].sort((a, b) => (a.lexiconId < b.lexiconId ? -1 : 1));
+      return list;
+    },
+    refresh,
+    close,
+  };
+}
+
+type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Lexicon;
+
+/** Compiled lexicons by the version of their content; those unused for longest make room. */
+function createCompiled(): Compile {
+  const held = new Map<string, { lexicon: Lexicon; entryCount: number }>();
+  let entriesHeld = 0;
+  return (version, entryCount, read) => {
+    const known = held.get(version) ?? { lexicon: compileLexicon(read()), entryCount };
+    if (held.delete(version)) entriesHeld -= entryCount;
+    held.set(version, known);
+    entriesHeld += entryCount;
+    for (const [oldest, { entryCount: count }] of held) {
+      if (entriesHeld <= compiledEntriesMax || oldest === version) break;
+      held.delete(oldest);
+      entriesHeld -= count;
+    }
+    return known.lexicon;
+  };
+}
+
+function toStored(row: LexiconRow, json: string, compile: Compile): StoredLexicon {
+  const { lexiconId, name, entryCount, byteCount, version } = row;
+  const entries = (): LexiconEntry[] => JSON.parse(json);
+  return {
+    lexiconId,
+    name,
+    ownerId: row.ownerId ?? undefined,
+    // What a newer version has written is private.
+    access: row.access === 'everyone' ? 'everyone' : 'private',
+    entryCount,
+    byteCount,
+    version,
+    createdAt: new Date(row.createdAtMs),
+    updatedAt: new Date(row.updatedAtMs),
+    entries,
+    compile: () => compile(version, entryCount, entries),
+  };
+}

@@ -1,0 +1,106 @@
+// Management of lexicons: made, replaced and deleted by the account that owns them, and by those who may use all voices. A
+// change takes effect in this process before the call returns.
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import { type Actor, operator } from '../keys/actor.ts';
+import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
+import type { VoiceUser } from '../speech/voice.ts';
+import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
+import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
+import { type CheckedLexicon, checkLexicon, type LexiconFields } from './lexicon-fields.ts';
+import { accountLexiconBytesMax, allLexiconBytesMax } from './lexicon-limits.ts';
+
+export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
+
+export interface LexiconManagementOptions {
+  rows: Pick<LexiconRows, 'change'>;
+  cache: LexiconCache;
+  /** Of one account; the operator has no limit. */
+  lexiconsPerAccount: number;
+}
+
+export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: LexiconManagementOptions) {
+  const find = (lexiconId: string, user: VoiceUser): StoredLexicon => {
+    const found = cache.find(lexiconId);
+    if (found && mayUseLexicon(found, user)) return found;
+    throw notFound();
+  };
+  const change = async (
+    lexiconId: string,
+    actor: Actor,
+    decide: (row: LexiconRow | undefined, others: OwnedLexicons) => LexiconDraft,
+  ): Promise<void> => {
+    await rows.change(lexiconId, (row) => (row ? row.ownerId : ownerIdOf(actor)), decide);
+    await cache.refresh();
+  };
+  const checkRoom = ({ byteCount }: CheckedLexicon, ownerId: string | null, others: OwnedLexicons) => {
+    const isOver = (actual: number, limit: number, what: string) => {
+      if (actual <= limit) return;
+      const message = `${what} ${limit} at most; delete some before.`;
+      throw new Failure('invalid_request', { message, limit, actual });
+    };
+    if (ownerId !== null) {
+      isOver(others.count + 1, lexiconsPerAccount, 'The lexicons of an account are');
+      isOver(others.byteCount + byteCount, accountLexiconBytesMax, 'The bytes of all lexicons of an account are');
+    }
+    const all = cache.list().reduce((sum, each) => sum + each.byteCount, byteCount);
+    isOver(all, allLexiconBytesMax, 'The bytes of all lexicons of the service are');
+  };
+  return {
+    find,
+    list: (user: VoiceUser): StoredLexicon[] => cache.list().filter((lexicon) => mayUseLexicon(lexicon, user)),
+
+    async create(fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
+      const { name, access = 'private', ...content } = checkLexicon(fields);
+      if (name === undefined) throw nameless();
+      const lexiconId = createId('lex');
+      const ownerId = ownerIdOf(actor);
+      const atMs = Date.now();
+      await change(lexiconId, actor, (_, others) => {
+        checkRoom({ name, access, ...content }, ownerId, others);
+        return { lexiconId, ownerId, access, name, ...content, createdAtMs: atMs, updatedAtMs: atMs };
+      });
+      return find(lexiconId, actor);
+    },
+
+    /** Replaces the entries; the name and the access where they are given. */
+    async replace(lexiconId: string, fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
+      checkMayChange(find(lexiconId, actor), actor);
+      const checked = checkLexicon(fields);
+      await change(lexiconId, actor, (row, others) => {
+        const before = requireOwn(row, actor);
+        checkRoom(checked, before.ownerId, others);
+        const { name = before.name, access = before.access, ...content } = checked;
+        return { ...before, name, access, ...content, updatedAtMs: Date.now() };
+      });
+      return find(lexiconId, actor);
+    },
+
+    async remove(lexiconId: string, actor: Actor): Promise<void> {
+      checkMayChange(find(lexiconId, actor), actor);
+      await change(lexiconId, actor, (row) => {
+        const emptied = { name: '', entries: null, entryCount: 0, byteCount: 0, version: '', ownerId: null };
+        return { ...requireOwn(row, actor), ...emptied, updatedAtMs: Date.now() };
+      });
+    },
+  };
+}
+
+const notFound = () => new Failure('not_found', { message: 'There is no such lexicon for this key.' });
+const nameless = () =>
+  new Failure('invalid_request', { details: [{ field: 'name', reason: 'required', message: 'name the lexicon' }] });
+
+const ownerIdOf = ({ accountId }: Actor): string | null => (accountId === operator.accountId ? null : accountId);
+
+function checkMayChange(lexicon: Pick<StoredLexicon, 'ownerId'>, actor: Actor): void {
+  if (actor.usesAllVoices || lexiconOwnerOf(lexicon, actor) === 'self') return;
+  const message = 'Only the owner of this lexicon, and keys with the scope admin, may change it.';
+  throw new Failure('access_denied', { message });
+}
+
+/** It may have been deleted since it was found. */
+function requireOwn(row: LexiconRow | undefined, actor: Actor): LexiconRow {
+  if (!row) throw notFound();
+  checkMayChange({ ownerId: row.ownerId ?? undefined }, actor);
+  return row;
+}

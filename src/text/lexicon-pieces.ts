@@ -1,0 +1,134 @@
+// Applies lexicons to a marked text: what they have an entry for becomes pieces of their own, with what is said in their
+// place, as if the caller had written `sub` or `phoneme` there. What already has such markup is left alone, and so are
+// addresses and what Markdown and HTML do not speak.
+import { type Lexicon, matchLexicons } from './lexicon.ts';
+import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
+import { mark, markMarkup } from './markup.ts';
+import { readParagraph } from './paragraphs.ts';
+
+/** What a run is matched with: in which language, and which lexicons, the first of which wins. */
+export interface RunLexicons {
+  lexicons: readonly Lexicon[];
+  languageCode: string;
+}
+
+/** The same text where no lexicon has anything in it. */
+export function applyLexicons(text: MarkedText, lexiconsOf: (run: MarkedRun) => RunLexicons): MarkedText {
+  let changed = 0;
+  const items = text.items.map((item): MarkedItem => {
+    if (item.kind === 'pause') return item;
+    const { lexicons, languageCode } = lexiconsOf(item);
+    const pieces = lexicons.length > 0 ? applyTo(item, lexicons, languageCode) : item.pieces;
+    if (pieces === item.pieces) return item;
+    const chars = countSaid(pieces, item.isLiteral);
+    changed += chars - item.chars;
+    return { ...item, pieces, chars };
+  });
+  const isSame = items.every((item, i) => item === text.items[i]);
+  return isSame ? text : { ...text, items, chars: text.chars + changed };
+}
+
+function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[], languageCode: string) {
+  const applied: Piece[] = [];
+  let found = 0;
+  for (const group of groupsOf(pieces)) {
+    const written = group.map(({ text }) => text).join('');
+    const { compared, at } = toCompared(written, isLiteral);
+    let end = 0;
+    const matches = group[0]!.said || compared.trim() === '' ? [] : matchLexicons(lexicons, compared, languageCode);
+    for (const { from, to, said } of matches) {
+      const [start, stop] = [at(from), at(to - 1) + 1];
+      applied.push(...cutPieces(group, end, start));
+      const within = cutPieces(group, start, stop);
+      const [first, last] = [within[0]!, within.at(-1)!];
+      applied.push({ ...first, text: written.slice(start, stop), from: first.from, to: last.to, said });
+      end = stop;
+      found++;
+    }
+    applied.push(...(end === 0 ? group : cutPieces(group, end, written.length)));
+  }
+  return found > 0 ? applied : pieces;
+}
+
+/** Pieces that a word may span. */
+function groupsOf(pieces: readonly Piece[]): Piece[][] {
+  const groups: Piece[][] = [];
+  for (const piece of pieces) {
+    const last = groups.at(-1)?.at(-1);
+    const goesOn = last && isPlain(last) && isPlain(piece) && last.emphasis === piece.emphasis;
+    if (goesOn) groups.at(-1)!.push(piece);
+    else groups.push([piece]);
+  }
+  return groups;
+}
+
+const isPlain = ({ said, mark: name }: Piece): boolean => said === undefined && name === undefined;
+
+/** The pieces of a range of their text. A reference is never cut, since it stands for one character. */
+function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  const cut: Piece[] = [];
+  let at = 0;
+  for (const piece of pieces) {
+    const start = Math.max(from - at, 0);
+    const end = Math.min(to - at, piece.text.length);
+    at += piece.text.length;
+    if (end <= start) continue;
+    const isExact = piece.text.length === piece.to - piece.from;
+    const range = isExact ? { from: piece.from + start, to: piece.from + end } : {};
+    cut.push({ ...piece, text: piece.text.slice(start, end), ...range });
+  }
+  return cut;
+}
+
+const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
+/** What begins no word, and is in none. */
+const nothing = '\0';
+
+interface Compared {
+  compared: string;
+  /** Where a unit of it is in what is written; indices must not decrease. */
+  at(index: number): number;
+}
+
+/** What is compared with lexicons: white space once, and nothing in place of what is not spoken. */
+function toCompared(written: string, isLiteral: boolean): Compared {
+  const spoken = isLiteral ? written : withoutSilent(written);
+  const text = spoken.replace(addressPattern, (address) => nothing.repeat(address.length));
+  /** Where white space was left out in what is compared, and how much up to there. */
+  const gaps: { after: number; units: number }[] = [];
+  let units = 0;
+  const compared = text.replace(/\s{2,}/g, (space, index: number) => {
+    const after = index - units;
+    units += space.length - 1;
+    gaps.push({ after, units });
+    return ' ';
+  });
+  let passed = 0;
+  return {
+    compared,
+    at(index) {
+      while (passed < gaps.length && gaps[passed]!.after < index) passed++;
+      return index + (passed > 0 ? gaps[passed - 1]!.units : 0);
+    },
+  };
+}
+
+/** Without the syntax of Markdown and HTML, at the same indices. */
+function withoutSilent(text: string): string {
+  if (!/[\\`<[\]*_~|]/.test(text)) return text;
+  const state = { fence: '', within: false };
+  let spoken = '';
+  for (let at = 0; ; ) {
+    const paragraph = readParagraph(text, at, state);
+    if (!paragraph) return spoken + nothing.repeat(text.length - spoken.length);
+    const { from, to, literal, table } = paragraph;
+    const raw = text.slice(from, to);
+    const marks = literal ? undefined : markMarkup(raw, table);
+    spoken += nothing.repeat(from - spoken.length);
+    spoken += marks ? raw.replace(/./gs, (unit, i: number) => (isKept(marks[i]!) ? unit : nothing)) : raw;
+    state.within = !paragraph.whole;
+    at = paragraph.next;
+  }
+}
+
+const isKept = (kind: number): boolean => kind === mark.keep || kind === mark.literal;

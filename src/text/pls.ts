@@ -1,0 +1,161 @@
+// Reads and writes pronunciation lexicons of the W3C (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Strict about
+// XML, as with SSML: what is not well-formed, has a document type declaration or more entries than allowed is a MarkupFault,
+// with line and column. No entity is expanded but the five of XML, and nothing is fetched. Of several pronunciations of a
+// lexeme, the preferred one counts, or else the first. The letter case of an entry is an attribute of a namespace of ours.
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { toLanguageCode } from './language-code.ts';
+import { type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets, toSaid } from './lexicon.ts';
+import { MarkupFault } from './markup-fault.ts';
+
+const depthMax = 16;
+const plsNamespace = 'http://www.w3.org/2005/01/pronunciation-lexicon';
+const ownNamespace = 'urn:sonant:lexicon';
+const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
+
+export interface PlsLexicon {
+  /** Of `<meta name="title">`. */
+  name: string | undefined;
+  entries: LexiconEntry[];
+}
+
+export const readPls = (document: string, entriesMax: number): PlsLexicon => new PlsReader(document, entriesMax).read();
+
+interface Lexeme {
+  at: number;
+  case: LexiconEntry['case'];
+  graphemes: string[];
+  pronounced: Pronounced | undefined;
+}
+
+type Pronounced = { isPreferred: boolean } & ({ alias: string } | { phoneme: string; alphabet: PhoneticAlphabet });
+type Attributes = Readonly<Record<string, string>>;
+
+class PlsReader {
+  readonly #document: string;
+  readonly #entriesMax: number;
+  readonly #open: { name: string; at: number; attributes: Attributes }[] = [];
+  readonly #entries: LexiconEntry[] = [];
+  #name: string | undefined;
+  #lexicon: Attributes = {};
+  #lexeme: Lexeme | undefined;
+  #text = '';
+
+  constructor(document: string, entriesMax: number) {
+    this.#document = document;
+    this.#entriesMax = entriesMax;
+  }
+
+  read(): PlsLexicon {
+    const parser = new SaxesParser({ xmlns: false, position: true });
+    parser.on('error', ({ message }) => {
+      const what = xmlFaultPattern.exec(message)?.[1] ?? message;
+      const isTag = /^(?:unexpected close tag|unmatched closing tag|duplicate attribute)/.test(what);
+      const isUnclosed = what.startsWith('unclosed tag');
+      const noticed = Math.max(0, parser.position - 1);
+      const at = isUnclosed ? (this.#open.at(-1)?.at ?? 0) : isTag ? this.#document.lastIndexOf('<', noticed) : noticed;
+      this.#refuse(Math.max(0, at), what);
+    });
+    parser.on('doctype', () =>
+      this.#refuse(this.#document.indexOf('<!DOCTYPE'), 'a document type declaration is not allowed'),
+    );
+    parser.on('opentag', (tag) => this.#openTag(tag, this.#document.lastIndexOf('<', parser.position - 1)));
+    parser.on('closetag', () => this.#closeTag());
+    const take = (text: string) => {
+      this.#text += text;
+    };
+    parser.on('text', take);
+    parser.on('cdata', take);
+    parser.write(this.#document).close();
+    return { name: this.#name, entries: this.#entries };
+  }
+
+  #refuse(at: number, what: string): never {
+    throw new MarkupFault(this.#document, at, what);
+  }
+
+  #openTag({ name: qualified, attributes }: SaxesTagPlain, at: number): void {
+    const name = localName(qualified);
+    if (this.#open.length === 0 && name !== 'lexicon')
+      this.#refuse(at, `the document must be a lexicon element, not ${name.slice(0, 40)}`);
+    if (this.#open.length >= depthMax) this.#refuse(at, `elements are nested deeper than ${depthMax}`);
+    const outer = this.#open.at(-1)?.name;
+    this.#open.push({ name, at, attributes });
+    this.#text = '';
+    if (outer === undefined) this.#lexicon = attributes;
+    else if (name === 'meta' && attributes.name === 'title') this.#name = attributes.content;
+    else if (name === 'lexeme' && outer === 'lexicon') {
+      const letterCase = Object.entries(attributes).find(([key]) => key.endsWith(':case'))?.[1];
+      const isInsensitive = letterCase === 'insensitive';
+      this.#lexeme = { at, case: isInsensitive ? 'insensitive' : undefined, graphemes: [], pronounced: undefined };
+    }
+  }
+
+  #closeTag(): void {
+    const { name, at, attributes } = this.#open.pop()!;
+    const text = this.#text.replace(/\s+/g, ' ').trim();
+    const lexeme = this.#lexeme;
+    if (!lexeme) return;
+    if (name === 'lexeme') this.#endLexeme(lexeme);
+    else if (this.#open.at(-1)?.name !== 'lexeme') return;
+    else if (name === 'grapheme') {
+      if (text === '') this.#refuse(at, 'a grapheme must not be empty');
+      lexeme.graphemes.push(text);
+    } else if (name === 'alias' || name === 'phoneme') {
+      if (text === '') this.#refuse(at, `the ${name} must not be empty`);
+      const isPreferred = attributes.prefer === 'true';
+      if (lexeme.pronounced && (lexeme.pronounced.isPreferred || !isPreferred)) return;
+      const how = name === 'alias' ? { alias: text } : this.#toPhoneme(text, attributes, at);
+      lexeme.pronounced = { isPreferred, ...how };
+    }
+  }
+
+  #toPhoneme(phoneme: string, attributes: Attributes, at: number): { phoneme: string; alphabet: PhoneticAlphabet } {
+    const given = (attributes.alphabet ?? this.#lexicon.alphabet ?? 'ipa').toLowerCase();
+    const alphabet = phoneticAlphabets.find((each) => each === given.replace(/^xsampa$/, 'x-sampa'));
+    if (!alphabet) this.#refuse(at, `the alphabet must be one of ${phoneticAlphabets.join(', ')}`);
+    if (!toSaid({ grapheme: '', phoneme, alphabet })) this.#refuse(at, `the phoneme is not written in ${alphabet}`);
+    return { phoneme, alphabet };
+  }
+
+  #endLexeme({ at, graphemes, pronounced, case: letterCase }: Lexeme): void {
+    this.#lexeme = undefined;
+    if (graphemes.length === 0) this.#refuse(at, 'a lexeme must have a grapheme');
+    if (!pronounced) return;
+    const { isPreferred: _, ...how } = pronounced;
+    const language = this.#lexicon['xml:lang'];
+    const languageCode = language === undefined ? undefined : toLanguageCode(language);
+    if (language !== undefined && languageCode === undefined)
+      this.#refuse(this.#document.indexOf('xml:lang'), 'xml:lang must be a BCP-47 language code such as en-US');
+    for (const grapheme of graphemes) {
+      if (this.#entries.length >= this.#entriesMax) this.#refuse(at, `more than ${this.#entriesMax} entries`);
+      this.#entries.push({
+        grapheme,
+        ...how,
+        ...(languageCode !== undefined && { languageCode }),
+        ...(letterCase && { case: letterCase }),
+      });
+    }
+  }
+}
+
+const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
+
+const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
+
+/** A document with the entries of one language, or of none; PLS states the language once for all of them. */
+export function writePls(name: string, entries: readonly LexiconEntry[], languageCode: string | undefined): string {
+  const lexemes = entries.map(({ grapheme, alias, phoneme, alphabet, case: letterCase }) => {
+    const attribute = letterCase === 'insensitive' ? ' sonant:case="insensitive"' : '';
+    const stated = alphabet && alphabet !== 'ipa' ? ` alphabet="${alphabet}"` : '';
+    const how =
+      phoneme === undefined ? `<alias>${toXml(alias ?? '')}</alias>` : `<phoneme${stated}>${toXml(phoneme)}</phoneme>`;
+    return `  <lexeme${attribute}><grapheme>${toXml(grapheme)}</grapheme>${how}</lexeme>\n`;
+  });
+  const language = languageCode === undefined ? '' : ` xml:lang="${toXml(languageCode)}"`;
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<lexicon version="1.0" xmlns="${plsNamespace}" xmlns:sonant="${ownNamespace}" alphabet="ipa"${language}>
+  <meta name="title" content="${toXml(name)}"/>
+${lexemes.join('')}</lexicon>
+`;
+}

@@ -1,0 +1,263 @@
+// Lexicons over HTTP and gRPC: made, listed, replaced and deleted, whose they are, their limits, and how requests and voices
+// use them at every door.
+import { once } from 'node:events';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { openTestGateway } from './open-gateway.ts';
+
+const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
+const gateway = await openTestGateway({}, afterAll);
+const admin = await gateway.makeKey([...scopes, 'admin']);
+const owner = await gateway.makeKey(scopes);
+const other = await gateway.makeKey(scopes);
+const server = await openRpcServer({
+  services: gateway.services,
+  address: { host: '127.0.0.1', port: 0 },
+  onFault() {},
+});
+afterAll(() => server.drain(0));
+const target = `127.0.0.1:${server.port}`;
+
+const url = '/api/lexicons';
+const aws = [{ grapheme: 'AWS', alias: 'Amazon Web Services' }];
+const pls = `<lexicon version="1.0" alphabet="x-sampa" xml:lang="en">
+  <meta name="title" content="Vegetables"/>
+  <lexeme><grapheme>tomato</grapheme><phoneme>t@"mA:t@U</phoneme></lexeme>
+</lexicon>`;
+
+async function send(method: string, path: string, body?: unknown, as = owner, headers: Record<string, string> = {}) {
+  const isText = typeof body === 'string';
+  const response = await fetch(`${gateway.url}${path}`, {
+    method,
+    headers: {
+      'X-API-Key': as,
+      ...(body !== undefined && { 'content-type': isText ? 'application/pls+xml' : 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
+}
+const make = async (entries: readonly object[] = aws, more: object = {}, as = owner): Promise<string> =>
+  (await send('POST', url, { name: 'Made', entries, ...more }, as)).body.lexicon_id;
+const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
+  (body.details as { field: string; reason: string }[]).map(({ field, reason }) => `${field} ${reason}`);
+const said = (from: number) =>
+  gateway.tone.segments
+    .slice(from)
+    .map(({ text }) => text)
+    .join(' ');
+const spoken = async (fields: object, as = owner): Promise<string> => {
+  const from = gateway.tone.segments.length;
+  const answer = await send(
+    'POST',
+    '/api/audio/speech',
+    { voice_id: 'tone-low', return_format: 'buffer', ...fields },
+    as,
+  );
+  expect(answer.status).toBe(200);
+  return said(from);
+};
+
+describe('a lexicon', () => {
+  test('is made, read, replaced and deleted', async () => {
+    const made = await send('POST', url, { name: 'Products', entries: aws });
+    expect(made).toMatchObject({
+      status: 201,
+      body: { name: 'Products', access: 'private', owner: 'self', entry_count: 1 },
+    });
+    const { lexicon_id: id, version } = made.body;
+    expect(made.headers.get('location')).toMatch(new RegExp(`/api/lexicons/${id}$`));
+    expect((await send('GET', `${url}/${id}`)).body).toEqual({ ...made.body, entries: aws });
+    expect((await send('GET', url)).body.lexicons).toContainEqual(made.body);
+    const entries = [
+      { grapheme: 'gif', phoneme: 'dZIf', alphabet: 'x-sampa', language_code: 'en', case: 'insensitive' },
+    ];
+    const replaced = await send('PUT', `${url}/${id}`, { entries });
+    expect(replaced).toMatchObject({ status: 200, body: { name: 'Products', entry_count: 1 } });
+    expect(replaced.body.version).not.toBe(version);
+    expect((await send('GET', `${url}/${id}`)).body.entries).toEqual(entries);
+    expect((await send('DELETE', `${url}/${id}`)).status).toBe(204);
+    for (const method of ['GET', 'DELETE']) expect((await send(method, `${url}/${id}`)).status).toBe(404);
+    expect((await send('PUT', `${url}/${id}`, { entries: aws })).status).toBe(404);
+  });
+
+  test('comes and goes as a PLS document', async () => {
+    const made = await send('POST', url, pls);
+    expect(made).toMatchObject({ status: 201, body: { name: 'Vegetables', entry_count: 1 } });
+    const path = `${url}/${made.body.lexicon_id}`;
+    expect((await send('GET', path)).body.entries).toEqual([
+      { grapheme: 'tomato', phoneme: 't@"mA:t@U', alphabet: 'x-sampa', language_code: 'en' },
+    ]);
+    const accept = { accept: 'application/pls+xml' };
+    const written = await send('GET', `${path}?language_code=en`, undefined, owner, accept);
+    expect(written.headers.get('content-type')).toBe('application/pls+xml; charset=utf-8');
+    expect(written.text).toContain('<lexeme><grapheme>tomato</grapheme><phoneme alphabet="x-sampa">');
+    expect((await send('PUT', `${path}?name=Greens`, written.text)).body).toMatchObject({
+      name: 'Greens',
+      entry_count: 1,
+    });
+  });
+
+  test('is refused with all its faults', async () => {
+    const entries = [
+      { grapheme: '', alias: 'x' },
+      { grapheme: 'a' },
+      { grapheme: 'a', alias: 'b', phoneme: 'c' },
+      { grapheme: 'a', phoneme: '123' },
+      { grapheme: 'a', alias: 'b', case: 'upper', language_code: 'no language', colour: 'red' },
+      'text',
+    ];
+    const refused = await send('POST', url, { name: ' ', access: 'friends', entries });
+    expect(refused.status).toBe(400);
+    expect(faultsOf(refused)).toEqual([
+      'entries[0].grapheme length',
+      'entries[1] required',
+      'entries[2].phoneme conflict',
+      'entries[3].phoneme format',
+      'entries[4].colour unknown',
+      'entries[4].case enum',
+      'entries[4].language_code format',
+      'entries[5] type',
+      'name length',
+      'access enum',
+    ]);
+    expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
+    expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);
+    const malformed = await send('POST', url, pls.replace('</phoneme>', '</alias>'));
+    expect(malformed.body.details[0]).toMatchObject({ field: 'body', reason: 'markup' });
+    expect(malformed.body.details[0].message).toMatch(/^line 3, column \d+: /);
+    const bomb = `<!DOCTYPE lexicon [<!ENTITY a "b">]>${pls}`;
+    expect((await send('POST', url, bomb)).body.details[0].message).toContain('document type declaration');
+  });
+
+  test('holds 10 000 entries; more than 20 000, and 10 MB, are refused', async () => {
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ grapheme: `word${i}`, alias: 'an alias', case: 'insensitive' }));
+    const id = await make(many(10_000));
+    expect((await send('GET', `${url}/${id}`)).body.entries).toHaveLength(10_000);
+    expect(faultsOf(await send('POST', url, { name: 'x', entries: many(20_001) }))).toEqual(['entries too_long']);
+    const large = await send('POST', url, `${pls}${' '.repeat(10 << 20)}`);
+    expect(large).toMatchObject({ status: 413, body: { limit: 4 << 20 } });
+    await send('DELETE', `${url}/${id}`);
+  });
+
+  test('of another account does not exist, unless it is for everyone', async () => {
+    const mine = await make();
+    const shared = await make(aws, { access: 'everyone' });
+    expect((await send('GET', `${url}/${mine}`, undefined, other)).status).toBe(404);
+    expect((await send('DELETE', `${url}/${mine}`, undefined, other)).status).toBe(404);
+    expect((await send('GET', `${url}/${shared}`, undefined, other)).body.owner).toBe('other');
+    expect((await send('DELETE', `${url}/${shared}`, undefined, other)).status).toBe(403);
+    expect((await send('GET', `${url}/${mine}`, undefined, admin)).status).toBe(200);
+    const refused = await send(
+      'POST',
+      '/api/audio/speech',
+      { voice_id: 'tone-low', text: 'x', lexicon_ids: [shared, mine] },
+      other,
+    );
+    expect(refused.status).toBe(400);
+    expect(faultsOf(refused)).toEqual(['lexicon_ids[1] not_found']);
+  });
+
+  test('needs the scopes of voices', async () => {
+    const reader = await gateway.makeKey(['voices:read']);
+    expect((await send('GET', url, undefined, reader)).status).toBe(200);
+    expect((await send('POST', url, { name: 'x', entries: aws }, reader)).status).toBe(403);
+  });
+
+  test('is counted by account', async () => {
+    const crowded = await gateway.makeKey(scopes);
+    for (let i = 0; i < 100; i++) await make(aws, {}, crowded);
+    const refused = await send('POST', url, { name: 'x', entries: aws }, crowded);
+    expect(refused).toMatchObject({ status: 400, body: { limit: 100 } });
+  });
+});
+
+describe('speech', () => {
+  test('uses the lexicons of the request at every door, and another content is not taken from the cache', async () => {
+    const id = await make();
+    const fields = { text: 'I use AWS.', lexicon_ids: [id] };
+    expect(await spoken(fields)).toBe('I use Amazon Web Services.');
+    expect(await spoken(fields)).toBe('');
+    await send('PUT', `${url}/${id}`, { entries: [{ grapheme: 'AWS', alias: 'the cloud' }] });
+    expect(await spoken(fields)).toBe('I use the cloud.');
+
+    const from = gateway.tone.segments.length;
+    await send('POST', '/api/audio/speech/sse', {
+      voice_id: 'tone-low',
+      text_chunks: ['SSE: AWS.'],
+      lexicon_ids: [id],
+    });
+    await send('POST', '/v1/audio/speech', { model: 'x', voice: 'tone-low', input: 'OpenAI: AWS.', lexicon_ids: [id] });
+    const client = openGrpcClient(SpeechService, target);
+    onTestFinished(() => client.close());
+    const withKey = { metadata: { 'x-api-key': owner } };
+    await client.unary('synthesizeSpeech', { voiceId: 'tone-low', text: 'gRPC: AWS.', lexiconIds: [id] }, withKey);
+    await live(id);
+    expect(said(from)).toBe('SSE: the cloud. OpenAI: the cloud. gRPC: the cloud. Live: the cloud.');
+    const failure = await failureOf(
+      client.unary('synthesizeSpeech', { voiceId: 'tone-low', text: 'x', lexiconIds: ['gone'] }, withKey),
+    );
+    expect(explain(failure)).toMatchObject({ code: 'INVALID_ARGUMENT', info: { reason: 'INVALID_REQUEST' } });
+  });
+
+  async function live(id: string): Promise<void> {
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/audio/speech/live`, {
+      headers: { 'X-API-Key': owner },
+    });
+    onTestFinished(() => socket.terminate());
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'start', voice_id: 'tone-low', lexicon_ids: [id] }));
+    socket.send(JSON.stringify({ type: 'text', text: 'Live: AWS.' }));
+    socket.send(JSON.stringify({ type: 'end' }));
+    await once(socket, 'close');
+  }
+
+  test('uses the lexicons of the voice, for whoever speaks with it, until they are deleted', async () => {
+    const id = await make();
+    const bound = { voice_id: 'bound', name: 'Bound', bindings: [{ engine: 'tone', voice_id: 'tone-high' }] };
+    const made = await send('POST', '/api/voices', { ...bound, lexicon_ids: [id] });
+    expect(made).toMatchObject({ status: 201, body: { lexicon_ids: [id] } });
+    expect(await spoken({ voice_id: 'bound', text: 'AWS' }, other)).toBe('Amazon Web Services');
+    expect((await send('PATCH', '/api/voices/bound', { lexicon_ids: [] })).body.lexicon_ids).toEqual([]);
+    expect(await spoken({ voice_id: 'bound', text: 'AWS' }, other)).toBe('AWS');
+    await send('PATCH', '/api/voices/bound', { lexicon_ids: [id] });
+    await send('DELETE', `${url}/${id}`);
+    expect(await spoken({ voice_id: 'bound', text: 'AWS again' }, other)).toBe('AWS again');
+    const foreign = await make(aws, {}, other);
+    expect(faultsOf(await send('PATCH', '/api/voices/bound', { lexicon_ids: [foreign] }))).toEqual([
+      'lexicon_ids[0] not_found',
+    ]);
+  });
+});
+
+test('LexiconService does the same over gRPC', async () => {
+  const client = openGrpcClient(LexiconService, target);
+  onTestFinished(() => client.close());
+  const withKey = { metadata: { 'x-api-key': owner } };
+  const entries = [{ grapheme: 'gif', phoneme: 'dZIf', alphabet: 'x-sampa', case: 'insensitive' }];
+  const { lexicon } = await client.unary('createLexicon', { spec: { name: 'Calls', entries } }, withKey);
+  const { lexiconId } = lexicon!;
+  const got = await client.unary('getLexicon', { lexiconId }, withKey);
+  expect(got.lexicon).toMatchObject({ name: 'Calls', entryCount: 1, entries });
+  await client.unary('replaceLexicon', { lexiconId, spec: { pls } }, withKey);
+  const listed = await client.unary('listLexicons', { pageSize: 1000 }, withKey);
+  expect(listed.lexicons.find((each) => each.lexiconId === lexiconId)).toMatchObject({
+    name: 'Vegetables',
+    entries: [],
+  });
+  await client.unary('deleteLexicon', { lexiconId }, withKey);
+  const gone = explain(await failureOf(client.unary('getLexicon', { lexiconId }, withKey)));
+  expect(gone).toMatchObject({ code: 'NOT_FOUND' });
+  const refused = explain(
+    await failureOf(client.unary('createLexicon', { spec: { name: 'x', pls: '<lexicon>' } }, withKey)),
+  );
+  expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' });
+});

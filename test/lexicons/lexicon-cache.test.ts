@@ -1,0 +1,66 @@
+// The lexicons in memory: a change by another process is seen, and only so much is held compiled as there is room for.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { operator } from '../../src/keys/actor.ts';
+import { openLexiconCache } from '../../src/lexicons/lexicon-cache.ts';
+import { createLexiconManagement } from '../../src/lexicons/lexicon-management.ts';
+import { createLexiconRows } from '../../src/store/lexicon-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { matchLexicons } from '../../src/text/lexicon.ts';
+
+async function open() {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-lexicon-cache-'));
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const rows = createLexiconRows(store);
+  const replica = async () => {
+    const cache = await openLexiconCache({ rows, onFault: () => {} });
+    onTestFinished(() => cache.close());
+    return { cache, management: createLexiconManagement({ rows, cache, lexiconsPerAccount: 2 }) };
+  };
+  return { replica };
+}
+
+const fields = (alias: string) => ({
+  name: 'Names',
+  access: undefined,
+  content: { entries: [{ grapheme: 'AWS', alias }] },
+});
+const saidBy = (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
+  const lexicon = cache.find(id);
+  return lexicon && [...matchLexicons([lexicon.compile()], 'AWS', 'en')].map(({ said }) => said);
+};
+
+test('what one replica makes, replaces and deletes, the others see, and one that starts later', async () => {
+  const { replica } = await open();
+  const [one, other] = [await replica(), await replica()];
+  const { lexiconId, version } = await one.management.create(fields('first'), operator);
+  expect(saidBy(one.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'first' }]);
+  await expect.poll(() => saidBy(other.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'first' }]);
+  const replaced = await other.management.replace(lexiconId, fields('second'), operator);
+  expect(replaced.version).not.toBe(version);
+  await expect.poll(() => saidBy(one.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'second' }]);
+  expect(saidBy((await replica()).cache, lexiconId)).toEqual([{ kind: 'alias', text: 'second' }]);
+  await one.management.remove(lexiconId, operator);
+  await expect.poll(() => saidBy(other.cache, lexiconId)).toBeUndefined();
+  expect((await replica()).cache.list()).toEqual([]);
+});
+
+test('an account has as many as it may, counted by the database', async () => {
+  const { replica } = await open();
+  const [one, other] = [await replica(), await replica()];
+  const ada = { ...operator, accountId: 'ada', usesAllVoices: false };
+  const first = await one.management.create(fields('a'), ada);
+  await other.management.create(fields('b'), ada);
+  const third = () => one.management.create(fields('c'), ada);
+  await expect(third()).rejects.toMatchObject({ reason: 'invalid_request', facts: { limit: 2 } });
+  await one.management.remove(first.lexiconId, ada);
+  await third();
+  const eve = { ...ada, accountId: 'eve' };
+  await expect(one.management.remove(first.lexiconId, eve)).rejects.toMatchObject({ reason: 'not_found' });
+});

@@ -1,0 +1,155 @@
+// Lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is charged, which
+// ids are refused, and what of them belongs to the cache key.
+import { expect, test } from 'vitest';
+import { bestKeyOf } from '../../src/delivery/cache-key.ts';
+import { Failure } from '../../src/errors.ts';
+import { planLive } from '../../src/speech/live-plan.ts';
+import { parseLiveStart } from '../../src/speech/live-request.ts';
+import { LiveText } from '../../src/speech/live-text.ts';
+import { castSpeech } from '../../src/speech/plan.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
+import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
+import { collect, openSpeech } from './open-speech.ts';
+
+const aws: KeptLexicon = { entries: [{ grapheme: 'AWS', alias: 'Amazon Web Services' }] };
+const other: KeptLexicon = {
+  entries: [
+    { grapheme: 'AWS', alias: 'ay double you ess' },
+    { grapheme: 'tomato', phoneme: 't@"mA:t@U', alphabet: 'x-sampa' },
+  ],
+};
+
+const boundVoice = (lexiconIds: readonly string[]): StoredVoice => ({
+  voiceId: 'bound',
+  name: 'Bound',
+  description: '',
+  kind: 'stock',
+  status: 'ready',
+  languageCodes: ['en'],
+  labels: {},
+  version: '1',
+  bindings: [{ engine: 'tone', speakerId: 'tone-high' }],
+  consent: undefined,
+  ownerId: undefined,
+  access: 'everyone',
+  lexiconIds,
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  ended: new AbortController().signal,
+});
+
+function open(kept: Record<string, KeptLexicon>, boundIds: readonly string[] = []) {
+  const stored = [boundVoice(boundIds)];
+  return openSpeech({}, { lexicons: keepLexicons(kept), listStored: () => stored });
+}
+
+const warningsOf = (events: readonly SpeechEvent[]) =>
+  events.flatMap((event) => (event.type === 'info' ? event.warnings : []));
+const textOf = ({ segments }: ReturnType<typeof openSpeech>['tone']) => segments.map(({ text }) => text).join(' ');
+
+test('a request uses the lexicons that it asks for, and charges what is said', async () => {
+  const { stream, tone } = open({ aws, other });
+  const events = await collect(stream({ text: 'I use AWS.', lexicon_ids: ['aws', 'other'], timestamps: 'word' }));
+  expect(textOf(tone)).toBe('I use Amazon Web Services.');
+  expect(events.at(-1)).toMatchObject({ type: 'done', chars: 'I use Amazon Web Services.'.length });
+  expect(warningsOf(events)).toEqual([]);
+  const words = events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
+  expect(words.map(({ text, offset, length }) => [text, offset, length])).toEqual([
+    ['I', 0, 1],
+    ['use', 2, 3],
+    ['AWS', 6, 3],
+  ]);
+});
+
+test('every request with a voice uses its lexicons, after those of the request', async () => {
+  const { stream, tone } = open({ aws, other }, ['other']);
+  const heard = async (fields: object) => {
+    const before = tone.segments.length;
+    await collect(stream(fields));
+    return tone.segments
+      .slice(before)
+      .map(({ text }) => text)
+      .join(' ');
+  };
+  expect(await heard({ voice_id: 'bound', text: 'AWS one' })).toBe('ay double you ess one');
+  expect(await heard({ voice_id: 'bound', text: 'AWS' })).toBe('ay double you ess');
+  expect(await heard({ voice_id: 'bound', text: 'AWS two', lexicon_ids: ['aws'] })).toBe('Amazon Web Services two');
+  expect(await heard({ ssml: '<speak>AWS <voice name="bound">AWS</voice></speak>' })).toBe('AWS ay double you ess');
+});
+
+test('a pronunciation that the engine cannot speak is spoken plainly, with a warning; so is a bound lexicon that is gone', async () => {
+  const { stream, tone } = open({ other }, ['gone']);
+  expect(warningsOf(await collect(stream({ text: 'A tomato.', lexicon_ids: ['other'] })))).toEqual(['ignored:phoneme']);
+  expect(textOf(tone)).toBe('A tomato.');
+  expect(warningsOf(await collect(stream({ voice_id: 'bound', text: 'AWS.' })))).toEqual(['ignored:lexicon']);
+});
+
+test('a lexicon that is not there, or is another account’s, is refused by name', () => {
+  const { stream } = open({
+    aws,
+    foreign: { ...aws, ownerId: 'eve' },
+    shared: { ...aws, ownerId: 'eve', access: 'everyone' },
+  });
+  const ask = (lexicon_ids: unknown) => collect(stream({ text: 'AWS.', lexicon_ids }));
+  const refused = (field: string, reason: string) =>
+    expect.objectContaining({
+      reason: 'invalid_request',
+      facts: expect.objectContaining({ details: [expect.objectContaining({ field, reason })] }),
+    });
+  expect(() => stream({ text: 'AWS.', lexicon_ids: ['aws', 'aws'] })).toThrow(refused('lexicon_ids', 'duplicate'));
+  expect(() => stream({ text: 'AWS.', lexicon_ids: 'aws' })).toThrow(refused('lexicon_ids', 'type'));
+  return Promise.all([
+    expect(ask(['aws', 'gone'])).rejects.toEqual(refused('lexicon_ids[1]', 'not_found')),
+    expect(ask(['foreign'])).rejects.toEqual(refused('lexicon_ids[0]', 'not_found')),
+    expect(ask(['shared'])).resolves.toBeDefined(),
+  ]);
+});
+
+test('aliases cannot make a text endlessly long', async () => {
+  const long: KeptLexicon = { entries: [{ grapheme: 'a', alias: 'long '.repeat(40) }] };
+  const { stream } = open({ long });
+  const error = await collect(stream({ text: 'a '.repeat(200), lexicon_ids: ['long'] })).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(Failure);
+  expect(error).toMatchObject({ reason: 'text_too_long', facts: { limit: 10_000 } });
+});
+
+test('the cache key has the content of the lexicons, and not their ids', () => {
+  const { tone } = openSpeech();
+  const keyOf = (
+    kept: Record<string, KeptLexicon>,
+    lexicon_ids: readonly string[],
+    boundIds: readonly string[] = [],
+  ) => {
+    const stored = [boundVoice(boundIds)];
+    const voices = createVoices([tone], { listStored: () => stored });
+    const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
+    const found = castSpeech(voices, request, { callerId: 'test', accountId: 'test' }, keepLexicons(kept));
+    return bestKeyOf(found);
+  };
+  const none = keyOf({}, []);
+  const one = keyOf({ aws }, ['aws']);
+  expect(one).not.toBe(none);
+  expect(keyOf({ same: aws }, ['same'])).toBe(one);
+  expect(keyOf({ aws }, [], ['aws'])).toBe(one);
+  expect(keyOf({ aws: other }, ['aws'])).not.toBe(one);
+  expect(keyOf({ aws, other }, ['aws', 'other'])).not.toBe(keyOf({ aws, other }, ['other', 'aws']));
+});
+
+test('live speech uses the lexicons of its start, in each part of its text', async () => {
+  const { tone } = openSpeech();
+  const start = parseLiveStart({ voice_id: 'tone-low', lexicon_ids: ['aws'] });
+  const caller = { callerId: 'test', accountId: 'test' };
+  const planned = planLive(createVoices([tone]), start, caller, keepLexicons({ aws }));
+  const text = new LiveText('en-US');
+  text.append('I use AWS. So AWS it is.');
+  text.end();
+  const taken: number[] = [];
+  const plan = planned.planTurn(bestCasting, text, async (_, chars) => void taken.push(chars));
+  const said: string[] = [];
+  for (let next = await plan.cuts.next(); !next.done; next = await plan.cuts.next())
+    said.push(next.value.cut?.text ?? '');
+  expect(said.join(' ')).toBe('I use Amazon Web Services. So Amazon Web Services it is.');
+  expect(taken.reduce((sum, chars) => sum + chars, 0)).toBe(said.join(' ').length);
+});

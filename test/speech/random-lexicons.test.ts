@@ -1,0 +1,5 @@
+// Some random texts with random lexicons, of those in random-lexicons.long.ts.
+import { test } from 'vitest';
+import { checkRandomLexicons } from './random-lexicons.ts';
+
+test('60 random texts with random lexicons', { timeout: 120_000 }, () => checkRandomLexicons(60));
