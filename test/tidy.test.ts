@@ -35,6 +35,7 @@ const ranks: Record<string, number> = {
   store: 3,
   redis: 3,
   models: 3,
+  books: 2,
   engines: 2,
   clips: 2,
   archives: 1,
