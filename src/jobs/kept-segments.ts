@@ -21,7 +21,9 @@ export interface KeepSegmentsOptions {
   holder: string;
   /** When the lease ends that a segment renews. */
   leaseUntilMs(): number;
-  /** Checks the quota of so many characters; returns the key that they are charged to. */
+  /** Fails where so many characters are more than is left of the quota. */
+  checkQuota(chars: number, signal: AbortSignal): Promise<void>;
+  /** Takes them from the quota; returns the key that they are charged to. */
   charge(chars: number, signal: AbortSignal): Promise<string>;
   /** Where a part of the chapter begins, in code points. */
   offsetOf(part: number): number;
@@ -40,7 +42,7 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
-  const { id, rows, clips, holder, leaseUntilMs, charge, offsetOf } = options;
+  const { id, rows, clips, holder, leaseUntilMs, checkQuota, charge, offsetOf } = options;
   const countOwn = createCount();
   let next = 0;
   let sinceMs = performance.now();
@@ -74,7 +76,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) return yield kept;
-    if (cut.cut) await charge(0, signal);
+    await checkQuota(chars, signal);
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, offsetOf(cut.chunkIndex), signal))) : undefined;
     const keyId = await charge(chars, signal);
     const clipKey = spoken ? await write(spoken) : null;
@@ -87,12 +89,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
     const usage = { keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
     const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: before ? 0 : chars, seconds, busyMs };
-    try {
-      await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
-    } catch (error) {
-      // Where it is unknown whether the row was written, the sweep removes the clip if it was not.
-      throw error;
-    }
+    // A clip whose row is not written is swept.
+    await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
     if (before?.clipKey) await clips.remove(before.clipKey);
     if (spoken) yield spoken;
   }
@@ -157,4 +155,3 @@ function toSamples(bytes: Buffer): Int16Array<ArrayBuffer> {
   for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(i * 2);
   return samples;
 }
-

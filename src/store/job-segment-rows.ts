@@ -79,7 +79,10 @@ export function createJobSegmentRows(store: RowStore) {
           lease_until_ms = $6, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
           where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued'
           returning chapter`;
-        const held = await rows.query(ofChapter, ...[row.jobKey, row.chapter, holder, chars, seconds, leaseUntilMs, row.segment]);
+        const held = await rows.query(
+          ofChapter,
+          ...[row.jobKey, row.chapter, holder, chars, seconds, leaseUntilMs, row.segment],
+        );
         if (updated.length === 0 || held.length === 0) throw new LeaseLost();
         const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
         await rows.query(replaced, row.jobKey, row.chapter, row.segment);
