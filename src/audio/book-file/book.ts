@@ -23,6 +23,9 @@ export interface BookTags {
   cover?: BookCover | undefined;
 }
 
+/** What every format has room for. */
+export const coverBytesMax = 8 * 2 ** 20;
+
 export interface BookCover {
   contentType: 'image/jpeg' | 'image/png' | 'image/webp' | 'image/gif';
   bytes: Uint8Array;

@@ -40,13 +40,17 @@ export function planBook(format: FormatName, sampleRateHz: number, lengths: read
   const frames: { sound: number; silence: number }[] = [];
   let wanted = 0;
   let frameCount = 0;
-  for (const { sampleCount, gapSampleCount } of lengths) {
+  for (const [i, { sampleCount, gapSampleCount }] of lengths.entries()) {
     const startSample = frameCount * frameSamples;
     chapters.push({ startSample, endSample: startSample + sampleCount });
     wanted += sampleCount + gapSampleCount;
     const sound = countOf(sampleCount);
     frameCount += sound;
-    const silence = Math.max(0, Math.round(wanted / frameSamples) - frameCount);
+    const isLast = i === lengths.length - 1;
+    // At the end the frames must hold all of the gap.
+    const silence = isLast
+      ? countOf(sampleCount + gapSampleCount) - sound
+      : Math.max(0, Math.round(wanted / frameSamples) - frameCount);
     frameCount += silence;
     frames.push({ sound, silence });
   }
