@@ -23,6 +23,14 @@ export async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'c
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 
+/** Removes the sound of a voice that may not be heard any more. */
+export async function removeSegmentsOfVoice(
+  { rows, clips }: { rows: Pick<JobTools['rows'], 'deleteSegmentsOfVoice'>; clips: Pick<JobTools['clips'], 'remove'> },
+  voiceId: string,
+): Promise<void> {
+  for (const key of await rows.deleteSegmentsOfVoice(voiceId)) await clips.remove(key);
+}
+
 /** Removes a job, with everything that was made for it. */
 export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: JobRow): Promise<void> {
   const { rows } = tools;

@@ -217,13 +217,6 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
     /** Jobs that are to be forgotten. */
     listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
       store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
-    /** Jobs that have not ended and speak with that voice. */
-    listOfVoice: (voiceId: string): Promise<JobRow[]> =>
-      store.query<JobRow>(
-        `${jobs.select} where status <> 'succeeded' and job_key in
-          (select job_key from job_chapters where voice_id = $1)`,
-        voiceId,
-      ),
     ...createJobLeases(store),
     ...createJobSegmentRows(store),
   };

@@ -125,6 +125,12 @@ export function createJobSegmentRows(store: RowStore) {
           where job_key = $1 and chapter = $2`;
         await rows.query(unqueueJoin, jobKey, job!.count);
       }),
+    /** Returns their clips. */
+    async deleteSegmentsOfVoice(voiceId: string): Promise<string[]> {
+      const sql = 'delete from job_segments where voice_id = $1 returning clip_key as "clipKey"';
+      const deleted = await store.query<{ clipKey: string | null }>(sql, voiceId);
+      return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+    },
     async segmentClipsOf(jobKey: string): Promise<string[]> {
       const sql = 'select clip_key as "clipKey" from job_segments where job_key = $1 and clip_key is not null';
       return (await store.query<{ clipKey: string }>(sql, jobKey)).map(({ clipKey }) => clipKey);

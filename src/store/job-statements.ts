@@ -51,7 +51,6 @@ export const jobStatements: readonly string[] = [
     primary key (job_key, chapter)
   )`,
   "create index job_chapters_open on job_chapters (job_key, chapter) where status = 'queued'",
-  'create index job_chapters_of_voice on job_chapters (voice_id)',
   `create table job_parts (
     job_key text not null,
     chapter bigint not null,
@@ -71,5 +70,6 @@ export const jobStatements: readonly string[] = [
     words text not null,
     primary key (job_key, chapter, segment)
   )`,
+  'create index job_segments_of_voice on job_segments (voice_id)',
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
 ];
