@@ -6,6 +6,7 @@ import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
+import { openJobs } from './app/open-jobs.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { openWyoming } from './app/open-wyoming.ts';
@@ -22,6 +23,7 @@ import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { openAdminServer } from './gateway/health/admin-server.ts';
+import { removeSegmentsOfVoice } from './jobs/removal.ts';
 import type { FirstKey } from './keys/first-key.ts';
 import { createUsageLedger } from './limits/usage-ledger.ts';
 import { type Connections, createConnections } from './net/connections.ts';
@@ -32,6 +34,7 @@ import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
 import { createFingerprintRows } from './store/fingerprint-rows.ts';
+import { createJobRows } from './store/job-rows.ts';
 import { openStore } from './store/open-store.ts';
 import { createUsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
@@ -75,7 +78,22 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
+  const jobs = openJobs({
+    core: speaking.core,
+    store: stored.store,
+    clips: stored.clips,
+    room: stored.room,
+    ledger: stored.ledger,
+    limiter: access.sharing.limiter,
+    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    links,
+    chaptersMax: config.jobChaptersMax,
+    onFault,
+  });
+  opened.defer(jobs.close);
   const operations = createOperations({
+    jobs: jobs.operations,
     core: speaking.core,
     keys: access.keys,
     installs: speaking.installs,
@@ -85,7 +103,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     room: stored.room,
     ledger: stored.ledger,
     onFault,
-    links: { baseUrl, keepMs: config.audioKeepHours * 3_600_000 },
+    links,
     limiter: access.sharing.limiter,
     singleFlight: access.sharing.singleFlight,
     seal: access.signing.seal,
@@ -159,7 +177,8 @@ async function openStored({ config, opened, metrics, onFault }: Opening) {
   const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
   const room = createClipRoom({ clips, index, limits, onFault });
   metrics.watchRoom(room.state);
-  const sweep = openClipSweep({ clips, index, room, onFault });
+  const { isSegmentClip: isNeeded } = createJobRows(store);
+  const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
   opened.defer(() => sweep.close());
   const ledger = createUsageLedger(createUsageRows(store), { onFault });
   opened.defer(async () => {
@@ -180,7 +199,9 @@ async function openSpeaking(
   const gateways: Gateway[] = [];
   const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear);
+    const purgeSegments = () =>
+      removeSegmentsOfVoice({ rows: createJobRows(store), clips: clips.memory.clips }, voiceId);
+    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear).finally(purgeSegments);
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);

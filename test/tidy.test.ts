@@ -29,6 +29,8 @@ const ranks: Record<string, number> = {
   'sign-in': 6,
   voices: 6,
   keys: 5,
+  jobs: 5,
+  webhooks: 5,
   delivery: 4,
   limits: 4,
   speech: 3,

@@ -17,6 +17,7 @@ import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
+import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
@@ -94,6 +95,7 @@ async function openSonant(): Promise<Addresses> {
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
     keys: createKeyOperations(keyManagement, voices),
+    jobs: {} as JobOperations,
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

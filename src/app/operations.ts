@@ -10,6 +10,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
+import type { JobOperations } from '../operations/jobs.ts';
 import { createKeyOperations } from '../operations/keys.ts';
 import { createLiveOperations } from '../operations/live-speech.ts';
 import { createMetering } from '../operations/metering.ts';
@@ -43,6 +44,7 @@ export interface OperationsOptions {
   links: DeliveryOptions['links'];
   ledger: UsageLedger;
   limiter: Pick<Limiter, 'takeSynthesis'>;
+  jobs: JobOperations;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
   /** Takes errors that no caller gets. */
@@ -80,6 +82,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    jobs: options.jobs,
     keys: createKeyOperations(keys, voices),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -181,4 +181,11 @@ export const serviceSettings = {
     max: 3600,
     fallback: 5,
   }),
+  jobChaptersMax: integerSetting({
+    name: 'SONANT_JOB_CHAPTERS',
+    help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',
+    min: 0,
+    max: 1000,
+    fallback: 4,
+  }),
 };

@@ -13,6 +13,7 @@ import { type ListenAddress, type Listener, openListener, type Tls } from '../ne
 import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
+import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
 import type { ModelOperations } from '../operations/models.ts';
@@ -36,6 +37,7 @@ import type { OnRequestEnd } from './http/ended-request.ts';
 import { createHttpApp } from './http/http-app.ts';
 import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
+import { addJobRoutes } from './jobs/routes.ts';
 import { addKeyRoutes } from './keys/routes.ts';
 import { addLiveRoutes } from './live/routes.ts';
 import { addModelRoutes } from './models/routes.ts';
@@ -89,6 +91,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  jobs: JobOperations;
   models: ModelOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
@@ -221,7 +224,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, models, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { speech, live, voices, jobs, models, keys, getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
@@ -232,6 +235,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
+  addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

@@ -35,6 +35,8 @@ export interface KeyVerifier {
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
   /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
+  /** The same for the present key of an owner, whose keys are replaced by others. */
+  verifyOwner(ownerId: string, address: string): Promise<KeyCaller>;
   /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache, after a key has changed. */
@@ -107,6 +109,11 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     async verifyId(keyId, address) {
       const nowMs = now();
       return admit(await findById(keyId, nowMs), address, nowMs);
+    },
+    async verifyOwner(ownerId, address) {
+      const nowMs = now();
+      const newest = await rows.findNewest(ownerId);
+      return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
     },
     isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {

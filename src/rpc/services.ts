@@ -4,11 +4,13 @@ import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/conn
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { bodyArrivalMs, requestBytesMax, uploadArrivalMs, uploadBytesMax } from '../net/limits.ts';
+import { bodyArrivalMs, jobBytesMax, requestBytesMax, uploadArrivalMs, uploadBytesMax } from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
+import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
@@ -17,6 +19,7 @@ import type { VoiceOperations } from '../operations/voices.ts';
 import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import { type Health, openHealth } from './health.ts';
+import { createJobService } from './job-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
@@ -29,6 +32,7 @@ export interface ServicesOptions {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -52,11 +56,12 @@ export interface Services {
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, voices, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, voices, jobs, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serve(VoiceService, createVoiceService(voices)),
+    serve(JobService, createJobService(jobs)),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -67,7 +72,7 @@ export function createServices(options: ServicesOptions): Services {
     createHandlers({ grpc }) {
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
-      const large = { ...usual, readMaxBytes: uploadBytesMax };
+      const large = { ...usual, readMaxBytes: Math.max(uploadBytesMax, jobBytesMax) };
       // A misspelt limit of a key must not leave it without.
       const strict = { ...usual, jsonOptions: { ignoreUnknownFields: false } };
       for (const { service, implementation } of guarded) {
@@ -91,12 +96,14 @@ export function createServices(options: ServicesOptions): Services {
   };
 }
 
-/** The only method with recordings in its request. */
-const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;
+/** Methods with recordings, or the text of a book, in their requests. */
+const isUpload = (method: DescMethod): boolean =>
+  method === VoiceService.method.cloneVoice || method === JobService.method.createJob;
 
 const uploadLimits: BodyLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
 function limitsOf(method: DescMethod): BodyLimits {
+  if (method === JobService.method.createJob) return { ...uploadLimits, bytesMax: jobBytesMax };
   if (isUpload(method)) return uploadLimits;
   const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : requestBytesMax;
   return { bytesMax, arrivalMs: bodyArrivalMs };

@@ -8,6 +8,7 @@ import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
+import { type BackgroundTurns, createBackgroundTurns } from './background-turns.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
 import { runEngine } from './engine-run.ts';
@@ -15,7 +16,7 @@ import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
 export interface EngineGuard {
   /** Where the segment is urgent, it waits for its turn until `waitUntilMs` at most, on the clock of `performance.now`. */
-  speak(segment: Segment, callerId: string, signal: AbortSignal, waitUntilMs?: number): AsyncIterable<SpokenPcm>;
+  speak(segment: Segment, callerId: string, signal: AbortSignal, options?: SpeakOptions): AsyncIterable<SpokenPcm>;
   /** How long until the engine may be called again for that voice, a clone or one of its own; 0 for now. */
   restMs(voiceId: string, isClone: boolean): number;
   /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
@@ -26,6 +27,12 @@ export interface EngineGuard {
   readonly waiting: number;
 }
 
+export interface SpeakOptions {
+  waitUntilMs?: number | undefined;
+  /** Whether interactive requests go before it. */
+  isBackground?: boolean;
+}
+
 /** What metrics are made of. */
 export interface EngineWatch {
   onSegment(engine: string, ended: { outcome: 'spoken' | 'left' | Reason; firstSoundMs: number | undefined }): void;
@@ -33,15 +40,26 @@ export interface EngineWatch {
 }
 
 /** The guard of an engine, one for each. */
-export type EngineGuards = (engine: Engine) => EngineGuard;
+export interface EngineGuards {
+  (engine: Engine): EngineGuard;
+  /** Of all these engines together. */
+  readonly background: BackgroundTurns;
+}
 
 export function createEngineGuards(watch?: EngineWatch): EngineGuards {
   const guards = new WeakMap<Engine, EngineGuard>();
-  return (engine) => {
-    const guard = guards.get(engine) ?? createEngineGuard(engine, watch);
+  const background = createBackgroundTurns();
+  const guardOf = (engine: Engine) => {
+    const guard = guards.get(engine) ?? createEngineGuard(engine, watch, background);
     guards.set(engine, guard);
     return guard;
   };
+  return Object.assign(guardOf, { background });
+}
+
+interface GuardedTurn extends TurnRequest {
+  /** The engine has finished its work, of this attempt. */
+  onIdle?(): void;
 }
 
 const states = ['closed', 'half_open', 'open'] as const;
@@ -52,26 +70,34 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
+export function createEngineGuard(
+  engine: Engine,
+  watch?: EngineWatch,
+  background: BackgroundTurns = createBackgroundTurns(),
+): EngineGuard {
   const turns = createEngineTurns(engine);
   const breakers = createBreakers(engine);
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function attempt(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+  async function attempt(segment: Segment, turn: GuardedTurn): Promise<Begun<SpokenPcm>> {
     const { signal } = turn;
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
     const endTurn = await turns.take(segment, turn);
     const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
+    const onIdle = () => {
+      endTurn?.();
+      turn.onIdle?.();
+    };
     const source = endTurn
-      ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal)
+      ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle }), signal)
       : runEngine(engine, segment, signal, observer);
     return { first: await source.next(), source };
   }
 
-  async function beginSpeaking(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+  async function beginSpeaking(segment: Segment, turn: GuardedTurn): Promise<Begun<SpokenPcm>> {
     const { signal } = turn;
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
@@ -92,12 +118,19 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
   }
 
-  const speak = (segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) => {
+  const speak = (
+    segment: Segment,
+    callerId: string,
+    callersSignal: AbortSignal,
+    { waitUntilMs, isBackground = false }: SpeakOptions = {},
+  ) => {
+    let leave = () => {};
     const begin = () => {
       const signal = AbortSignal.any([callersSignal, closing.signal]);
-      return beginSpeaking(segment, { callerId, signal, waitUntilMs });
+      if (!isBackground) leave = background.enter();
+      return beginSpeaking(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
     };
-    return relay(begin);
+    return relay(begin, () => leave());
   };
 
   return {

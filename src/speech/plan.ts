@@ -4,6 +4,7 @@
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
+import type { ReadingState } from '../text/paragraphs.ts';
 import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
@@ -74,8 +75,17 @@ export interface PlannedSpeech {
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
   cast: Cast;
-  planFor(casting: Casting): SpeechPlan;
+  planFor(casting: Casting, part?: TextPart): SpeechPlan;
 }
+
+/** For a request that goes on with the texts of another: the cutter of both, and how far the first has read. */
+export interface TextPart {
+  cutText: TextCutter;
+  state: ReadingState;
+  endsRequest: boolean;
+}
+
+type TextCutter = ReturnType<typeof createTextCutter>;
 
 /** Every voice by its best engine. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
@@ -89,12 +99,12 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
   const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
   const scripts = inspectScripts(texts.map(toWritten).join('\n'), request.languageCode);
   if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, field, scripts.foreign);
-  const planFor = (casting: Casting): SpeechPlan => {
+  const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>();
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // All of it, for what is ignored is told before the first sound.
     const rendered = texts.map((text) => ({ text, items: render(text) }));
-    const { cuts, isSpoken } = peekSpoken(planCuts(rendered));
+    const { cuts, isSpoken } = peekSpoken(planCuts(rendered, part));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
@@ -203,8 +213,10 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
 
 type RenderedText = { text: MarkedText; items: ReturnType<ReturnType<typeof createRenderer>> };
 
-function* planCuts(texts: readonly RenderedText[]): Generator<PlannedCut, undefined> {
-  const cutText = createTextCutter();
+function* planCuts(
+  texts: readonly RenderedText[],
+  { cutText = createTextCutter(), endsRequest = true, state }: Partial<TextPart> = {},
+): Generator<PlannedCut, undefined> {
   for (const [i, { text, items }] of texts.entries())
-    yield* cutText(text, items, { endsRequest: i === texts.length - 1 });
+    yield* cutText(text, items, { endsRequest: endsRequest && i === texts.length - 1, ...(state && { state }) });
 }

@@ -1,6 +1,7 @@
 // The schema, as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
 // back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
+import { jobStatements } from './job-statements.ts';
 import type { Rows } from './row-store.ts';
 import { voiceOwnerStatements } from './voice-owner-statements.ts';
 
@@ -203,6 +204,10 @@ const migrations: readonly Migration[] = [
       `create index clips_of_other_voices on clips (created_at_ms)
         where purged_at_ms is null and other_voice_ids is not null`,
     ],
+  },
+  {
+    name: 'jobs',
+    statements: jobStatements,
   },
 ];
 

@@ -14,6 +14,7 @@ import { type Scope, scopes } from '../../src/keys/scopes.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
+import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
@@ -86,6 +87,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
     keys: createKeyOperations(keys, voices),
+    jobs: {} as JobOperations,
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

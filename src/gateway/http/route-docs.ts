@@ -97,6 +97,7 @@ export const tags = {
   Speech: 'Text to speech in one request: a link, the audio itself, or the audio while it is synthesized.',
   Streams: 'Speech as Server-Sent Events, with word timestamps; playback can start before synthesis ends.',
   Audio: 'Stored audio, each with its own URL.',
+  Jobs: 'Long texts, spoken in the background into one file with chapter marks and a file for each chapter.',
   Voices: 'The available voices, custom voices, and clones of people who consent.',
   Models: 'Neural models that can be installed, with their languages, sizes and licences.',
   Keys: 'API keys, their scopes and limits, and their usage.',
@@ -149,6 +150,8 @@ declare module 'fastify' {
     operation?: RouteDocs;
     /** The largest body, where that is more than usual. */
     bodyBytesMax?: number;
+    /** The same of JSON, for a text that is as long as a book. */
+    jsonBytesMax?: number;
   }
 }
 
@@ -156,7 +159,7 @@ declare module 'fastify' {
 export function documented(
   operation: RouteDocs,
   onRequest?: onRequestAsyncHookHandler,
-  more: { bodyBytesMax?: number } = {},
+  more: { bodyBytesMax?: number; jsonBytesMax?: number } = {},
 ) {
   return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
 }

@@ -1,0 +1,42 @@
+// Divides the text of a chapter into parts that are stored and planned one by one, so that memory does not grow with the
+// text. A part ends with a paragraph, else with a sentence, a line or a word; spaces stay with the part before them. The
+// parts together are the text.
+import { countChars } from '../text/chars.ts';
+import { partCharsMax } from './limits.ts';
+
+export interface TextPart {
+  /** Where it is in the text, in code points. */
+  offset: number;
+  text: string;
+}
+
+/** Ends of a part, the best first; each matches up to where the next part begins. */
+const ends = [/\r?\n[^\S\n]*\r?\n\s*/g, /[.!?…。！？][\p{Pe}\p{Pf}"']*\s+/gu, /\n\s*/g, /\s+/g];
+const notBlank = /\S/;
+
+export function* divideText(text: string, charsMax: number = partCharsMax): Generator<TextPart> {
+  let offset = 0;
+  for (let from = 0; from < text.length; ) {
+    const to = endOfPart(text, from, charsMax);
+    const part = text.slice(from, to);
+    yield { offset, text: part };
+    offset += countChars(part);
+    from = to;
+  }
+}
+
+function endOfPart(text: string, from: number, charsMax: number): number {
+  if (text.length - from <= charsMax) return text.length;
+  const window = text.slice(from, from + charsMax);
+  for (const end of ends) {
+    const at = [...window.matchAll(end)].at(-1);
+    const length = at ? at.index + at[0].length : 0;
+    // What is left must not be blank, nor what is taken: a blank text cannot be spoken.
+    if (length > charsMax / 2 && length < charsMax && notBlank.test(window.slice(0, length))) {
+      if (!notBlank.test(text.slice(from + length))) return text.length;
+      return from + length;
+    }
+  }
+  const isPair = (text.charCodeAt(from + charsMax - 1) & 0xfc00) === 0xd800;
+  return from + charsMax - (isPair ? 1 : 0);
+}
