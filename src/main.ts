@@ -6,6 +6,7 @@ import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { benchCommand } from './cli/bench.ts';
+import { bookCommand } from './cli/book.ts';
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
 import { createCompletionCommand } from './cli/completion.ts';
 import { configCommand } from './cli/config.ts';
@@ -22,6 +23,7 @@ import { toFailure } from './errors.ts';
 const commands: readonly Command[] = [
   serveCommand,
   sayCommand,
+  bookCommand,
   voiceCommand,
   keyCommand,
   usageCommand,

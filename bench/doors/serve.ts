@@ -16,6 +16,7 @@ import { createLimiter } from '../../src/limits/limiter.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
+import { createBookOperations } from '../../src/operations/books.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
 import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
@@ -95,6 +96,7 @@ async function openSonant(): Promise<Addresses> {
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
     keys: createKeyOperations(keyManagement, voices),
+    books: createBookOperations(),
     jobs: {} as JobOperations,
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

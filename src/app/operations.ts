@@ -9,6 +9,7 @@ import type { KeyManagement } from '../keys/key-management.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
+import { createBookOperations } from '../operations/books.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
 import type { JobOperations } from '../operations/jobs.ts';
 import { createKeyOperations } from '../operations/keys.ts';
@@ -82,6 +83,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    books: createBookOperations(),
     jobs: options.jobs,
     keys: createKeyOperations(keys, voices),
     getUsage: createGetUsage(usage),

@@ -3,6 +3,9 @@
 
 /** Of the file. */
 export const bookBytesMax = 64 << 20;
+/** Of one that is sent over HTTP, and of the text of its answer. */
+export const bookUploadBytesMax = 32 << 20;
+export const bookAnswerCharsMax = 6_000_000;
 /** Of a file in an EPUB and of all that are read, unpacked; and how many there may be. */
 export const bookFileBytesMax = 32 << 20;
 export const bookUnpackedBytesMax = 192 << 20;

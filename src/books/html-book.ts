@@ -1,5 +1,5 @@
 // Reads a web page as a book: its main content, in chapters by its headings.
-import type { TextDocument } from './block.ts';
+import type { Block, TextDocument } from './block.ts';
 import type { Book, BookMetadata } from './book.ts';
 import { type ChapterOptions, toChapters, toTitle } from './chapters.ts';
 import { readDocument } from './document-reader.ts';
@@ -16,7 +16,6 @@ export function toBook({ title, language, meta, blocks }: TextDocument, options:
   const main = blocks.filter(({ isMain }) => isMain);
   const read = main.some(({ kind }) => kind === 'text') ? main : blocks;
   const first = (...names: string[]) => names.map((name) => meta.get(name)).find((value) => value?.trim()) ?? '';
-  const heading = read.find(({ kind }) => kind === 'heading');
   const codeCount = read.filter(({ kind }) => kind === 'code').length;
   const metadata: BookMetadata = {};
   for (const [field, names] of metadataNames) {
@@ -24,13 +23,19 @@ export function toBook({ title, language, meta, blocks }: TextDocument, options:
     if (value) metadata[field] = value;
   }
   return {
-    title: toTitle(first('dc.title', 'dcterms.title', 'og:title') || title || heading?.text || ''),
+    title: toTitle(first('dc.title', 'dcterms.title', 'og:title') || title || headingTitle(read)),
     author: toTitle(first('dc.creator', 'dcterms.creator', 'author', 'article:author')),
     language: language || first('dc.language', 'dcterms.language', 'og:locale').replace('_', '-'),
     metadata,
     chapters: toChapters(read, startsByHeadings(read), options),
     warnings: codeCount > 0 && !options.readsCode ? [codeLeftOut(codeCount)] : [],
   };
+}
+
+/** The first heading, if none is as high as it is. */
+function headingTitle(blocks: readonly Block[]): string {
+  const [first, ...more] = blocks.filter(({ kind }) => kind === 'heading');
+  return first && more.every(({ level }) => level > first.level) ? first.text : '';
 }
 
 export const codeLeftOut = (count: number): string =>

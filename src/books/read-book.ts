@@ -4,10 +4,12 @@ import { Worker } from 'node:worker_threads';
 import { Failure } from '../errors.ts';
 import type { Book } from './book.ts';
 import type { BookFaultReason } from './book-fault.ts';
-import { readingMegabytesMax, readingMsMax } from './book-limits.ts';
+import { bookCharsMax, readingMegabytesMax, readingMsMax } from './book-limits.ts';
 import type { ReadingNews, ReadingTask } from './reading-thread.ts';
 
-export interface BookReading extends Omit<ReadingTask, 'readsCode'> {
+export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax'> {
+  /** Of all chapters together. */
+  charsMax?: number;
   /** Whether blocks of code are read, line by line; else they are left out. */
   readsCode?: boolean;
   signal: AbortSignal;
@@ -16,10 +18,15 @@ export interface BookReading extends Omit<ReadingTask, 'readsCode'> {
 /** The field under which faults of a book are reported. */
 const field = 'book';
 
-export async function readBook({ signal, readsCode = false, ...reading }: BookReading): Promise<Book> {
+export async function readBook({
+  signal,
+  readsCode = false,
+  charsMax = bookCharsMax,
+  ...reading
+}: BookReading): Promise<Book> {
   signal.throwIfAborted();
   const worker = new Worker(new URL('./reading-thread.ts', import.meta.url), {
-    workerData: { ...reading, readsCode } satisfies ReadingTask,
+    workerData: { ...reading, readsCode, charsMax } satisfies ReadingTask,
     resourceLimits: { maxOldGenerationSizeMb: readingMegabytesMax, maxYoungGenerationSizeMb: 64 },
   });
   const { promise, resolve, reject } = Promise.withResolvers<Book>();

@@ -6,7 +6,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import type { Book, BookKind } from './book.ts';
 import { BookFault, type BookFaultReason } from './book-fault.ts';
 import { findBookKind } from './book-kind.ts';
-import { bookBytesMax, bookCharsMax } from './book-limits.ts';
+import { bookBytesMax } from './book-limits.ts';
 import type { ChapterOptions } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { readEpubBook } from './epub-book.ts';
@@ -16,6 +16,7 @@ import { readPlainBook } from './plain-book.ts';
 
 export interface ReadingTask extends ChapterOptions {
   source: string | Uint8Array;
+  charsMax: number;
   /** A media type. */
   type?: string;
   charset?: string;
@@ -34,7 +35,8 @@ async function read(task: ReadingTask): Promise<Book> {
   const book = await readKind(kind, bytes, task);
   const chars = book.chapters.reduce((sum, { text }) => sum + text.length, 0);
   if (chars === 0) throw new BookFault('empty', 'has no text in it');
-  if (chars > bookCharsMax) throw new BookFault('too_large', `has more than ${bookCharsMax / 1e6} million characters`);
+  if (chars > task.charsMax)
+    throw new BookFault('too_large', `has more than ${task.charsMax / 1e6} million characters`);
   return {
     ...book,
     title: book.title || (name ? basename(name, extname(name)) : '') || book.chapters[0]!.title,

@@ -11,6 +11,7 @@ import { type Connections, createConnections } from '../net/connections.ts';
 import { farewellMs, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import type { Admit } from '../operations/admit.ts';
+import type { BookOperations } from '../operations/books.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
 import type { JobOperations } from '../operations/jobs.ts';
@@ -26,6 +27,7 @@ import type { VoiceOperations } from '../operations/voices.ts';
 import type { Relay } from '../redis/redis-relay.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import { addAudioRoutes } from './audio/routes.ts';
+import { addBookRoutes } from './books/routes.ts';
 import { addCartesiaRoutes } from './cartesia/routes.ts';
 import { addOpenApi } from './docs/openapi-document.ts';
 import { addDocsPage } from './docs/routes.ts';
@@ -91,6 +93,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  books: BookOperations;
   jobs: JobOperations;
   models: ModelOperations;
   keys: KeyOperations;
@@ -224,7 +227,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, jobs, models, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { speech, live, voices, books, jobs, models, keys, getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
@@ -235,6 +238,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
+  addBookRoutes(app, { books, admitTo, isStrict });
   addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });

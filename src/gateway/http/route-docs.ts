@@ -136,6 +136,8 @@ export interface RouteBody {
   examples: Readonly<Record<string, unknown>>;
   /** The fields of a form, accepted besides JSON or instead of it. */
   form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
+  /** A file that is the body. */
+  file?: { types: readonly string[]; description: string; examples: Readonly<Record<string, string>> };
   isOptional?: true;
 }
 
