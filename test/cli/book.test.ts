@@ -30,7 +30,7 @@ beforeAll(() => {
   });
   writeFileSync(join(folder, 'ledger.epub'), epub);
   const said = 'The keeper wrote the day and the weather into the ledger. ';
-  const long = [1, 2, 3].map((n) => `Chapter ${n}\n\n${`${said.repeat(10)}\n\n`.repeat(2)}`).join('\n\n');
+  const long = [1, 2, 3].map((n) => `Chapter ${n}\n\n${`${said.repeat(16)}`}`).join('\n\n');
   writeFileSync(join(folder, 'long.txt'), long);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
