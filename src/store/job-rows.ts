@@ -110,7 +110,7 @@ const chapters = createColumns<ChapterRow>('job_chapters', [
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, text) values ($1, $2, $3, $4, $5)';
 const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", text';
 
-export const activeStatuses = "('queued', 'running')";
+const activeStatuses = "('queued', 'running')";
 
 /** What is told of the end of a job, in the transaction that ends it. */
 export type OnJobEnd = (rows: Transaction, job: JobRow) => Promise<void>;
