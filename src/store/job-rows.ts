@@ -212,7 +212,7 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
           for (const table of ['job_segments', 'job_parts', 'job_chapters', 'jobs'])
             await rows.query(`delete from ${table} where job_key = $1`, jobKey);
         },
-        { blind: true },
+        { blind: true, erasing: ['job_parts', 'job_chapters', 'jobs'] },
       ),
     /** Jobs that are to be forgotten. */
     listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
