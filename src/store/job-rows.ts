@@ -106,9 +106,9 @@ const chapters = createColumns<ChapterRow>('job_chapters', [
   'audioId',
   'doneRevision',
 ]);
-/** `offset` is a word of SQL. */
-const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, text) values ($1, $2, $3, $4, $5)';
-const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", text';
+/** `offset` and `text` are words of SQL. */
+const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';
+const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", written as text';
 
 const activeStatuses = "('queued', 'running')";
 

@@ -21,6 +21,7 @@ const body = {
   voice_id: 'tone-low',
   chapters: Array.from({ length: 3 }, (_, i) => ({ title: `Chapter ${i}`, text: textOf(i) })),
   captions: ['srt'],
+  sample_rate: 24_000,
 };
 
 async function filesOf({ download }: JobsGateway, job: JobJson): Promise<Buffer[]> {
