@@ -31,6 +31,7 @@ const ranks: Record<string, number> = {
   keys: 5,
   delivery: 4,
   limits: 4,
+  webhooks: 4,
   speech: 3,
   store: 3,
   redis: 3,

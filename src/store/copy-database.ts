@@ -25,6 +25,8 @@ export const tables: readonly Table[] = [
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },
   { name: 'fingerprints', key: ['name'] },
+  { name: 'webhook_secrets', key: ['owner_id'] },
+  { name: 'webhook_messages', key: ['message_id'], pageRows: 10 },
 ];
 const pageRowsUsual = 200;
 

@@ -3,6 +3,7 @@
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
 import type { Rows } from './row-store.ts';
 import { voiceOwnerStatements } from './voice-owner-statements.ts';
+import { webhookStatements } from './webhook-rows.ts';
 
 export interface Migration {
   name: string;
@@ -203,6 +204,10 @@ const migrations: readonly Migration[] = [
       `create index clips_of_other_voices on clips (created_at_ms)
         where purged_at_ms is null and other_voice_ids is not null`,
     ],
+  },
+  {
+    name: 'webhooks',
+    statements: webhookStatements,
   },
 ];
 
