@@ -49,7 +49,7 @@ export interface JobOperationsOptions
   /** Records the request; its characters are recorded as they are spoken. */
   noteUsage(usage: UsageRow): Promise<void>;
   /** Fails where the address may not be called, or the key has nothing to sign with. */
-  checkWebhook?(url: string, keyId: string): Promise<void>;
+  checkWebhook(url: string, keyId: string): Promise<void>;
 }
 
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -74,7 +74,7 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     async createJob(call, request, id) {
       const { settings } = request;
       const { caller } = call;
-      if (settings.webhookUrl !== undefined) await checkWebhook?.(settings.webhookUrl, caller.keyId);
+      if (settings.webhookUrl !== undefined) await checkWebhook(settings.webhookUrl, caller.keyId);
       const fingerprint = fingerprintOf(request);
       const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
       if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };

@@ -112,8 +112,12 @@ const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset"
 
 const activeStatuses = "('queued', 'running')";
 
-/** What is told of the end of a job, in the transaction that ends it. */
-export type OnJobEnd = (rows: Transaction, job: JobRow) => Promise<void>;
+export interface JobRowsOptions {
+  /** Called in the transaction that ends a job. */
+  onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
+  /** Called when it is committed. */
+  afterEnd?(): void;
+}
 
 export interface NewJob {
   job: JobRow;
@@ -132,7 +136,15 @@ export interface EndedJob {
 
 export type JobRows = ReturnType<typeof createJobRows>;
 
-export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {}) {
+/** In order, the one that stands for joining them not among them. */
+const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
+  rows.query<ChapterRow>(
+    `${chapters.select} where job_key = $1 and chapter <
+      (select chapter_count from jobs where job_key = $1) order by chapter`,
+    jobKey,
+  );
+
+export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptions = {}) {
   const find = async (rows: Rows, ownerId: string, jobId: string): Promise<JobRow | undefined> => {
     const [job] = await rows.query<JobRow>(`${jobs.select} where owner_id = $1 and job_id = $2`, ownerId, jobId);
     return job;
@@ -149,7 +161,7 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
     if (!job) return undefined;
     await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
     if (status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
-    await onEnd(rows, job);
+    if (onEnd) await onEnd(rows, job, await chaptersOf(rows, jobKey));
     return job;
   };
 
@@ -184,17 +196,18 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
       return store.query<JobRow>(sql, ownerId, after, status, limit);
     },
     /** In order, the one that stands for joining them not among them. */
-    async chaptersOf(jobKey: string): Promise<ChapterRow[]> {
-      const sql = `${chapters.select} where job_key = $1 and chapter <
-        (select chapter_count from jobs where job_key = $1) order by chapter`;
-      return store.query<ChapterRow>(sql, jobKey);
-    },
+    chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
     async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
       const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
       const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
       return row;
     },
-    end: (jobKey: string, ended: EndedJob) => store.transaction((rows) => end(rows, jobKey, ended)),
+    /** Undefined where it has ended already. */
+    async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
+      const job = await store.transaction((rows) => end(rows, jobKey, ended));
+      if (job) afterEnd?.();
+      return job;
+    },
     /** Queues it again, if it has failed or was canceled; false otherwise. */
     retry: (jobKey: string): Promise<boolean> =>
       store.transaction(async (rows) => {

@@ -14,7 +14,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
     const ended: string[] = [];
     beforeAll(async () => {
       store = await open();
-      rows = createJobRows(store, async (_, { jobId, status }) => void ended.push(`${jobId} ${status}`));
+      rows = createJobRows(store, { onEnd: async (_, { jobId, status }) => void ended.push(`${jobId} ${status}`) });
     });
     afterAll(() => store.close());
     const add = async (job: NewJob = newJob()) => {
@@ -29,7 +29,10 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
     test('an id is its owner’s once, and nobody else’s', async () => {
       const first = newJob({ ownerId: 'key_A', jobId: 'book' });
       expect(await rows.add(first, 100)).toMatchObject({ isNew: true });
-      expect(await rows.add(newJob({ ownerId: 'key_A', jobId: 'book' }), 100)).toEqual({ job: first.job, isNew: false });
+      expect(await rows.add(newJob({ ownerId: 'key_A', jobId: 'book' }), 100)).toEqual({
+        job: first.job,
+        isNew: false,
+      });
       expect(await rows.add(newJob({ ownerId: 'key_B', jobId: 'book' }), 100)).toMatchObject({ isNew: true });
       expect(await rows.find('key_A', 'book')).toEqual(first.job);
       expect(await rows.find('key_C', 'book')).toBeUndefined();
@@ -73,7 +76,14 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       await rows.claim(id, 'me', 1_000, 2_000);
       const write = (segment: number, holder = 'me', chars = 10) => {
         const usage = { keyId, voiceId: 'ada', day: '2026-11-21', requests: 0, characters: 10, audioMs: 500 };
-        const row = { ...id, segment, fingerprint: 'f', voiceId: 'ada', clipKey: createId('seg'), sampleRateHz: 24_000 };
+        const row = {
+          ...id,
+          segment,
+          fingerprint: 'f',
+          voiceId: 'ada',
+          clipKey: createId('seg'),
+          sampleRateHz: 24_000,
+        };
         const progress = { holder, leaseUntilMs: 3_000, chars, seconds: 0.5, busyMs: 7, usage };
         return rows.addSegment({ ...row, words: '[]' }, progress);
       };

@@ -1,6 +1,11 @@
 // The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader comes back.
 import { expect, test } from 'vitest';
-import { JobService, JobStatus, type WatchJobResponse, WatchJobResponse_Kind } from '../../gen/sonant/v1/job_service_pb.ts';
+import {
+  JobService,
+  JobStatus,
+  type WatchJobResponse,
+  WatchJobResponse_Kind,
+} from '../../gen/sonant/v1/job_service_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
@@ -56,7 +61,10 @@ test('JobService has the same operations', async () => {
   const call = { metadata: { 'x-api-key': jobsKey } };
   const request = {
     ...{ jobId: 'by-grpc', voiceId: 'tone-low', metadata: { title: 'A book' } },
-    chapters: [{ title: 'One', text: 'The first.' }, { title: 'Two', text: 'The second.', voiceId: 'tone-high' }],
+    chapters: [
+      { title: 'One', text: 'The first.' },
+      { title: 'Two', text: 'The second.', voiceId: 'tone-high' },
+    ],
   };
   const { job } = await client.unary('createJob', request, call);
   expect(job).toMatchObject({ jobId: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });

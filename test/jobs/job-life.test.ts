@@ -10,18 +10,21 @@ const countChars = (texts: readonly { text: string }[]) => texts.reduce((sum, { 
 
 describe('a sentence that cannot be spoken', () => {
   test('fails the job, and is named; a retry speaks only what is missing', async () => {
-    const { create, untilEnded, sendJobs, tone, download } = await openJobsGateway();
+    const { create, untilEnded, readJobs, tone, download } = await openJobsGateway();
     tone.trouble = { failsAfterSegments: 4 };
     const { id } = await create();
     const failed = await untilEnded(id);
     expect(failed).toMatchObject({ status: 'failed', audio_url: null });
     const { error } = failed;
     const text = [...chapters[error.chapter]!.text];
-    expect(error).toMatchObject({ error: 'engine_error', text: text.slice(error.offset).join('').slice(0, error.text.length) });
+    expect(error).toMatchObject({
+      error: 'engine_error',
+      text: text.slice(error.offset).join('').slice(0, error.text.length),
+    });
     expect(error.text).not.toBe('');
     tone.trouble = {};
     const spoken = tone.segments.length;
-    const again = await (await sendJobs(`/${id}/retry`, { method: 'POST' })).json();
+    const again = await readJobs(`/${id}/retry`, { method: 'POST' });
     expect(['queued', 'running']).toContain(again.status);
     const done = await untilEnded(id);
     expect(done).toMatchObject({ status: 'succeeded', error: null });
@@ -61,12 +64,14 @@ describe('a sentence that cannot be spoken', () => {
 
 describe('a caller', () => {
   test('cancels a job, which a retry goes on with', async () => {
-    const { create, until, untilEnded, sendJobs, tone } = await openJobsGateway({ trouble: { pieceDelayMs: 30 } });
+    const { create, until, untilEnded, sendJobs, readJobs, tone } = await openJobsGateway({
+      trouble: { pieceDelayMs: 30 },
+    });
     const { id } = await create();
     await until(id, ({ progress }: JobJson) => progress.chars_done > 0);
-    const canceled = await (await sendJobs(`/${id}/cancel`, { method: 'POST' })).json();
+    const canceled = await readJobs(`/${id}/cancel`, { method: 'POST' });
     expect(canceled).toMatchObject({ status: 'canceled', error: null, audio_url: null });
-    const again = await (await sendJobs(`/${id}/cancel`, { method: 'POST' })).json();
+    const again = await readJobs(`/${id}/cancel`, { method: 'POST' });
     expect(again.ended_at).toBe(canceled.ended_at);
     tone.trouble = {};
     expect((await sendJobs(`/${id}/retry`, { method: 'POST' })).status).toBe(202);
@@ -75,7 +80,9 @@ describe('a caller', () => {
   });
 
   test('deletes a job, running or not, with all that was made for it', async () => {
-    const { create, until, untilEnded, sendJobs, storage, send } = await openJobsGateway({ trouble: { pieceDelayMs: 30 } });
+    const { create, until, untilEnded, sendJobs, storage, send } = await openJobsGateway({
+      trouble: { pieceDelayMs: 30 },
+    });
     const { id } = await create({ metadata: { title: 'a mark to look for' } });
     await until(id, ({ progress }: JobJson) => progress.chars_done > 0);
     expect((await sendJobs(`/${id}`, { method: 'DELETE' })).status).toBe(204);
@@ -89,42 +96,53 @@ describe('a caller', () => {
   });
 
   test('lists jobs by status, the newest first, page by page', async () => {
-    const { create, untilEnded, sendJobs } = await openJobsGateway();
+    const { create, untilEnded, readJobs } = await openJobsGateway();
     const ids: string[] = [];
     for (const text of ['One.', 'Two.', 'Three.']) ids.unshift((await create({ chapters: undefined, text })).id);
     for (const id of ids) await untilEnded(id);
-    const first = await (await sendJobs('?limit=2')).json();
+    const first = await readJobs('?limit=2');
     expect(first.jobs.map(({ id }: JobJson) => id)).toEqual(ids.slice(0, 2));
-    const rest = await (await sendJobs(`?limit=2&cursor=${first.next_cursor}`)).json();
+    const rest = await readJobs(`?limit=2&cursor=${first.next_cursor}`);
     expect(rest.jobs.map(({ id }: JobJson) => id)).toEqual(ids.slice(2));
     expect(rest.next_cursor).toBe(null);
-    expect((await (await sendJobs('?status=succeeded')).json()).jobs).toHaveLength(3);
-    expect((await (await sendJobs('?status=failed')).json()).jobs).toEqual([]);
-    expect(await (await sendJobs('?status=done')).json()).toMatchObject({ details: [{ field: 'status', reason: 'enum' }] });
+    expect((await readJobs('?status=succeeded')).jobs).toHaveLength(3);
+    expect((await readJobs('?status=failed')).jobs).toEqual([]);
+    expect(await readJobs('?status=done')).toMatchObject({
+      details: [{ field: 'status', reason: 'enum' }],
+    });
   });
 
   test('repeats a request under an id of its own; another request under it is refused', async () => {
-    const { sendJobs, untilEnded, tone } = await openJobsGateway();
+    const { sendJobs, readJobs, untilEnded, tone } = await openJobsGateway();
     const put = (body: object) => sendJobs('/my-book', { method: 'PUT', body: { voice_id: 'tone-low', ...body } });
     const made = await put({ text: 'A short book.' });
     expect([made.status, made.headers.get('location')]).toEqual([202, 'http://sonant.test/api/audio/jobs/my-book']);
     await untilEnded('my-book');
     const spoken = tone.segments.length;
-    expect(await (await put({ text: 'A short book.' })).json()).toMatchObject({ id: 'my-book', status: 'succeeded' });
+    expect(await readJobs('/my-book')).toMatchObject({ id: 'my-book', status: 'succeeded' });
+    expect((await put({ text: 'A short book.' })).status).toBe(202);
     expect(tone.segments.length).toBe(spoken);
     const other = await put({ text: 'Another book.' });
-    expect([other.status, (await other.json()).error]).toEqual([409, 'idempotency_conflict']);
-    expect((await sendJobs('/not%20an%20id', { method: 'PUT', body: { voice_id: 'tone-low', text: 'A.' } })).status).toBe(400);
+    expect([other.status, ((await other.json()) as JobJson).error]).toEqual([409, 'idempotency_conflict']);
+    expect(
+      (await sendJobs('/not%20an%20id', { method: 'PUT', body: { voice_id: 'tone-low', text: 'A.' } })).status,
+    ).toBe(400);
   });
 
   test('sees no jobs of other keys', async () => {
-    const { create, untilEnded, makeKey, send } = await openJobsGateway();
+    const { create, untilEnded, makeKey, send, readJson } = await openJobsGateway();
     const { id } = await create();
     const headers = { 'X-API-Key': await makeKey(scopes) };
     const path = `/api/audio/jobs/${id}`;
-    for (const [method, suffix] of [['GET', ''], ['GET', '/events'], ['POST', '/cancel'], ['POST', '/retry'], ['DELETE', '']] as const)
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['GET', '/events'],
+      ['POST', '/cancel'],
+      ['POST', '/retry'],
+      ['DELETE', ''],
+    ] as const)
       expect((await send(path + suffix, { method, headers })).status, method + suffix).toBe(404);
-    expect((await (await send('/api/audio/jobs', { headers })).json()).jobs).toEqual([]);
+    expect((await readJson('/api/audio/jobs', { headers })).jobs).toEqual([]);
     const body = { voice_id: 'tone-low', text: 'Under the same id.' };
     expect((await send(path, { method: 'PUT', headers, body })).status).toBe(202);
     expect(await untilEnded(id)).toMatchObject({ status: 'succeeded', progress: { chapters_done: 3 } });
@@ -139,18 +157,22 @@ describe('a caller', () => {
   });
 
   test('is told everything that is wrong with a request', async () => {
-    const { sendJobs, tone } = await openJobsGateway();
+    const { readJobs, tone } = await openJobsGateway();
     const body = {
       ...{ output_format: 'wma', chapter_gap_seconds: -1, keep_hours: 0, webhook_url: 'ftp://a', metadata: { a: 1 } },
-      ...{ voice_id: 'tone-low', cover: 'R0lGOD', chapters: [{ text: '' }, { title: 7, text: 'A.' }, { title: 'No text' }] },
+      ...{
+        voice_id: 'tone-low',
+        cover: 'R0lGOD',
+        chapters: [{ text: '' }, { title: 7, text: 'A.' }, { title: 'No text' }],
+      },
     };
-    const { error, details } = await (await sendJobs('', { body })).json();
+    const { error, details } = await readJobs('', { body });
     expect(error).toBe('invalid_request');
     const fields = details.map(({ field }: { field: string }) => field);
     for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata', 'cover'])
       expect(fields).toContain(name);
     const of = async (given: object) => {
-      const reply = await (await sendJobs('', { body: { voice_id: 'tone-low', ...given } })).json();
+      const reply = await readJobs('', { body: { voice_id: 'tone-low', ...given } });
       return [reply.error, ...(reply.details ?? []).map(({ field }: { field: string }) => field)];
     };
     expect(await of({})).toEqual(['invalid_request', 'chapters']);

@@ -31,7 +31,7 @@ async function filesOf({ download }: JobsGateway, job: JobJson): Promise<Buffer[
 
 test.each(['wav', 'mp3', 'opus', 'flac'])('the files of a job that is killed again and again: %s', async (format) => {
   const gateway = await openJobsGateway({ jobChaptersMax: 0 });
-  const { create, untilEnded, openOwnJobs, tone, send, get } = gateway;
+  const { create, untilEnded, openOwnJobs, tone, readJson, get } = gateway;
   const undisturbed = openOwnJobs();
   const first = await untilEnded((await create({ ...body, output_format: format })).id);
   await undisturbed.close();
@@ -56,7 +56,7 @@ test.each(['wav', 'mp3', 'opus', 'flac'])('the files of a job that is killed aga
   const [own, expected] = await Promise.all([filesOf(gateway, job), filesOf(gateway, first)]);
   for (const [i, file] of own.entries()) expect(file.equals(expected[i]!), `file ${i}`).toBe(true);
   expect(job.usage).toEqual(first.usage);
-  const usage = await (await send('/api/usage', { headers: { 'X-API-Key': gateway.jobsKey } })).json();
+  const usage = await readJson('/api/usage', { headers: { 'X-API-Key': gateway.jobsKey } });
   expect(usage.total.characters).toBe(2 * first.usage.characters);
 });
 

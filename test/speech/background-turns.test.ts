@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBackgroundTurns } from '../../src/speech/background-turns.ts';
-import { openTestGateway } from '../gateway/open-gateway.ts';
+import { openJobsGateway } from '../jobs/open-jobs.ts';
 
 const { signal } = new AbortController();
 
@@ -60,15 +60,9 @@ test('where a processor is left, both go on; what was asked to end, ends', async
 });
 
 test('a request for speech is heard while a job is spoken, and the job after it', async () => {
-  const { operations, speak, tone, makeKey, send } = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  expect(operations.jobs).toBeDefined();
-  const headers = { 'X-API-Key': await makeKey(['jobs:read', 'jobs:write']) };
-  const body = { voice_id: 'tone-low', text: 'A long sentence of a job that goes on and on and on. '.repeat(3) };
-  const job = await (await send('/api/audio/jobs', { body, headers })).json();
+  const { speak, tone, create, untilEnded } = await openJobsGateway({ trouble: { pieceDelayMs: 20 } });
+  const { id } = await create({ chapters: [{ text: 'A long sentence that goes on and on and on. '.repeat(3) }] });
   while (tone.counts.running === 0) await sleep(5);
   expect((await speak({ text: 'Now.', return_format: 'buffer' })).status).toBe(200);
-  const spoken = () => send(`/api/audio/jobs/${job.id}`, { headers }).then((reply) => reply.json());
-  const endsMs = performance.now() + 30_000;
-  while ((await spoken()).status !== 'succeeded' && performance.now() < endsMs) await sleep(50);
-  expect((await spoken()).status).toBe('succeeded');
+  expect((await untilEnded(id)).status).toBe('succeeded');
 });
