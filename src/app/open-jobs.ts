@@ -49,7 +49,14 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const sweep = openJobSweep(tools);
   return {
     operations: createJobOperations({
-      ...{ rows, speech, clips, index, room, keepMs, runner, links },
+      rows,
+      speech,
+      clips,
+      index,
+      room,
+      keepMs,
+      runner,
+      links,
       noteUsage: (usage) => ledger.add(usage),
       checkWebhook: webhooks ? webhooks.check : refuseWebhook,
     }),
@@ -73,7 +80,11 @@ const tellEnds = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<Job
     if (url === undefined) return;
     const { jobKey, keyId, accountId, endedRevision, endedAtMs } = job;
     await webhooks.add(rows, {
-      ...{ keyId, accountId, url, messageId: `msg_${jobKey}_${endedRevision}`, atMs: endedAtMs! },
+      messageId: `msg_${jobKey}_${endedRevision}`,
+      keyId,
+      accountId,
+      url,
+      atMs: endedAtMs!,
       event: `job.${job.status as 'succeeded' | 'failed' | 'canceled'}`,
       data: toJobJson(toJob(job, chapters, links)),
     });

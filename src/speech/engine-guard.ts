@@ -73,7 +73,7 @@ const retryJitter = 0.5;
 export function createEngineGuard(
   engine: Engine,
   watch?: EngineWatch,
-  background: BackgroundTurns = createBackgroundTurns(),
+  background = createBackgroundTurns(),
 ): EngineGuard {
   const turns = createEngineTurns(engine);
   const breakers = createBreakers(engine);
@@ -87,10 +87,7 @@ export function createEngineGuard(
     breaker.check();
     const endTurn = await turns.take(segment, turn);
     const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
-    const onIdle = () => {
-      endTurn?.();
-      turn.onIdle?.();
-    };
+    const onIdle = () => [endTurn, turn.onIdle].forEach((end) => end?.());
     const source = endTurn
       ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle }), signal)
       : runEngine(engine, segment, signal, observer);
@@ -118,12 +115,8 @@ export function createEngineGuard(
     }
   }
 
-  const speak = (
-    segment: Segment,
-    callerId: string,
-    callersSignal: AbortSignal,
-    { waitUntilMs, isBackground = false }: SpeakOptions = {},
-  ) => {
+  const speak: EngineGuard['speak'] = (segment, callerId, callersSignal, options = {}) => {
+    const { waitUntilMs, isBackground = false } = options;
     let leave = () => {};
     const begin = () => {
       const signal = AbortSignal.any([callersSignal, closing.signal]);
