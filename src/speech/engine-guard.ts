@@ -87,7 +87,10 @@ export function createEngineGuard(
     breaker.check();
     const endTurn = await turns.take(segment, turn);
     const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
-    const onIdle = () => [endTurn, turn.onIdle].forEach((end) => end?.());
+    const onIdle = () => {
+      endTurn?.();
+      turn.onIdle?.();
+    };
     const source = endTurn
       ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle }), signal)
       : runEngine(engine, segment, signal, observer);
@@ -115,19 +118,8 @@ export function createEngineGuard(
     }
   }
 
-  const speak: EngineGuard['speak'] = (segment, callerId, callersSignal, options = {}) => {
-    const { waitUntilMs, isBackground = false } = options;
-    let leave = () => {};
-    const begin = () => {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      if (!isBackground) leave = background.enter();
-      return beginSpeaking(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
-    };
-    return relay(begin, () => leave());
-  };
-
   return {
-    speak,
+    speak: createSpeak(beginSpeaking, closing.signal, background),
     restMs: (voiceId, isClone) => breakers.of(voiceId, isClone).restMs(),
     close() {
       closing.abort(new Failure('engine_unavailable'));
@@ -140,6 +132,21 @@ export function createEngineGuard(
     get waiting() {
       return turns.waiting();
     },
+  };
+}
+
+type BeginSpeaking = (segment: Segment, turn: GuardedTurn) => Promise<Begun<SpokenPcm>>;
+
+/** Interactive speech is known as such until the engine has finished its work. */
+function createSpeak(begin: BeginSpeaking, closing: AbortSignal, background: BackgroundTurns): EngineGuard['speak'] {
+  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false } = {}) => {
+    let leave = () => {};
+    const beginNow = () => {
+      const signal = AbortSignal.any([callersSignal, closing]);
+      if (!isBackground) leave = background.enter();
+      return begin(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
+    };
+    return relay(beginNow, () => leave());
   };
 }
 
