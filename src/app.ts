@@ -8,6 +8,7 @@ import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
+import { openServiceWebhooks } from './app/open-webhooks.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
@@ -75,6 +76,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
+  openServiceWebhooks(opening, stored.store, access.signing.seal);
   const operations = createOperations({
     core: speaking.core,
     keys: access.keys,
