@@ -9,6 +9,7 @@ import { openJobs } from './app/open-jobs.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { openStored } from './app/open-stored.ts';
+import { openServiceWebhooks } from './app/open-webhooks.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
@@ -31,6 +32,7 @@ import { createServices, type Services } from './rpc/services.ts';
 import { createJobRows } from './store/job-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
+import type { Webhooks } from './webhooks/webhook.ts';
 
 /** All of it, serving. */
 export interface Service {
@@ -69,7 +71,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const jobs = openServiceJobs(opening, { stored, speaking, access, links });
+  const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
+  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
   const operations = createOperations({
     jobs: jobs.operations,
     core: speaking.core,
@@ -127,9 +130,11 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 
 interface JobParts extends Omit<Changing, 'runner'> {
   links: { baseUrl(): string; keepMs: number };
+  webhooks: Webhooks;
 }
 
-function openServiceJobs({ config, opened, onFault }: Opening, { stored, speaking, access, links }: JobParts) {
+function openServiceJobs({ config, opened, onFault }: Opening, parts: JobParts) {
+  const { stored, speaking, access, links, webhooks } = parts;
   const jobs = openJobs({
     core: speaking.core,
     store: stored.store,
@@ -140,6 +145,7 @@ function openServiceJobs({ config, opened, onFault }: Opening, { stored, speakin
     findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
     links,
     chaptersMax: config.jobChaptersMax,
+    webhooks,
     onFault,
   });
   opened.defer(jobs.close);

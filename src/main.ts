@@ -16,6 +16,7 @@ import { sayCommand } from './cli/say.ts';
 import { serveCommand } from './cli/serve.ts';
 import { usageCommand } from './cli/usage.ts';
 import { voiceCommand } from './cli/voice.ts';
+import { webhookCommand } from './cli/webhook.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   sayCommand,
   voiceCommand,
   keyCommand,
+  webhookCommand,
   usageCommand,
   dbCommand,
   benchCommand,

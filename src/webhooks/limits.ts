@@ -12,15 +12,7 @@ export const attemptMs = 15_000;
 export const leaseMs = minuteMs;
 
 /** When an attempt is made after the one before it; the last wait is repeated. */
-export const waitsMs = [
-  5_000,
-  30_000,
-  2 * minuteMs,
-  5 * minuteMs,
-  15 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-] as const;
+export const waitsMs = [5_000, 30_000, 2 * minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs] as const;
 /** Of a wait, at random, so that those who failed together do not return together. */
 export const waitSpread = 0.2;
 /** The longest that a receiver may ask to wait. */

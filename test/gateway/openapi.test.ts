@@ -59,6 +59,8 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
     'patch /api/auth/api-keys/{id}',
     'delete /api/auth/api-keys/{id}',
     'post /api/auth/api-keys/{id}/rotate',
+    'get /api/auth/webhook-secret',
+    'post /api/auth/webhook-secret',
     'get /oauth/get-key',
     'post /oauth/get-key',
     'get /api/usage',

@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { parseJobRequest } from '../../src/jobs/job-request.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
+import type { WebhookMessage, Webhooks } from '../../src/webhooks/webhook.ts';
 import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';
 
 const hourMs = 3_600_000;
@@ -196,4 +198,35 @@ test('a job is forgotten with its audio when its time is over', async () => {
   expect((await sendJobs(`/${id}`)).status).toBe(404);
   for (const table of ['jobs', 'job_chapters', 'job_parts', 'job_segments'])
     expect(await store.query(`select * from ${table}`), table).toEqual([]);
+});
+
+test('the end of a job is told to its webhook, once for each end', async () => {
+  const { openOwnJobs, makeKey, keyVerifier, tone } = await openJobsGateway({ jobChaptersMax: 0 });
+  const told: WebhookMessage[] = [];
+  const webhooks: Webhooks = {
+    async check(url) {
+      if (url.includes('forbidden')) throw new Failure('invalid_request', { details: [] });
+    },
+    add: async (_, message) => void told.push(message),
+    wake() {},
+  };
+  const { operations, close } = openOwnJobs({ webhooks });
+  const caller = await keyVerifier.verify(await makeKey(scopes));
+  const { signal } = new AbortController();
+  const call = { caller, requestId: 'req_A', address: '127.0.0.1', signal, leaving: signal, reportLimits() {} };
+  const request = (url: string) => parseJobRequest({ voice_id: 'tone-low', text: 'One. Two.', webhook_url: url });
+  await expect(operations.createJob(call, request('https://forbidden.test'))).rejects.toThrow();
+  tone.trouble = { failsAfterSegments: 0 };
+  const { job } = await operations.createJob(call, request('https://hooks.test/a'), 'told');
+  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  tone.trouble = {};
+  await operations.retryJob(call, job.id);
+  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  await close();
+  expect(told.map(({ event, url }) => [event, url])).toEqual([
+    ['job.failed', 'https://hooks.test/a'],
+    ['job.succeeded', 'https://hooks.test/a'],
+  ]);
+  expect(new Set(told.map(({ messageId }) => messageId)).size).toBe(2);
+  expect(told[1]).toMatchObject({ keyId: caller.keyId, data: { id: 'told', status: 'succeeded', error: null } });
 });

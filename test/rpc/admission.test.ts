@@ -80,6 +80,8 @@ test('every method of ours names its scopes', () => {
     RevokeApiKey: ['keys:write'],
     GetOwnApiKey: [],
     RevokeOwnApiKey: [],
+    GetOwnWebhookSecret: ['jobs:read'],
+    RotateOwnWebhookSecret: ['jobs:write'],
     ListVoices: ['voices:read'],
     GetVoice: ['voices:read'],
     PreviewVoice: ['voices:read'],
