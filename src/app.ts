@@ -5,27 +5,23 @@ import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
-import { openClips } from './app/open-clips.ts';
 import { openJobs } from './app/open-jobs.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
+import { openStored } from './app/open-stored.ts';
+import { openServiceWebhooks } from './app/open-webhooks.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics } from './app/service-metrics.ts';
-import { checkSharedSecrets } from './app/shared-secrets.ts';
-import { openStoredClips } from './app/stored-clips.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
-import { createClipRoom } from './delivery/clip-room.ts';
-import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { openAdminServer } from './gateway/health/admin-server.ts';
 import { removeSegmentsOfVoice } from './jobs/removal.ts';
 import type { FirstKey } from './keys/first-key.ts';
-import { createUsageLedger } from './limits/usage-ledger.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import type { Listener, Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
@@ -33,14 +29,10 @@ import type { Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
-import { createFingerprintRows } from './store/fingerprint-rows.ts';
 import { createJobRows } from './store/job-rows.ts';
-import { openStore } from './store/open-store.ts';
-import { createUsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
-
-const mib = 2 ** 20;
+import type { Webhooks } from './webhooks/webhook.ts';
 
 /** All of it, serving. */
 export interface Service {
@@ -79,19 +71,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const jobs = openJobs({
-    core: speaking.core,
-    store: stored.store,
-    clips: stored.clips,
-    room: stored.room,
-    ledger: stored.ledger,
-    limiter: access.sharing.limiter,
-    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
-    links,
-    chaptersMax: config.jobChaptersMax,
-    onFault,
-  });
-  opened.defer(jobs.close);
+  const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
+  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
   const operations = createOperations({
     jobs: jobs.operations,
     core: speaking.core,
@@ -147,6 +128,30 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   };
 }
 
+interface JobParts extends Omit<Changing, 'runner'> {
+  links: { baseUrl(): string; keepMs: number };
+  webhooks: Webhooks;
+}
+
+function openServiceJobs({ config, opened, onFault }: Opening, parts: JobParts) {
+  const { stored, speaking, access, links, webhooks } = parts;
+  const jobs = openJobs({
+    core: speaking.core,
+    store: stored.store,
+    clips: stored.clips,
+    room: stored.room,
+    ledger: stored.ledger,
+    limiter: access.sharing.limiter,
+    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    links,
+    chaptersMax: config.jobChaptersMax,
+    webhooks,
+    onFault,
+  });
+  opened.defer(jobs.close);
+  return jobs;
+}
+
 interface Changing {
   stored: Awaited<ReturnType<typeof openStored>>;
   speaking: Awaited<ReturnType<typeof openSpeaking>>;
@@ -162,32 +167,6 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
   };
   opened.defer(stored.store.listen('keys', onKeys));
   opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
-}
-
-/** The database, and the store of clips. */
-async function openStored({ config, opened, metrics, onFault }: Opening) {
-  const store = await openStore(config);
-  opened.defer(() => store.close());
-  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
-  const storedClips = await openClips(config);
-  opened.defer(() => storedClips.clips.close());
-  const shared = openStoredClips(store, storedClips);
-  const { index, memory } = shared;
-  const { clips } = memory;
-  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
-  const room = createClipRoom({ clips, index, limits, onFault });
-  metrics.watchRoom(room.state);
-  const { isSegmentClip: isNeeded } = createJobRows(store);
-  const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
-  opened.defer(() => sweep.close());
-  const ledger = createUsageLedger(createUsageRows(store), { onFault });
-  opened.defer(async () => {
-    // What is owed needs room in the database, which stored audio can make.
-    if (ledger.owedRows > 0) await room.restore().catch(onFault);
-    await ledger.close();
-  });
-  metrics.watchLedger(ledger);
-  return { store, clips: shared, room, sweep, ledger };
 }
 
 /** The engines, the voices and speech. */

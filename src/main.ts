@@ -17,6 +17,7 @@ import { sayCommand } from './cli/say.ts';
 import { serveCommand } from './cli/serve.ts';
 import { usageCommand } from './cli/usage.ts';
 import { voiceCommand } from './cli/voice.ts';
+import { webhookCommand } from './cli/webhook.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
@@ -26,6 +27,7 @@ const commands: readonly Command[] = [
   bookCommand,
   voiceCommand,
   keyCommand,
+  webhookCommand,
   usageCommand,
   dbCommand,
   benchCommand,

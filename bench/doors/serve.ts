@@ -42,6 +42,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
+import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
@@ -95,9 +96,9 @@ async function openSonant(): Promise<Addresses> {
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
-    keys: createKeyOperations(keyManagement, voices),
     books: createBookOperations(),
     jobs: {} as JobOperations,
+    keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

@@ -29,8 +29,10 @@ import { type ClipRow, voiceIdsOf } from '../store/clip-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createTicketRows } from '../store/ticket-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
+import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
+import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import type { SharedState } from './shared-state.ts';
 import type { StoredClips } from './stored-clips.ts';
 
@@ -85,7 +87,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
     books: createBookOperations(),
     jobs: options.jobs,
-    keys: createKeyOperations(keys, voices),
+    keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,

@@ -17,6 +17,7 @@ import {
 import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
+import { webhookSettings } from '../webhooks/webhook-settings.ts';
 import { wyomingSettings } from '../wyoming/wyoming-settings.ts';
 
 export const serviceSettings = {
@@ -126,6 +127,7 @@ export const serviceSettings = {
     fallback: 0,
   }),
   ...s3Settings,
+  ...webhookSettings,
   leaveSeconds: integerSetting({
     name: 'SONANT_LEAVE_SECONDS',
     help: 'Seconds after SIGTERM during which requests are still accepted while /readyz reports not ready, for load balancers',

@@ -41,6 +41,7 @@ import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
 import { addJobRoutes } from './jobs/routes.ts';
 import { addKeyRoutes } from './keys/routes.ts';
+import { addWebhookSecretRoutes } from './keys/webhook-secret-routes.ts';
 import { addLiveRoutes } from './live/routes.ts';
 import { addModelRoutes } from './models/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
@@ -243,6 +244,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
+  addWebhookSecretRoutes(app, { keys, admitTo });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);

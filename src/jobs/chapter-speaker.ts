@@ -47,7 +47,13 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const textOf = (part: number) => partOf(part).text;
   const events = captions.length > 0 ? storeChapterCaptions(spoken, { clips, markup, languageCode, textOf }) : spoken;
   const stored = storeClip(events, {
-    ...{ clips, index, reservation, caller, keepMs: keepMsMax, isLinked: true, toCacheKey: () => null },
+    clips,
+    index,
+    reservation,
+    caller,
+    keepMs: keepMsMax,
+    isLinked: true,
+    toCacheKey: () => null,
   });
   for await (const _ of stored.events) signal.throwIfAborted();
   const { clipId: audioId, seconds } = stored.clip;

@@ -74,7 +74,8 @@ export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): S
 /** The job that `fields` describe, or a Failure with every violation in them. */
 export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[] = []): JobRequest {
   const violations: FieldViolation[] = [...faults];
-  const report = (field: string, reason: string, message: string) => void violations.push({ field, reason, message });
+  const report: Report = (field, reason, message, allowed) =>
+    void violations.push({ field, reason, message, ...(allowed && { allowed }) });
   const speech = pick(fields, jobSpeechNames);
   const settings: JobSettings = {
     speech,
@@ -98,7 +99,7 @@ export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[
   return { settings, speech: ofWhole, chapters, chars };
 }
 
-type Report = (field: string, reason: string, message: string) => void;
+type Report = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
 
 const pick = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(
@@ -167,7 +168,7 @@ function parseSpeech(ofJob: Fields, ofChapter: Fields, text: string, report: Rep
     return toPartRequest(ofJob, ofChapter, text);
   } catch (error) {
     if (!(error instanceof Failure) || !error.facts.details) throw error;
-    for (const { field, reason, message } of error.facts.details) report(field, reason, message);
+    for (const { field, reason, message, allowed } of error.facts.details) report(field, reason, message, allowed);
     return undefined;
   }
 }

@@ -53,7 +53,8 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     working.set(chapter.jobKey, { ...chapter, leaving, done });
   };
   const fill = async () => {
-    for (const each of await rows.listHolders(Date.now())) if (isDead(each)) await rows.endLeasesOf(each);
+    for (const each of await rows.listHolders(Date.now()))
+      if (each !== holder && isDead(each)) await rows.endLeasesOf(each);
     const open = (await rows.listOpen(Date.now(), openMax)).filter(({ jobKey }) => !working.has(jobKey));
     if (open.length === 0) return;
     const held = await rows.countHeld(Date.now());

@@ -19,7 +19,7 @@ export async function removeChapterAudio(
 }
 
 /** Removes the sound of all segments of a job. */
-export async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>, jobKey: string): Promise<void> {
+async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>, jobKey: string): Promise<void> {
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 

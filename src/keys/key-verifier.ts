@@ -4,10 +4,10 @@
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
+import { createAddressCheck } from '../net/address-list.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
 import { accountOf } from './account.ts';
-import { createAddressCheck } from './address-list.ts';
 import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf } from './api-key-record.ts';
 import { ExpiringCache } from './expiring-cache.ts';

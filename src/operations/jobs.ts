@@ -49,7 +49,7 @@ export interface JobOperationsOptions
   /** Records the request; its characters are recorded as they are spoken. */
   noteUsage(usage: UsageRow): Promise<void>;
   /** Fails where the address may not be called, or the key has nothing to sign with. */
-  checkWebhook?(url: string, keyId: string): Promise<void>;
+  checkWebhook(url: string, keyId: string): Promise<void>;
 }
 
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -74,7 +74,7 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     async createJob(call, request, id) {
       const { settings } = request;
       const { caller } = call;
-      if (settings.webhookUrl !== undefined) await checkWebhook?.(settings.webhookUrl, caller.keyId);
+      if (settings.webhookUrl !== undefined) await checkWebhook(settings.webhookUrl, caller.keyId);
       const fingerprint = fingerprintOf(request);
       const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
       if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };
@@ -96,21 +96,7 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
       return { items: await Promise.all(items.map(view)), nextPageToken };
     },
     getJob: async (call, id) => view(await find(call, id)),
-    async *watchJob(call, id, afterRevision) {
-      let toldRevision = afterRevision;
-      let toldAtMs = -Infinity;
-      for (;;) {
-        const row = await find(call, id);
-        const isLate = performance.now() - toldAtMs >= jobEventsEveryMs;
-        if (row.revision > toldRevision || (isLate && row.endedAtMs === null)) {
-          toldAtMs = performance.now();
-          yield* eventsSince(await rows.chaptersOf(row.jobKey), row, toldRevision, links);
-          toldRevision = row.revision;
-        }
-        if (row.endedAtMs !== null || call.leaving.aborted) return;
-        await sleep(jobWatchMs, undefined, { signal: call.signal }).catch(() => call.signal.throwIfAborted());
-      }
-    },
+    watchJob: (call, id, afterRevision) => watch(call, () => find(call, id), afterRevision, options),
     async cancelJob(call, id) {
       const job = await find(call, id);
       const { keepHours }: JobSettings = JSON.parse(job.settings);
@@ -135,6 +121,27 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
       await removeJob(options, job);
     },
   };
+}
+
+async function* watch(
+  { leaving, signal }: Call,
+  find: () => Promise<JobRow>,
+  afterRevision: number,
+  { rows, links }: JobOperationsOptions,
+): AsyncGenerator<JobEvent> {
+  let toldRevision = afterRevision;
+  let toldAtMs = -Infinity;
+  for (;;) {
+    const row = await find();
+    const isLate = performance.now() - toldAtMs >= jobEventsEveryMs;
+    if (row.revision > toldRevision || (isLate && row.endedAtMs === null)) {
+      toldAtMs = performance.now();
+      yield* eventsSince(await rows.chaptersOf(row.jobKey), row, toldRevision, links);
+      toldRevision = row.revision;
+    }
+    if (row.endedAtMs !== null || leaving.aborted) return;
+    await sleep(jobWatchMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
 }
 
 function* eventsSince(

@@ -73,7 +73,7 @@ const retryJitter = 0.5;
 export function createEngineGuard(
   engine: Engine,
   watch?: EngineWatch,
-  background: BackgroundTurns = createBackgroundTurns(),
+  background = createBackgroundTurns(),
 ): EngineGuard {
   const turns = createEngineTurns(engine);
   const breakers = createBreakers(engine);
@@ -118,23 +118,8 @@ export function createEngineGuard(
     }
   }
 
-  const speak = (
-    segment: Segment,
-    callerId: string,
-    callersSignal: AbortSignal,
-    { waitUntilMs, isBackground = false }: SpeakOptions = {},
-  ) => {
-    let leave = () => {};
-    const begin = () => {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      if (!isBackground) leave = background.enter();
-      return beginSpeaking(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
-    };
-    return relay(begin, () => leave());
-  };
-
   return {
-    speak,
+    speak: createSpeak(beginSpeaking, closing.signal, background),
     restMs: (voiceId, isClone) => breakers.of(voiceId, isClone).restMs(),
     close() {
       closing.abort(new Failure('engine_unavailable'));
@@ -147,6 +132,21 @@ export function createEngineGuard(
     get waiting() {
       return turns.waiting();
     },
+  };
+}
+
+type BeginSpeaking = (segment: Segment, turn: GuardedTurn) => Promise<Begun<SpokenPcm>>;
+
+/** Interactive speech is known as such until the engine has finished its work. */
+function createSpeak(begin: BeginSpeaking, closing: AbortSignal, background: BackgroundTurns): EngineGuard['speak'] {
+  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false } = {}) => {
+    let leave = () => {};
+    const beginNow = () => {
+      const signal = AbortSignal.any([callersSignal, closing]);
+      if (!isBackground) leave = background.enter();
+      return begin(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
+    };
+    return relay(beginNow, () => leave());
   };
 }
 

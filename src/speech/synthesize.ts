@@ -59,12 +59,8 @@ export interface SpeechOptions {
   waitMsMax?: number;
 }
 
-export function createSpeech({
-  voices,
-  slots,
-  guards: guardOf = createEngineGuards(),
-  waitMsMax,
-}: SpeechOptions): Speech {
+export function createSpeech(options: SpeechOptions): Speech {
+  const { voices, slots, guards: guardOf = createEngineGuards(), waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
@@ -101,7 +97,7 @@ export function createSpeech({
     };
     for (;;) {
       let isHeard = false;
-      const present: Present = { bindings: [], binding: undefined };
+      const present = nobody();
       try {
         for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
           isHeard = true;
@@ -125,10 +121,8 @@ export function createSpeech({
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
     },
-    speakKept: (plan, { callerId, accountId = callerId }, signal, keep) => {
-      const speaking = { guardOf, accountId, signal, waitUntilMs: undefined, keep };
-      return speakPlan(plan, speaking, { bindings: [], binding: undefined });
-    },
+    speakKept: (plan, { callerId, accountId = callerId }, signal, keep) =>
+      speakPlan(plan, { guardOf, accountId, signal, waitUntilMs: undefined, keep }, nobody()),
     restMs,
   };
 }
@@ -174,6 +168,8 @@ interface Present {
   bindings: readonly Binding[];
   binding: Binding | undefined;
 }
+
+const nobody = (): Present => ({ bindings: [], binding: undefined });
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 

@@ -140,11 +140,6 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
       return (await end(expireOfVoice, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
-    /** Has living clips expire then. */
-    async expireAt(clipIds: readonly string[], untilMs: number): Promise<void> {
-      const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
-      for (const clipId of clipIds) await store.query(sql, clipId, untilMs, Date.now());
-    },
     /** Records that a request was answered with a link to the clip; false if it lives no more. */
     async markUsed(clipId: string): Promise<boolean> {
       const sql = 'update clips set used_at_ms = $2 where clip_id = $1 and expires_at_ms > $2 returning clip_id';

@@ -106,14 +106,18 @@ const chapters = createColumns<ChapterRow>('job_chapters', [
   'audioId',
   'doneRevision',
 ]);
-/** `offset` is a word of SQL. */
-const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, text) values ($1, $2, $3, $4, $5)';
-const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", text';
+/** `offset` and `text` are words of SQL. */
+const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';
+const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", written as text';
 
-export const activeStatuses = "('queued', 'running')";
+const activeStatuses = "('queued', 'running')";
 
-/** What is told of the end of a job, in the transaction that ends it. */
-export type OnJobEnd = (rows: Transaction, job: JobRow) => Promise<void>;
+export interface JobRowsOptions {
+  /** Called in the transaction that ends a job. */
+  onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
+  /** Called when it is committed. */
+  afterEnd?(): void;
+}
 
 export interface NewJob {
   job: JobRow;
@@ -130,26 +134,71 @@ export interface EndedJob {
   seconds?: number | undefined;
 }
 
+async function find(rows: Rows, ownerId: string, jobId: string): Promise<JobRow | undefined> {
+  const [job] = await rows.query<JobRow>(`${jobs.select} where owner_id = $1 and job_id = $2`, ownerId, jobId);
+  return job;
+}
+
+/** Ends it, unless it has ended; undefined then. */
+async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
+  const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
+  const [job] = await rows.query<JobRow>(
+    `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = $6,
+        seconds = coalesce($7, seconds), revision = revision + 1, ended_revision = revision + 1
+      where job_key = $1 and status in ${activeStatuses} returning ${jobs.returned}`,
+    jobKey,
+    status,
+    nowMs,
+    expiresAtMs,
+    error,
+    audioId,
+    seconds,
+  );
+  if (!job) return undefined;
+  await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
+  if (status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
+  return job;
+}
+
+const createJobReading = (store: RowStore) => ({
+  find: (ownerId: string, jobId: string) => find(store, ownerId, jobId),
+  async findByKey(jobKey: string): Promise<JobRow | undefined> {
+    const [job] = await store.query<JobRow>(`${jobs.select} where job_key = $1`, jobKey);
+    return job;
+  },
+  /** The newest first. */
+  list(ownerId: string, options: { status: string; limit: number; after: string | undefined }): Promise<JobRow[]> {
+    const { status, limit, after = '~' } = options;
+    const sql = `${jobs.select} where owner_id = $1 and job_key < $2 and ($3 = '' or status = $3)
+      order by job_key desc limit $4`;
+    return store.query<JobRow>(sql, ownerId, after, status, limit);
+  },
+  /** In order, the one that stands for joining them not among them. */
+  chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
+  async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
+    const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
+    const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
+    return row;
+  },
+  /** Jobs that are to be forgotten. */
+  listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
+    store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
+});
+
 export type JobRows = ReturnType<typeof createJobRows>;
 
-export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {}) {
-  const find = async (rows: Rows, ownerId: string, jobId: string): Promise<JobRow | undefined> => {
-    const [job] = await rows.query<JobRow>(`${jobs.select} where owner_id = $1 and job_id = $2`, ownerId, jobId);
-    return job;
-  };
-  /** Ends it, unless it has ended; undefined then. */
+/** In order, the one that stands for joining them not among them. */
+const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
+  rows.query<ChapterRow>(
+    `${chapters.select} where job_key = $1 and chapter <
+      (select chapter_count from jobs where job_key = $1) order by chapter`,
+    jobKey,
+  );
+
+export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptions = {}) {
   const end = async (rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> => {
-    const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
-    const [job] = await rows.query<JobRow>(
-      `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = $6,
-          seconds = coalesce($7, seconds), revision = revision + 1, ended_revision = revision + 1
-        where job_key = $1 and status in ${activeStatuses} returning ${jobs.returned}`,
-      ...[jobKey, status, nowMs, expiresAtMs, error, audioId, seconds],
-    );
-    if (!job) return undefined;
-    await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
-    if (status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
-    await onEnd(rows, job);
+    const job = await markEnded(rows, jobKey, ended);
+    if (job) await onEnd?.(rows, job, await chaptersOf(rows, jobKey));
     return job;
   };
 
@@ -171,30 +220,12 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
           await rows.query(insertPart, jobKey, chapter, part, offset, text);
         return { job, isNew: true };
       }),
-    find: (ownerId: string, jobId: string) => find(store, ownerId, jobId),
-    async findByKey(jobKey: string): Promise<JobRow | undefined> {
-      const [job] = await store.query<JobRow>(`${jobs.select} where job_key = $1`, jobKey);
+    /** Undefined where it has ended already. */
+    async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
+      const job = await store.transaction((rows) => end(rows, jobKey, ended));
+      if (job) afterEnd?.();
       return job;
     },
-    /** The newest first. */
-    list(ownerId: string, options: { status: string; limit: number; after: string | undefined }): Promise<JobRow[]> {
-      const { status, limit, after = '~' } = options;
-      const sql = `${jobs.select} where owner_id = $1 and job_key < $2 and ($3 = '' or status = $3)
-        order by job_key desc limit $4`;
-      return store.query<JobRow>(sql, ownerId, after, status, limit);
-    },
-    /** In order, the one that stands for joining them not among them. */
-    async chaptersOf(jobKey: string): Promise<ChapterRow[]> {
-      const sql = `${chapters.select} where job_key = $1 and chapter <
-        (select chapter_count from jobs where job_key = $1) order by chapter`;
-      return store.query<ChapterRow>(sql, jobKey);
-    },
-    async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
-      const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
-      const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
-      return row;
-    },
-    end: (jobKey: string, ended: EndedJob) => store.transaction((rows) => end(rows, jobKey, ended)),
     /** Queues it again, if it has failed or was canceled; false otherwise. */
     retry: (jobKey: string): Promise<boolean> =>
       store.transaction(async (rows) => {
@@ -212,11 +243,9 @@ export function createJobRows(store: RowStore, onEnd: OnJobEnd = async () => {})
           for (const table of ['job_segments', 'job_parts', 'job_chapters', 'jobs'])
             await rows.query(`delete from ${table} where job_key = $1`, jobKey);
         },
-        { blind: true },
+        { blind: true, erasing: ['job_parts', 'job_chapters', 'jobs'] },
       ),
-    /** Jobs that are to be forgotten. */
-    listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
-      store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
+    ...createJobReading(store),
     ...createJobLeases(store),
     ...createJobSegmentRows(store),
   };

@@ -56,7 +56,7 @@ export const jobStatements: readonly string[] = [
     chapter bigint not null,
     part bigint not null,
     text_offset bigint not null,
-    text text not null,
+    written text not null,
     primary key (job_key, chapter, part)
   )`,
   `create table job_segments (

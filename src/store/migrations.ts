@@ -4,6 +4,7 @@
 import { jobStatements } from './job-statements.ts';
 import type { Rows } from './row-store.ts';
 import { voiceOwnerStatements } from './voice-owner-statements.ts';
+import { webhookStatements } from './webhook-rows.ts';
 
 export interface Migration {
   name: string;
@@ -204,6 +205,10 @@ const migrations: readonly Migration[] = [
       `create index clips_of_other_voices on clips (created_at_ms)
         where purged_at_ms is null and other_voice_ids is not null`,
     ],
+  },
+  {
+    name: 'webhooks',
+    statements: webhookStatements,
   },
   {
     name: 'jobs',

@@ -32,7 +32,7 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
   let consolePage: Awaited<ReturnType<typeof openConsole>>;
   const closes: (() => Promise<void>)[] = [];
   beforeAll(async () => {
-    gateway = await openJobsGateway();
+    gateway = await openJobsGateway({}, (close) => closes.push(close));
     consolePage = await openConsole({ url: gateway.url, microphone: silence }, (close) => closes.push(close));
     await consolePage.useKey(gateway.jobsKey);
   });
@@ -80,7 +80,7 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
   test('a job is watched as it goes on, canceled, retried and deleted', async () => {
     const { page, click, find, go, untilText, textOf } = consolePage;
     await go('#/voices', 'Voices');
-    gateway.tone.trouble = { delayMs: 300 };
+    gateway.tone.trouble = { pieceDelayMs: 100 };
     const chapters = Array.from({ length: 8 }, (_, n) => ({ title: `No. ${n}`, text: 'One sentence. And another.' }));
     const job = await gateway.create({ chapters, metadata: { title: 'A long one' } });
     await go('#/jobs', 'Jobs');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClips } from '../../src/app/open-clips.ts';
-import { openJobs } from '../../src/app/open-jobs.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
 import { openModels } from '../../src/app/open-models.ts';
 import { createOperations } from '../../src/app/operations.ts';
 import { openSharedState } from '../../src/app/shared-state.ts';
@@ -125,7 +125,7 @@ export async function openTestGateway(
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
-  const openOwnJobs = (more: { chaptersMax?: number; holder?: string } = {}) =>
+  const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({
       ...{ core: { speech }, store, clips: storedClips, room, ledger, links, onFault, chaptersMax: 4 },
       limiter: isLimited ? limiter : unlimited,
@@ -228,6 +228,8 @@ export async function openTestGateway(
     ledger,
     room,
     sweep,
+    storedClips,
+    speech,
     jobs,
     /** Another that works on the jobs of the same stores. */
     openOwnJobs,

@@ -1,6 +1,6 @@
 // A service with jobs for a test, and what tests do with jobs: create one, wait for its end, fetch its file.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bytesOf, type GatewayTestOptions, openTestGateway } from '../gateway/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
 
 export const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'voices:read', 'usage:read'];
 
@@ -14,19 +14,22 @@ export const chapters = [
 // biome-ignore lint/suspicious/noExplicitAny: JSON of the API, which the OpenAPI schemas check
 export type JobJson = any;
 
-export async function openJobsGateway(options: GatewayTestOptions = {}) {
-  const gateway = await openTestGateway(options);
+export async function openJobsGateway(...opening: Parameters<typeof openTestGateway>) {
+  const gateway = await openTestGateway(...opening);
   const key = await gateway.makeKey(scopes);
   const headers = { 'X-API-Key': key };
   const send = (path: string, init: Parameters<typeof gateway.send>[1] = {}) =>
     gateway.send(`/api/audio/jobs${path}`, { ...init, headers: { ...headers, ...init.headers } });
+  const readJson = async (...asked: Parameters<typeof gateway.send>): Promise<JobJson> =>
+    (await gateway.send(...asked)).json();
+  const readJobs = async (...asked: Parameters<typeof send>): Promise<JobJson> => (await send(...asked)).json();
   const create = async (body: object = {}): Promise<JobJson> => {
     const response = await send('', { body: { voice_id: 'tone-low', chapters, ...body } });
-    const job = await response.json();
+    const job: JobJson = await response.json();
     if (response.status !== 202) throw new Error(JSON.stringify(job));
     return job;
   };
-  const get = async (id: string): Promise<JobJson> => (await send(`/${id}`)).json();
+  const get = async (id: string): Promise<JobJson> => readJobs(`/${id}`);
   const until = async (id: string, isSo: (job: JobJson) => boolean): Promise<JobJson> => {
     const endsMs = performance.now() + 60_000;
     for (;;) {
@@ -38,7 +41,7 @@ export async function openJobsGateway(options: GatewayTestOptions = {}) {
   };
   const untilEnded = (id: string) => until(id, ({ ended_at }) => ended_at !== null);
   const download = async (url: string) => bytesOf(await gateway.send(url));
-  return { ...gateway, jobsKey: key, sendJobs: send, create, get, until, untilEnded, download };
+  return { ...gateway, jobsKey: key, sendJobs: send, readJobs, readJson, create, get, until, untilEnded, download };
 }
 
 export type JobsGateway = Awaited<ReturnType<typeof openJobsGateway>>;

@@ -27,6 +27,7 @@ import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
+import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { openGrpcClient } from './grpc-client.ts';
 import { openShortSpeech } from './short-speech.ts';
 
@@ -86,8 +87,8 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
-    keys: createKeyOperations(keys, voices),
     jobs: {} as JobOperations,
+    keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

@@ -283,6 +283,26 @@ export const protoReference: ProtoReference = {
           "output": "RevokeOwnApiKeyResponse",
           "isStream": false,
           "scopes": []
+        },
+        {
+          "name": "GetOwnWebhookSecret",
+          "comment": "Returns what is known of the secret that signs the webhooks of the caller's key.\n\nFails with NOT_FOUND (NOT_FOUND) if there is none yet.",
+          "input": "GetOwnWebhookSecretRequest",
+          "output": "GetOwnWebhookSecretResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:read"
+          ]
+        },
+        {
+          "name": "RotateOwnWebhookSecret",
+          "comment": "Creates the secret that signs the webhooks of the caller's key and of its successors, or replaces it; then both sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
+          "input": "RotateOwnWebhookSecretRequest",
+          "output": "RotateOwnWebhookSecretResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
+          ]
         }
       ]
     },
@@ -2497,6 +2517,77 @@ export const protoReference: ProtoReference = {
           "number": 2,
           "type": "int32",
           "comment": "How many keys that descend from it were revoked with it."
+        }
+      ]
+    },
+    {
+      "name": "WebhookSecret",
+      "comment": "The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself.",
+      "fields": [
+        {
+          "name": "hint",
+          "number": 1,
+          "type": "string",
+          "comment": "The first characters of the secret, to recognize it."
+        },
+        {
+          "name": "create_time",
+          "number": 2,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was created."
+        },
+        {
+          "name": "former_expire_time",
+          "number": 3,
+          "type": "google.protobuf.Timestamp",
+          "comment": "Until when the former secret signs too; not set if none does."
+        }
+      ]
+    },
+    {
+      "name": "GetOwnWebhookSecretRequest",
+      "comment": "Request of GetOwnWebhookSecret.",
+      "fields": []
+    },
+    {
+      "name": "GetOwnWebhookSecretResponse",
+      "comment": "Response of GetOwnWebhookSecret.",
+      "fields": [
+        {
+          "name": "webhook_secret",
+          "number": 1,
+          "type": "WebhookSecret",
+          "comment": "What is known of it."
+        }
+      ]
+    },
+    {
+      "name": "RotateOwnWebhookSecretRequest",
+      "comment": "Request of RotateOwnWebhookSecret.",
+      "fields": [
+        {
+          "name": "grace_seconds",
+          "number": 1,
+          "type": "int32",
+          "comment": "How long the former secret signs too, in seconds: 0 to 2592000. Default 86400, a day."
+        }
+      ]
+    },
+    {
+      "name": "RotateOwnWebhookSecretResponse",
+      "comment": "Response of RotateOwnWebhookSecret, with the new secret.",
+      "fields": [
+        {
+          "name": "secret",
+          "number": 1,
+          "type": "string",
+          "comment": "The secret itself: \"whsec_\" and 44 characters. It is never returned again."
+        },
+        {
+          "name": "webhook_secret",
+          "number": 2,
+          "type": "WebhookSecret",
+          "comment": "What is known of it."
         }
       ]
     },

@@ -13,7 +13,7 @@ import {
   requestHeader,
 } from '../http/route-docs.ts';
 import { eventBody } from '../speech/event-schemas.ts';
-import { exampleDoneJob, exampleNewJob, job, newJobSchema } from './schemas.ts';
+import { exampleDoneJob, exampleNewJob, job, jobEventSchema, newJobSchema } from './schemas.ts';
 
 const tag = 'Jobs';
 const id = pathId('Id of the job.', 'origin-of-species');
@@ -86,7 +86,7 @@ export const jobDocs = {
         headers: ['Cache-Control', 'X-Accel-Buffering'],
         content: {
           'text/event-stream': {
-            schema: eventBody('Events; the data of each has a Job as `job`.', job.schema),
+            schema: eventBody('Events; the data of each is a JobEvent.', jobEventSchema),
             example: [
               toExampleEvent(9, 'job.chapter.done', { chapter: 0, job: job.example }),
               toExampleEvent(20, 'job.done', { job: exampleDoneJob }),

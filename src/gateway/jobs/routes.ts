@@ -1,5 +1,6 @@
 // /api/audio/jobs: creates, lists, watches, cancels, retries and deletes jobs.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { toJobJson } from '../../jobs/job-json.ts';
 import { jobBytesMax } from '../../net/limits.ts';
 import { type JobOperations, parseJobId } from '../../operations/jobs.ts';
 import { jobOperations } from '../../operations/operation.ts';
@@ -12,7 +13,7 @@ import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { parseJobBody, parseJobQuery, parseLastEventId } from './fields.ts';
-import { toEventText, toJobJson } from './job-json.ts';
+import { toEventText } from './job-events.ts';
 import { jobDocs } from './openapi.ts';
 
 export interface JobRoutesOptions {

@@ -184,6 +184,20 @@ export const job = describeObject('Job', {
   usage: [usage.schema, usage.example],
 });
 
+const event = (title: string, type: string, more: Readonly<Record<string, Schema>> = {}): Schema =>
+  objectSchema(title, { type: { type: 'string', const: type }, ...more, job: job.schema });
+
+export const jobEventSchema: Schema = {
+  title: 'JobEvent',
+  description: 'The data of an event.',
+  oneOf: [
+    event('JobProgressEvent', 'job.progress'),
+    event('JobChapterDoneEvent', 'job.chapter.done', { chapter: whole('Index of the chapter, from 0.') }),
+    event('JobDoneEvent', 'job.done'),
+    event('JobErrorEvent', 'error'),
+  ],
+};
+
 export const exampleDoneJob = {
   ...job.example,
   status: 'succeeded',

@@ -1,11 +1,8 @@
-// Renders a job, and what happens to it, as JSON. An event is, with the revision of the job as its id:
-//
-//     id: 17
-//     event: job.chapter.done
-//     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
-import type { Job, JobEvent } from '../../jobs/job.ts';
-import { roundSeconds } from '../speech/headers.ts';
+// A job as JSON, for replies, events and webhooks.
+import type { Job } from './job.ts';
 
+/** To the millisecond. */
+const roundSeconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 const toTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 const orNull = (seconds: number | null | undefined) =>
   seconds === null || seconds === undefined ? null : roundSeconds(seconds);
@@ -50,17 +47,3 @@ const toErrorJson = ({ reason, message, chapter, offset, text }: NonNullable<Job
   offset: offset ?? null,
   text: text ?? null,
 });
-
-const eventNames = {
-  progress: 'job.progress',
-  chapter_done: 'job.chapter.done',
-  done: 'job.done',
-  failed: 'error',
-} as const satisfies Readonly<Record<JobEvent['type'], string>>;
-
-export function toEventText(event: JobEvent): Buffer {
-  const type = eventNames[event.type];
-  const chapter = event.type === 'chapter_done' ? { chapter: event.chapter } : {};
-  const data = JSON.stringify({ type, ...chapter, job: toJobJson(event.job) });
-  return Buffer.from(`id: ${event.revision}\nevent: ${type}\ndata: ${data}\n\n`);
-}
