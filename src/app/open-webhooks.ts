@@ -18,7 +18,7 @@ export function openServiceWebhooks({ config, log, opened, onFault }: Opening, s
     targets,
     onFault,
     // The URL may hold a secret of the receiver's.
-    onEnd: (ended) => log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', ended),
+    onEnd: (ended) => log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended }),
   });
   opened.defer(webhooks.close);
   return webhooks;

@@ -12,12 +12,21 @@ export interface TextPart {
 
 /** Ends of a part, the best first; each matches up to where the next part begins. */
 const ends = [/\r?\n[^\S\n]*\r?\n\s*/g, /[.!?…。！？][\p{Pe}\p{Pf}"']*\s+/gu, /\n\s*/g, /\s+/g];
-const notBlank = /\S/;
+const written = /\S/g;
+
+/** The index of the next character that is no space, or the end of the text. */
+function nextWritten(text: string, from: number): number {
+  written.lastIndex = from;
+  return written.exec(text)?.index ?? text.length;
+}
 
 export function* divideText(text: string, charsMax: number = partCharsMax): Generator<TextPart> {
   let offset = 0;
   for (let from = 0; from < text.length; ) {
-    const to = endOfPart(text, from, charsMax);
+    // Neither a part nor what is left may be blank: a blank text cannot be spoken.
+    const begin = nextWritten(text, from);
+    const end = endOfPart(text, begin, charsMax);
+    const to = nextWritten(text, end) === text.length ? text.length : end;
     const part = text.slice(from, to);
     yield { offset, text: part };
     offset += countChars(part);
@@ -31,11 +40,7 @@ function endOfPart(text: string, from: number, charsMax: number): number {
   for (const end of ends) {
     const at = [...window.matchAll(end)].at(-1);
     const length = at ? at.index + at[0].length : 0;
-    // What is left must not be blank, nor what is taken: a blank text cannot be spoken.
-    if (length > charsMax / 2 && length < charsMax && notBlank.test(window.slice(0, length))) {
-      if (!notBlank.test(text.slice(from + length))) return text.length;
-      return from + length;
-    }
+    if (length > charsMax / 2 && length < charsMax) return from + length;
   }
   const isPair = (text.charCodeAt(from + charsMax - 1) & 0xfc00) === 0xd800;
   return from + charsMax - (isPair ? 1 : 0);

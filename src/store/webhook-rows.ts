@@ -42,6 +42,12 @@ export interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | '
 /** What is to be known of a message to choose it. */
 export type DueMessage = Pick<WebhookMessageRow, 'messageId' | 'accountId' | 'host' | 'dueAtMs'>;
 
+export interface DueLimits {
+  perHost: number;
+  perAccount: number;
+  limit: number;
+}
+
 const messages = createColumns<WebhookMessageRow>('webhook_messages', [
   'messageId',
   'keyId',
@@ -105,14 +111,17 @@ const ownerOf = '(select owner_id from api_keys where key_id = $1)';
 export type WebhookRows = ReturnType<typeof createWebhookRows>;
 
 export const createWebhookRows = (store: RowStore) => ({
-  /** Due messages that nobody holds: first one of each host, then a second of each, up to `perHost`. */
-  listDue(nowMs: number, { perHost, limit }: { perHost: number; limit: number }): Promise<DueMessage[]> {
-    const sql = `select message_id as "messageId", account_id as "accountId", host, due_at_ms as "dueAtMs" from
-      (select message_id, account_id, host, due_at_ms,
-        row_number() over (partition by host order by due_at_ms, message_id) as place
-        from webhook_messages where ${isFree}) due
-      where place <= $2 order by place, due_at_ms, message_id limit $3`;
-    return store.query(sql, nowMs, perHost, limit);
+  /** Due messages that nobody holds, up to so many of each host and account: first one of each account, then a second. */
+  listDue(nowMs: number, { perHost, perAccount, limit }: DueLimits): Promise<DueMessage[]> {
+    const ofHosts = `select message_id, account_id, host, due_at_ms,
+      row_number() over (partition by host order by due_at_ms, message_id) as place
+      from webhook_messages where ${isFree}`;
+    const ofAccounts = `select message_id, account_id, host, due_at_ms,
+      row_number() over (partition by account_id order by place, due_at_ms, message_id) as share
+      from (${ofHosts}) of_hosts where place <= $2`;
+    const sql = `select message_id as "messageId", account_id as "accountId", host, due_at_ms as "dueAtMs"
+      from (${ofAccounts}) of_accounts where share <= $3 order by share, due_at_ms, message_id limit $4`;
+    return store.query(sql, nowMs, perHost, perAccount, limit);
   },
   /** Counts an attempt and holds the message; undefined where another process was first. */
   async claim(messageId: string, nowMs: number, untilMs: number): Promise<WebhookMessageRow | undefined> {

@@ -3,8 +3,7 @@
 // without the other; a worker delivers it at least once.
 import type { Rows } from '../store/row-store.ts';
 
-export const webhookEvents = ['job.succeeded', 'job.failed', 'job.canceled'] as const;
-export type WebhookEvent = (typeof webhookEvents)[number];
+export type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
 
 export interface WebhookMessage {
   /** `webhook-id`: the same in every attempt. A message that is there already is not added again. */

@@ -236,6 +236,32 @@ describe('TLS', () => {
   });
 });
 
+test('what is due is listed for all accounts in turn, and of no host or account more than its part', async () => {
+  const { store, webhooks, rows, keyId, clock } = await open();
+  await webhooks.close();
+  const add = (accountId: string, host: string, count: number) =>
+    store.transaction(async (added) => {
+      const about = {
+        keyId,
+        accountId,
+        url: `http://${host}/`,
+        event: 'job.failed',
+        data: {},
+        atMs: clock.ms,
+      } as const;
+      for (let i = 0; i < count; i++) await webhooks.add(added, { messageId: `${host} ${i}`, ...about });
+    });
+  await add('loud', 'slow', 100);
+  for (let n = 0; n < 20; n++) await add('loud', `other-${n}`, 10);
+  clock.ms += 1;
+  await add('quiet', 'quick', 1);
+  const due = await rows.listDue(clock.ms, { perHost: 4, perAccount: 32, limit: 1_000 });
+  expect(due.findIndex(({ accountId }) => accountId === 'quiet')).toBe(1);
+  expect(due.filter(({ host }) => host === 'slow').length).toBeLessThanOrEqual(4);
+  expect(due.filter(({ accountId }) => accountId === 'loud').length).toBe(32);
+  expect(new Set(due.map(({ host }) => host)).size).toBe(22);
+});
+
 test('two senders on one table deliver each message once', async () => {
   const receiver = await openReceiver();
   const { store, webhooks, settle, keyId, clock, rows } = await open();
