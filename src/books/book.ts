@@ -43,5 +43,4 @@ export interface Book {
   warnings: string[];
 }
 
-export const bookKinds = ['text', 'markdown', 'html', 'epub'] as const;
-export type BookKind = (typeof bookKinds)[number];
+export type BookKind = 'text' | 'markdown' | 'html' | 'epub';

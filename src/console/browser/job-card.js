@@ -11,7 +11,7 @@ import { icon } from './icon.js';
 const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('/') + 1)}`;
 
 /** @param {Job} job */
-export const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.title || id;
+const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.title || id;
 
 /**
  * @param {Job} first
