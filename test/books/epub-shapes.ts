@@ -1,24 +1,8 @@
 // EPUBs as they are found in the wild, well made and not: each with its name and its files.
-import { chapterPage, container, type Entry, type Files, nav, ncx, opf, page, pngOf, prose } from './epub-writer.ts';
+import { chapterPage, type Entry, type Files, nav, ncx, opf, page, pngOf, prose } from './epub-writer.ts';
+import { good, meta, navItem, three, threeEntries, threeItems } from './good-epub.ts';
+import { hostileEpubs } from './hostile-epubs.ts';
 
-const three = { 'OEBPS/1.xhtml': chapterPage(1), 'OEBPS/2.xhtml': chapterPage(2), 'OEBPS/3.xhtml': chapterPage(3) };
-const threeItems = ['c1=1.xhtml', 'c2=2.xhtml', 'c3=3.xhtml'];
-const threeEntries: readonly Entry[] = [
-  ['Chapter 1', '1.xhtml'],
-  ['Chapter 2', '2.xhtml'],
-  ['Chapter 3', '3.xhtml'],
-];
-const navItem = '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>';
-const meta = { 'META-INF/container.xml': container() };
-/** Of an EPUB 3 with three chapters; others differ from it. */
-const good: Files = {
-  ...meta,
-  'OEBPS/content.opf': opf({ items: threeItems, manifest: navItem }),
-  'OEBPS/nav.xhtml': nav(threeEntries),
-  ...three,
-};
-const encryption = (algorithm: string, uri: string) =>
-  `<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:EncryptionMethod Algorithm="${algorithm}"/><enc:CipherData><enc:CipherReference URI="${uri}"/></enc:CipherData></enc:EncryptedData></encryption>`;
 const long = (bytes: number) => {
   const paragraphs: string[] = [];
   for (let length = 0, n = 0; length < bytes; n++)
@@ -169,33 +153,7 @@ export const epubShapes: readonly (readonly [shape: string, files: () => Files])
       'OEBPS/2.xhtml': page(`<h2>Chapter 2</h2>${long(5 << 20)}`),
     }),
   ],
-  [
-    'encrypted by DRM',
-    () => ({
-      ...good,
-      'META-INF/encryption.xml': encryption('http://www.w3.org/2001/04/xmlenc#aes128-cbc', 'OEBPS/1.xhtml'),
-      'META-INF/rights.xml': '<rights/>',
-    }),
-  ],
-  [
-    'an obfuscated font',
-    () => ({
-      ...good,
-      'META-INF/encryption.xml': encryption('http://www.idpf.org/2008/embedding', 'OEBPS/font.otf'),
-      'OEBPS/font.otf': Buffer.alloc(2_000, 9),
-    }),
-  ],
-  ['an encrypted zip', () => ({ ...good, 'OEBPS/2.xhtml': { content: chapterPage(2), flags: 1 } })],
-  ['a bomb in a chapter', () => ({ ...good, 'OEBPS/2.xhtml': Buffer.alloc(30 << 20, 0x61) })],
-  ['a bomb larger than a chapter may be', () => ({ ...good, 'OEBPS/2.xhtml': Buffer.alloc(40 << 20, 0x61) })],
-  [
-    'a bomb that states another size',
-    () => ({ ...good, 'OEBPS/2.xhtml': { content: Buffer.alloc(20 << 20, 0x61), bytes: 900_000 } }),
-  ],
-  [
-    'a chapter that unpacks to other bytes',
-    () => ({ ...good, 'OEBPS/2.xhtml': { content: chapterPage(2), bytes: 9 } }),
-  ],
+  ...hostileEpubs,
   [
     'no container, but a package',
     () => {

@@ -21,7 +21,6 @@ const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.t
  * @param {() => void} options.onDeleted
  */
 export function createJobCard(first, { pageContext, onChanged, onDeleted }) {
-  const { api, hasScope, notify, showError } = pageContext;
   const title = titleOf(first);
   const progress = element('progress', { max: 1, value: 0, 'aria-label': `Progress of ${title}` });
   const status = element('span', { class: 'chip' });
@@ -29,49 +28,14 @@ export function createJobCard(first, { pageContext, onChanged, onDeleted }) {
   const fault = element('p', { class: 'result' });
   const sound = element('div', { class: 'row' });
   const chapters = element('ol', { class: 'job-chapters' });
-  const path = `/api/audio/jobs/${encodeURIComponent(first.id)}`;
   let current = first;
-
-  /** @param {() => Promise<void>} work */
-  const act = (work) => () => {
-    for (const each of buttons.querySelectorAll('button')) each.disabled = true;
-    work()
-      .catch(showError)
-      .finally(() => {
-        for (const each of buttons.querySelectorAll('button')) each.disabled = false;
-      });
-  };
-  const cancel = button(
-    'Cancel',
-    title,
-    act(async () => {
-      show(await api.requestJson(`${path}/cancel`, { method: 'POST' }));
-      notify(`${title} is canceled.`);
-    }),
-  );
-  const retry = button(
-    'Retry',
-    title,
-    act(async () => {
-      const job = await api.requestJson(`${path}/retry`, { method: 'POST' });
-      show(job);
-      onChanged(job);
-      notify(`${title} goes on.`);
-    }),
-  );
-  const remove = button(
-    'Delete',
-    title,
-    act(async () => {
-      const isRunning = current.ended_at === null;
-      const text = `${isRunning ? 'It is ended, and what' : 'What'} was made of it is deleted.`;
-      if (!(await isConfirmed({ title: `Delete ${title}?`, text, yes: 'Delete' }))) return;
-      await api.send(path, { method: 'DELETE' });
-      onDeleted();
-      notify(`${title} is deleted.`);
-    }),
-  );
-  const buttons = element('div', { class: 'row' }, hasScope('jobs:write') && [cancel, retry, remove]);
+  const { cancel, retry, buttons } = createButtons(first, {
+    pageContext,
+    isRunning: () => current.ended_at === null,
+    onJob: (job) => show(job),
+    onChanged,
+    onDeleted,
+  });
 
   /** @param {Job} job */
   const show = (job) => {
@@ -115,6 +79,56 @@ export function createJobCard(first, { pageContext, onChanged, onDeleted }) {
   );
   show(first);
   return { root, show };
+}
+
+/**
+ * @param {Job} job
+ * @param {object} options
+ * @param {PageContext} options.pageContext
+ * @param {() => boolean} options.isRunning
+ * @param {(job: Job) => void} options.onJob Called with the job as it is then.
+ * @param {(job: Job) => void} options.onChanged
+ * @param {() => void} options.onDeleted
+ */
+function createButtons(job, { pageContext, isRunning, onJob, onChanged, onDeleted }) {
+  const { api, hasScope, notify, showError } = pageContext;
+  const path = `/api/audio/jobs/${encodeURIComponent(job.id)}`;
+  const title = titleOf(job);
+  /** @param {boolean} isDisabled */
+  const disable = (isDisabled) => {
+    for (const each of buttons.querySelectorAll('button')) each.disabled = isDisabled;
+  };
+  /** @param {() => Promise<void>} work */
+  const act = (work) => () => {
+    disable(true);
+    work()
+      .catch(showError)
+      .finally(() => disable(false));
+  };
+  const onCancel = act(async () => {
+    onJob(await api.requestJson(`${path}/cancel`, { method: 'POST' }));
+    notify(`${title} is canceled.`);
+  });
+  const onRetry = act(async () => {
+    const next = await api.requestJson(`${path}/retry`, { method: 'POST' });
+    onJob(next);
+    onChanged(next);
+    notify(`${title} goes on.`);
+  });
+  const onDelete = act(async () => {
+    const text = `${isRunning() ? 'It is ended, and what' : 'What'} was made of it is deleted.`;
+    if (!(await isConfirmed({ title: `Delete ${title}?`, text, yes: 'Delete' }))) return;
+    await api.send(path, { method: 'DELETE' });
+    onDeleted();
+    notify(`${title} is deleted.`);
+  });
+  const [cancel, retry] = [button('Cancel', title, onCancel), button('Retry', title, onRetry)];
+  const buttons = element(
+    'div',
+    { class: 'row' },
+    hasScope('jobs:write') && [cancel, retry, button('Delete', title, onDelete)],
+  );
+  return { cancel, retry, buttons };
 }
 
 /**

@@ -81,18 +81,7 @@ export function createJobForm({ pageContext, voices, onMade }) {
  * @param {(body: object) => Promise<void>} onStart
  */
 function choicesOf(book, voices, onStart) {
-  const language = (book.language ?? '').split('-')[0] ?? '';
-  const ready = voices.filter(({ status }) => status === 'ready');
-  const able =
-    language !== '' &&
-    ready.find(({ language_codes }) => language_codes.some((code) => code.split('-')[0] === language));
-  const voice = element(
-    'select',
-    { id: 'book-voice' },
-    ready.map(({ voice_id, name }) =>
-      element('option', { value: voice_id, selected: able ? able.voice_id === voice_id : false }, name),
-    ),
-  );
+  const voice = voiceSelect(book, voices);
   const format = element(
     'select',
     { id: 'book-format' },
@@ -124,25 +113,7 @@ function choicesOf(book, voices, onStart) {
   });
   count();
   return [
-    element(
-      'fieldset',
-      { class: 'book-chapters' },
-      element('legend', {}, 'Chapters'),
-      book.chapters.map(({ title, chars, part }, n) =>
-        element(
-          'label',
-          { class: 'check' },
-          /** @type {HTMLInputElement} */ (boxes[n]),
-          element(
-            'span',
-            {},
-            title,
-            ' ',
-            element('small', {}, `${part === 'body' ? '' : `${part}, `}${toCount(chars)} characters`),
-          ),
-        ),
-      ),
-    ),
+    chapterList(book, boxes),
     total,
     element(
       'div',
@@ -154,3 +125,43 @@ function choicesOf(book, voices, onStart) {
     ),
   ];
 }
+
+/**
+ * The first voice that speaks the language of the book is chosen.
+ * @param {Book} book
+ * @param {readonly Voice[]} voices
+ */
+function voiceSelect(book, voices) {
+  const language = (book.language ?? '').split('-')[0] ?? '';
+  const ready = voices.filter(({ status }) => status === 'ready');
+  const able =
+    language !== '' &&
+    ready.find(({ language_codes }) => language_codes.some((code) => code.split('-')[0] === language));
+  return element(
+    'select',
+    { id: 'book-voice' },
+    ready.map(({ voice_id, name }) =>
+      element('option', { value: voice_id, selected: able ? able.voice_id === voice_id : false }, name),
+    ),
+  );
+}
+
+/**
+ * @param {Book} book
+ * @param {readonly HTMLInputElement[]} boxes One for each chapter.
+ */
+const chapterList = ({ chapters }, boxes) =>
+  element(
+    'fieldset',
+    { class: 'book-chapters' },
+    element('legend', {}, 'Chapters'),
+    chapters.map(({ title, chars, part }, n) => {
+      const facts = `${part === 'body' ? '' : `${part}, `}${toCount(chars)} characters`;
+      return element(
+        'label',
+        { class: 'check' },
+        boxes[n],
+        element('span', {}, title, ' ', element('small', {}, facts)),
+      );
+    }),
+  );

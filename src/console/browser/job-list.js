@@ -61,23 +61,19 @@ export async function showJobs(pageContext) {
   ]);
   const form =
     voices.length > 0 && createJobForm({ pageContext, voices, onMade: (/** @type {Job} */ job) => add(job, 'first') });
-  fill(
-    root,
-    element(
-      'div',
-      { class: 'page-head' },
-      element(
-        'div',
-        {},
-        element('h1', {}, 'Jobs'),
-        element('p', { class: 'lead' }, 'Books and other long texts, spoken in the background.'),
-      ),
-    ),
-    form,
-    element('h2', { id: 'jobs-heading' }, 'Your jobs'),
-    none,
-    list,
-  );
+  fill(root, head(), form, element('h2', { id: 'jobs-heading' }, 'Your jobs'), none, list);
   showNone();
   for (const job of jobs) add(job, 'last');
 }
+
+const head = () =>
+  element(
+    'div',
+    { class: 'page-head' },
+    element(
+      'div',
+      {},
+      element('h1', {}, 'Jobs'),
+      element('p', { class: 'lead' }, 'Books and other long texts, spoken in the background.'),
+    ),
+  );
