@@ -132,13 +132,18 @@ function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
 /** The name of a chapter may stand below its number. */
 function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: number): string {
   const title = toTitle(paragraphs[at]!.lines.join('\n'));
-  const below = paragraphs[at + 1];
-  const isNamed = isNumberOnly(title) && below && at + 1 < to && isSingle(below) && isShort(below);
-  if (!isNamed || isChapterTitle(below.lines[0]!) || isBareNumber(below.lines[0]!)) return title;
-  return /[.,;:!?”"»]$/.test(below.lines[0]!.replace(/\.$/, '')) || below.lines[0]!.length > 60
-    ? title
-    : toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
+  const below = at + 1 < to ? paragraphs[at + 1] : undefined;
+  if (!below || !isNumberOnly(title) || !isSingle(below) || !isName(below.lines[0]!)) return title;
+  return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
 }
+
+/** A short line that is no sentence: one with a full stop is in capitals. */
+const isName = (line: string): boolean =>
+  line.length <= 60 &&
+  !isChapterTitle(line) &&
+  !isBareNumber(line) &&
+  !/:\s|[,;:!?”"»]$/.test(line) &&
+  (!line.endsWith('.') || line === line.toUpperCase());
 
 const languageNames: Readonly<Record<string, string>> = {
   english: 'en',

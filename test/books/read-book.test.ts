@@ -66,6 +66,14 @@ describe('a plain text', () => {
   test('with the name of a chapter below its number', () => {
     const source = ['The Lamp', 'The Gull'].map((name, n) => `CHAPTER ${n + 1}\n\n${name}\n\n${prose(n)}`).join('\n\n');
     expect(show(readPlainBook(source, options))).toEqual(['body: CHAPTER 1: The Lamp', 'body: CHAPTER 2: The Gull']);
+    const sentences = ['It rained.', 'ANNA: Who is there', 'THE STORM.'].map(
+      (line, n) => `CHAPTER ${n + 1}\n\n${line}\n\n${prose(n)}`,
+    );
+    expect(show(readPlainBook(sentences.join('\n\n'), options))).toEqual([
+      'body: CHAPTER 1',
+      'body: CHAPTER 2',
+      'body: CHAPTER 3: THE STORM',
+    ]);
   });
 
   test('with titles right above the text', () => {
