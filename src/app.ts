@@ -5,26 +5,24 @@ import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
-import { openClips } from './app/open-clips.ts';
+import { openJobs } from './app/open-jobs.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
-import { openTracing, traceClips, traceEngine, traceFlights, traceStore } from './app/open-tracing.ts';
+import { openStored } from './app/open-stored.ts';
+import { openTracing, traceEngine, traceFlights } from './app/open-tracing.ts';
+import { openServiceWebhooks } from './app/open-webhooks.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics } from './app/service-metrics.ts';
-import { checkSharedSecrets } from './app/shared-secrets.ts';
-import { openStoredClips } from './app/stored-clips.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
-import { createClipRoom } from './delivery/clip-room.ts';
-import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { openAdminServer } from './gateway/health/admin-server.ts';
+import { removeSegmentsOfVoice } from './jobs/removal.ts';
 import type { FirstKey } from './keys/first-key.ts';
-import { createUsageLedger } from './limits/usage-ledger.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import type { Listener, Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
@@ -32,13 +30,10 @@ import type { Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
-import { createFingerprintRows } from './store/fingerprint-rows.ts';
-import { openStore } from './store/open-store.ts';
-import { createUsageRows } from './store/usage-rows.ts';
+import { createJobRows } from './store/job-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
-
-const mib = 2 ** 20;
+import type { Webhooks } from './webhooks/webhook.ts';
 
 /** All of it, serving. */
 export interface Service {
@@ -79,7 +74,11 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
+  const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
+  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
   const operations = createOperations({
+    jobs: jobs.operations,
     core: speaking.core,
     keys: access.keys,
     installs: speaking.installs,
@@ -90,7 +89,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     room: stored.room,
     ledger: stored.ledger,
     onFault,
-    links: { baseUrl, keepMs: config.audioKeepHours * 3_600_000 },
+    links,
     limiter: access.sharing.limiter,
     singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
     seal: access.signing.seal,
@@ -134,6 +133,30 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   };
 }
 
+interface JobParts extends Omit<Changing, 'runner'> {
+  links: { baseUrl(): string; keepMs: number };
+  webhooks: Webhooks;
+}
+
+function openServiceJobs({ config, opened, onFault }: Opening, parts: JobParts) {
+  const { stored, speaking, access, links, webhooks } = parts;
+  const jobs = openJobs({
+    core: speaking.core,
+    store: stored.store,
+    clips: stored.clips,
+    room: stored.room,
+    ledger: stored.ledger,
+    limiter: access.sharing.limiter,
+    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    links,
+    chaptersMax: config.jobChaptersMax,
+    webhooks,
+    onFault,
+  });
+  opened.defer(jobs.close);
+  return jobs;
+}
+
 interface Changing {
   stored: Awaited<ReturnType<typeof openStored>>;
   speaking: Awaited<ReturnType<typeof openSpeaking>>;
@@ -152,35 +175,6 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
   opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
 }
 
-/** The database, and the store of clips. */
-async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
-  const openedStore = await openStore(config);
-  opened.defer(() => openedStore.close());
-  const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
-  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
-  const storedClips = await openClips(config);
-  opened.defer(() => storedClips.clips.close());
-  const clipStore = tracing
-    ? traceClips(storedClips.clips, config.s3Bucket === '' ? 'files' : 's3')
-    : storedClips.clips;
-  const shared = openStoredClips(store, { ...storedClips, clips: clipStore });
-  const { index, memory } = shared;
-  const { clips } = memory;
-  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
-  const room = createClipRoom({ clips, index, limits, onFault });
-  metrics.watchRoom(room.state);
-  const sweep = openClipSweep({ clips, index, room, onFault });
-  opened.defer(() => sweep.close());
-  const ledger = createUsageLedger(createUsageRows(store), { onFault });
-  opened.defer(async () => {
-    // What is owed needs room in the database, which stored audio can make.
-    if (ledger.owedRows > 0) await room.restore().catch(onFault);
-    await ledger.close();
-  });
-  metrics.watchLedger(ledger);
-  return { store, clips: shared, room, sweep, ledger };
-}
-
 /** The engines, the voices and speech. */
 async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
@@ -190,7 +184,9 @@ async function openSpeaking(
   const gateways: Gateway[] = [];
   const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear);
+    const purgeSegments = () =>
+      removeSegmentsOfVoice({ rows: createJobRows(store), clips: clips.memory.clips }, voiceId);
+    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear).finally(purgeSegments);
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);

@@ -6,6 +6,7 @@ import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { benchCommand } from './cli/bench.ts';
+import { bookCommand } from './cli/book.ts';
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
 import { createCompletionCommand } from './cli/completion.ts';
 import { configCommand } from './cli/config.ts';
@@ -17,15 +18,18 @@ import { sayCommand } from './cli/say.ts';
 import { serveCommand } from './cli/serve.ts';
 import { usageCommand } from './cli/usage.ts';
 import { voiceCommand } from './cli/voice.ts';
+import { webhookCommand } from './cli/webhook.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
 const commands: readonly Command[] = [
   serveCommand,
   sayCommand,
+  bookCommand,
   voiceCommand,
   lexiconCommand,
   keyCommand,
+  webhookCommand,
   usageCommand,
   dbCommand,
   benchCommand,

@@ -27,6 +27,7 @@ const packages = {
   grpc_java_plugin: 'protobuf-compiler-grpc-java-plugin',
   grpc_python_plugin: 'protobuf-compiler-grpc',
   javac: 'default-jdk-headless',
+  openssl: 'openssl',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
   pgbouncer: 'pgbouncer',

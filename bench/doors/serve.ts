@@ -17,7 +17,9 @@ import { createLimiter } from '../../src/limits/limiter.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
+import { createBookOperations } from '../../src/operations/books.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
+import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLexiconOperations } from '../../src/operations/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
@@ -42,6 +44,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
+import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyCast, readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
@@ -98,7 +101,9 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
     lexicons: createLexiconOperations({} as LexiconManagement),
-    keys: createKeyOperations(keyManagement, voices),
+    books: createBookOperations(),
+    jobs: {} as JobOperations,
+    keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

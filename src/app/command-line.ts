@@ -6,9 +6,12 @@ import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
+import { createWebhookRows } from '../store/webhook-rows.ts';
+import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openSpeech } from './open-speech.ts';
 import { pepperOf } from './shared-secrets.ts';
 import { publishKeyChange } from './shared-state.ts';
+import { openSeal } from './sign-in-options.ts';
 import { openStoredVoices, type StoredVoices } from './stored-voices.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
@@ -58,8 +61,9 @@ export async function openKeys(config: Config) {
   opened.defer(() => store.close());
   const onChange = (changed: ChangedKey) => publishKeyChange(config, changed);
   const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
+  const webhookSecrets = createWebhookSecrets({ rows: createWebhookRows(store), seal: await openSeal(config) });
   const kept = opened.move();
-  return { management, close: () => kept.disposeAsync() };
+  return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
 export async function openUsage(config: Config) {

@@ -1,6 +1,6 @@
 // Opens the Wyoming listener where the settings ask for it, and refuses settings that would let strangers speak.
 import { asConfigError, type Config } from '../config.ts';
-import { createAddressCheck } from '../keys/address-list.ts';
+import { createAddressCheck } from '../net/address-list.ts';
 import type { Runner } from '../operations/runner.ts';
 import { parseAddress } from '../setting.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -10,7 +10,9 @@ import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
+import { createBookOperations } from '../operations/books.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
+import type { JobOperations } from '../operations/jobs.ts';
 import { createKeyOperations } from '../operations/keys.ts';
 import { createLexiconOperations } from '../operations/lexicons.ts';
 import { createLiveOperations } from '../operations/live-speech.ts';
@@ -29,8 +31,10 @@ import { type ClipRow, voiceIdsOf } from '../store/clip-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createTicketRows } from '../store/ticket-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
+import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
+import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import type { SharedState } from './shared-state.ts';
 import type { StoredClips } from './stored-clips.ts';
 
@@ -46,6 +50,7 @@ export interface OperationsOptions {
   links: DeliveryOptions['links'];
   ledger: UsageLedger;
   limiter: Pick<Limiter, 'takeSynthesis'>;
+  jobs: JobOperations;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
   /** Takes errors that no caller gets. */
@@ -84,7 +89,9 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
     lexicons: createLexiconOperations(options.lexicons),
-    keys: createKeyOperations(keys, voices),
+    books: createBookOperations(),
+    jobs: options.jobs,
+    keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,

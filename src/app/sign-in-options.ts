@@ -2,12 +2,16 @@
 
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
 import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
-import { createSeal } from '../secrets/seal.ts';
+import { createSeal, type Seal } from '../secrets/seal.ts';
 import { createIssuer } from '../sign-in/oidc-issuer.ts';
 import type { SignInOptions } from '../sign-in/sign-in.ts';
 
 /** HTTPS, or a loopback address. */
 const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
+
+/** For what is encrypted under the secret of the service. */
+export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
+  createSeal(secret || (await readDataDirSecret(dataDir)));
 
 export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const { oidcIssuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
@@ -33,7 +37,7 @@ export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };
   return {
-    seal: createSeal(config.secret || (await readDataDirSecret(config.dataDir))),
+    seal: await openSeal(config),
     issuer: oidcIssuer === '' ? undefined : createIssuer(issuer),
     signInRules: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
     clients: config.oauthClients,

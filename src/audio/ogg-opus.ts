@@ -16,7 +16,7 @@ const bitsPerSecond = 32_000;
 const complexity = 5;
 const packetsPerSecond = 50;
 const packetsPerPage = 10;
-const flags = { first: 2, last: 4 } as const;
+export const oggFlags = { continued: 1, first: 2, last: 4 } as const;
 /** Any number would do; a fixed one gives the same bytes for the same sound. */
 const streamNumber = 0x534e_5431;
 
@@ -40,7 +40,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
   const lookahead = opus.getLookahead();
   const toOpusSamples = (samples: number) => (samples * opusRateHz) / rateHz;
   const packetSamples = rateHz / packetsPerSecond;
-  const pages = createPages();
+  const pages = createOggPages();
   /** The packet that is being filled. */
   const frame = new Float32Array(packetSamples);
   let filled = 0;
@@ -54,7 +54,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
     hasBegun = true;
     const head = opusHead(sampleRateHz, toOpusSamples(lookahead));
     return [
-      pages.next({ packets: [head], position: 0, flag: flags.first }),
+      pages.next({ packets: [head], position: 0, flag: oggFlags.first }),
       pages.next({ packets: [opusTags(version)], position: 0 }),
     ];
   };
@@ -88,13 +88,17 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
       const silence = packetSamples - ((filled + lookahead) % packetSamples || packetSamples);
       const out = write(new Float32Array(lookahead + silence), true);
       const position = toOpusSamples(lookahead + sampleCount);
-      out.push(...begin(), pages.next({ packets, position, flag: flags.last }));
+      out.push(...begin(), pages.next({ packets, position, flag: oggFlags.last }));
       opus.free();
       return join(Uint8Array, out);
     },
     close: () => opus.free(),
   };
 }
+
+const pageSizesMax = 255;
+/** As many of 255 as fit, and the rest. */
+const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];
 
 interface Page {
   packets: readonly Uint8Array[];
@@ -103,21 +107,31 @@ interface Page {
 }
 
 /** Numbers pages and writes them. */
-function createPages() {
+export function createOggPages() {
   let number = 0;
+  const pageOf = (sizes: readonly number[], body: readonly Uint8Array[], position: number, flag: number): Buffer => {
+    const head = Buffer.alloc(27);
+    head.write('OggS');
+    head[5] = flag;
+    head.writeBigInt64LE(BigInt(position), 6);
+    head.writeUInt32LE(streamNumber, 14);
+    head.writeUInt32LE(number++, 18);
+    head[26] = sizes.length;
+    const page = Buffer.concat([head, Buffer.from(sizes), ...body]);
+    page.writeUInt32LE(crcOf(page), 22);
+    return page;
+  };
   return {
-    next({ packets, position, flag = 0 }: Page): Buffer {
-      const sizes = packets.flatMap(({ length }) => [...Array(Math.floor(length / 255)).fill(255), length % 255]);
-      const head = Buffer.alloc(27);
-      head.write('OggS');
-      head[5] = flag;
-      head.writeBigInt64LE(BigInt(position), 6);
-      head.writeUInt32LE(streamNumber, 14);
-      head.writeUInt32LE(number++, 18);
-      head[26] = sizes.length;
-      const page = Buffer.concat([head, Buffer.from(sizes), ...packets]);
-      page.writeUInt32LE(crcOf(page), 22);
-      return page;
+    next: ({ packets, position, flag = 0 }: Page): Buffer => pageOf(packets.flatMap(sizesOf), packets, position, flag),
+    /** A packet of headers that may take several pages; those that it does not end on have no position. */
+    *spread(packet: Uint8Array): Generator<Buffer> {
+      const sizes = sizesOf(packet);
+      for (let at = 0; at < sizes.length; at += pageSizesMax) {
+        const some = sizes.slice(at, at + pageSizesMax);
+        const isLast = at + pageSizesMax >= sizes.length;
+        const body = packet.subarray(at * 255, (at + pageSizesMax) * 255);
+        yield pageOf(some, [body], isLast ? 0 : -1, at > 0 ? oggFlags.continued : 0);
+      }
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
 import { toInt16 } from './level.ts';
 
-const headerBytes = 44;
+export const wavHeadBytes = 44;
 const bytesPerSample = 2;
 const sizeUnknown = 0xffffffff;
 
@@ -23,7 +23,7 @@ export function createWavEncoder(sampleRateHz: number): Encoder {
     byteCount += bytes.length;
     return bytes;
   };
-  const head = () => wavHeader(sampleRateHz, byteCount - headerBytes);
+  const head = () => wavHeader(sampleRateHz, byteCount - wavHeadBytes);
   return { encode, end: () => encode(new Float32Array(0)), head, close() {} };
 }
 
@@ -42,12 +42,12 @@ export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
 /** Sizes over 4 GiB cannot be written, and are left open. */
-function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
-  const header = new Uint8Array(headerBytes);
+export function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
+  const header = new Uint8Array(wavHeadBytes);
   header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));
   header.set(Buffer.from('data', 'latin1'), 36);
   const view = new DataView(header.buffer);
-  view.setUint32(4, Math.min(byteCount + headerBytes - 8, sizeUnknown), true);
+  view.setUint32(4, Math.min(byteCount + wavHeadBytes - 8, sizeUnknown), true);
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);

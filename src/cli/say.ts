@@ -1,16 +1,16 @@
 // `sonant say`: speaks a text, as long as a book if need be, from an argument, a file or standard input, into a file, a pipe or a player.
 // The format comes from a flag or the extension of the file.
-import { extname } from 'node:path';
-import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { isSpokenBy, type Voices } from '../speech/voice.ts';
-import { toLanguageCode } from '../text/language-code.ts';
+import type { Voices } from '../speech/voice.ts';
 import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
+import { chooseFormat } from './chosen-format.ts';
+import { chooseVoice } from './chosen-voice.ts';
 import { type Command, parseCommandArgs, UsageError, withFlagNames, withOpened } from './command.ts';
 import { openLexiconFile } from './lexicon-file.ts';
 import { openPlayer, playerNames } from './player.ts';
@@ -120,24 +120,6 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
-/** Alternative extensions. */
-const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
-
-function chooseFormat(named: string | undefined, output: string): FormatName {
-  const formats = formatNames.map((name) => audioFormats[name]);
-  if (named !== undefined) {
-    const format = formats.find(({ name }) => name === named);
-    if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
-    return format.name;
-  }
-  const given = extname(output).slice(1).toLowerCase();
-  const format = formats.find(({ extension }) => extension === (otherExtensions[given] ?? given));
-  const extensions = [...formats.map(({ extension }) => extension), ...Object.keys(otherExtensions)].join(', .');
-  if (!format && given !== '')
-    throw new UsageError(`no format has the extension .${given}; use .${extensions}, or --format`);
-  return format?.name ?? 'wav';
-}
-
 /** Anything else is the path of a file. */
 const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
@@ -170,15 +152,6 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     timestamps: flags.timestamps ? 'word' : undefined,
   };
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
-}
-
-/** The first voice; if a language is given, the first one that speaks it. */
-function chooseVoice(voices: Voices, language: string | undefined): string {
-  const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
-  const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
-  const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
-  if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
-  return chosen.voice.voiceId;
 }
 
 /** Writes the sound as it is made; returns a description of it. */

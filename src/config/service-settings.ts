@@ -18,6 +18,7 @@ import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 import { otlpSettings } from '../telemetry/otlp-settings.ts';
+import { webhookSettings } from '../webhooks/webhook-settings.ts';
 import { wyomingSettings } from '../wyoming/wyoming-settings.ts';
 
 export const serviceSettings = {
@@ -134,6 +135,7 @@ export const serviceSettings = {
     fallback: 0,
   }),
   ...s3Settings,
+  ...webhookSettings,
   leaveSeconds: integerSetting({
     name: 'SONANT_LEAVE_SECONDS',
     help: 'Seconds after SIGTERM during which requests are still accepted while /readyz reports not ready, for load balancers',
@@ -190,4 +192,11 @@ export const serviceSettings = {
     fallback: 5,
   }),
   ...otlpSettings,
+  jobChaptersMax: integerSetting({
+    name: 'SONANT_JOB_CHAPTERS',
+    help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',
+    min: 0,
+    max: 1000,
+    fallback: 4,
+  }),
 };

@@ -27,7 +27,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 /** Not every visitor needs these modules: they are loaded when they are. */
-const onDemand = /^(?:model-|lexicon-|markup-(?!kind)|clon|record|microphone\.)/;
+const onDemand = /^(?:model-|lexicon-|job-|markup-(?!kind)|clon|record|microphone\.)/;
 /** The blocking theme script, the entry module, and the style sheet that the others build on. */
 const [firstScript, entry, firstStyle] = ['theme.js', 'shell.js', 'console.css'];
 

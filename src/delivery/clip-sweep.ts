@@ -22,11 +22,13 @@ export interface ClipSweepOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'find' | 'listExpired' | 'markPurged' | 'deletePurged' | 'deletePurgedBeyond'>;
   room: Pick<ClipRoom, 'noteRemoved' | 'restore'>;
+  /** Whether a file without a row of its own is needed. Default: none is. */
+  isNeeded?(key: string): Promise<boolean>;
   onFault(fault: unknown): void;
 }
 
 export function openClipSweep(options: ClipSweepOptions) {
-  const { clips, index, room, onFault } = options;
+  const { clips, index, room, isNeeded = async () => false, onFault } = options;
   const removeExpired = createExpiredRemoval(options);
   let sweptLeftoversAt = 0;
   let isClosed = false;
@@ -39,7 +41,8 @@ export function openClipSweep(options: ClipSweepOptions) {
     while (!isClosed && (await index.deletePurgedBeyond(expiredRowsMax, batch)) === batch) await nextTurn();
     if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
     sweptLeftoversAt = Date.now();
-    await clips.sweep(async (key) => isClosed || (await index.find(audioOf(key))) !== undefined);
+    const isKnown = async (key: string) => (await index.find(audioOf(key))) !== undefined || (await isNeeded(key));
+    await clips.sweep(async (key) => isClosed || (await isKnown(key)));
   };
 
   let running = Promise.resolve();

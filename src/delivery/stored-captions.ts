@@ -5,7 +5,8 @@ import type { Cue } from './captions.ts';
 
 const audioPrefix = /^aud_/;
 const captionsPrefix = /^cap_/;
-const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
+/** The key of the captions of a sound. */
+export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
 /** The key of the sound that a key in the store belongs to. */
 export const audioOf = (key: string): string => key.replace(captionsPrefix, 'aud_');

@@ -3,8 +3,8 @@
 // rotated, the newest of its rotations stands for it. People and machines that sign in have the usual limits.
 import { type KeyLimits, limitNames, usualLimits } from '../limits/key-limits.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
+import { commonBlocks } from '../net/address-list.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
-import { commonBlocks } from './address-list.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';
 
 /** Of a key: what it may do while its ancestors stay as they are. */

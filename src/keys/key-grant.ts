@@ -2,8 +2,8 @@
 // grants no more than it has itself; the command line grants everything.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { faultsOfLimits, type KeyLimits, type LimitFields } from '../limits/key-limits.ts';
+import { isAddressBlock, isBlockWithin } from '../net/address-list.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
-import { isAddressBlock, isBlockWithin } from './address-list.ts';
 import { isScope, type Scope } from './scopes.ts';
 
 export interface KeyGrant {

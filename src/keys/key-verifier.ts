@@ -4,10 +4,10 @@
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
+import { createAddressCheck } from '../net/address-list.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
 import { accountOf } from './account.ts';
-import { createAddressCheck } from './address-list.ts';
 import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf } from './api-key-record.ts';
 import { ExpiringCache } from './expiring-cache.ts';
@@ -35,6 +35,8 @@ export interface KeyVerifier {
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
   /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
+  /** The same for the present key of an owner, whose keys are replaced by others. */
+  verifyOwner(ownerId: string, address: string): Promise<KeyCaller>;
   /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache, after a key has changed. */
@@ -107,6 +109,11 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     async verifyId(keyId, address) {
       const nowMs = now();
       return admit(await findById(keyId, nowMs), address, nowMs);
+    },
+    async verifyOwner(ownerId, address) {
+      const nowMs = now();
+      const newest = await rows.findNewest(ownerId);
+      return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
     },
     isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {

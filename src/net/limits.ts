@@ -7,6 +7,8 @@ export const lexiconRequestBytesMax = 4 << 20;
 /** The same for a request with recordings, and the time for its body to arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
+/** Size of a request with the text of a book, which arrives within the same time. */
+export const jobBytesMax = 16 << 20;
 /** The time for a request body to arrive. */
 export const bodyArrivalMs = 30_000;
 /** How long a stream waits for a client that reads nothing. */

@@ -1,7 +1,10 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
+import { toAuditRow } from '../keys/actor.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement } from '../keys/key-management.ts';
 import { toVoiceIds, type Voices, voicesFor } from '../speech/voice.ts';
+import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/limits.ts';
+import type { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { actorOf, type Call } from './call.ts';
 import { type Page, toPage } from './page.ts';
 
@@ -11,7 +14,7 @@ export type KeyOperations = ReturnType<typeof createKeyOperations>;
 const withVoiceIds = (fields: KeyFields, voices: Voices, { caller }: Call): KeyFields =>
   fields.voiceIds ? { ...fields, voiceIds: toVoiceIds(fields.voiceIds, voicesFor(voices, caller)) } : fields;
 
-export const createKeyOperations = (keys: KeyManagement, voices: Voices) => ({
+export const createKeyOperations = (keys: KeyManagement, voices: Voices, secrets: WebhookSecrets) => ({
   createApiKey: (call: Call, fields: KeyFields) => keys.create(withVoiceIds(fields, voices, call), actorOf(call)),
   async listApiKeys(call: Call, { size, after }: Page) {
     // One more shows whether there is a next page.
@@ -32,4 +35,7 @@ export const createKeyOperations = (keys: KeyManagement, voices: Voices) => ({
     return { ...key, scopes, voiceIds, allowedIps, limits: limits ?? key.limits, expiresAtMs };
   },
   revokeOwnApiKey: (call: Call) => keys.revoke(call.caller.keyId, actorOf(call)),
+  getOwnWebhookSecret: ({ caller }: Call) => secrets.get(caller.keyId),
+  rotateOwnWebhookSecret: (call: Call, graceSeconds = secretGraceSecondsUsual) =>
+    secrets.rotate(call.caller.keyId, graceSeconds, (change) => toAuditRow(change, actorOf(call))),
 });

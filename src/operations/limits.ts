@@ -60,3 +60,8 @@ export const ticketCharsPerKeyMax = 2_000_000;
 export const ticketCharsMin = 1_000;
 /** How often the state of a model that is being installed is sent. */
 export const modelWatchMs = 500;
+/** How often it is looked whether a job that is watched has changed, and how often it is told at least. */
+export const jobWatchMs = 500;
+export const jobEventsEveryMs = 15_000;
+/** Books that are read at once, each in a thread. */
+export const booksReadMax = 2;

@@ -9,6 +9,7 @@ import {
   ApiKeyStatus,
   type CreateApiKeyRequest,
   type UpdateApiKeyRequest,
+  type WebhookSecretSchema,
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
@@ -17,6 +18,7 @@ import type { MadeKey, RevokedKey } from '../keys/key-management.ts';
 import { defaultScopes } from '../keys/scopes.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import { parsePage } from '../operations/page.ts';
+import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requirePaths, requireText, unknownFields } from './required.ts';
 
@@ -54,6 +56,15 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
     },
     async revokeOwnApiKey(_message, context) {
       return toRevoked(await keys.revokeOwnApiKey(callOf(context)));
+    },
+    async getOwnWebhookSecret(_message, context) {
+      return { webhookSecret: toSecret(await keys.getOwnWebhookSecret(callOf(context))) };
+    },
+    async rotateOwnWebhookSecret(message, context) {
+      const details = unknownFields({ message });
+      if (details.length > 0) throw new Failure('invalid_request', { details });
+      const made = await keys.rotateOwnWebhookSecret(callOf(context), message.graceSeconds);
+      return { secret: made.secret, webhookSecret: toSecret(made) };
     },
   };
 }
@@ -111,6 +122,11 @@ const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toMessage(apiKey) }
 const toRevoked = ({ apiKey, descendantsRevoked }: RevokedKey) => ({ apiKey: toMessage(apiKey), descendantsRevoked });
 
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
+
+function toSecret({ hint, createdAtMs, formerUntilMs }: WebhookSecret): MessageInitShape<typeof WebhookSecretSchema> {
+  const createTime = timestampFromMs(createdAtMs);
+  return { hint, createTime, ...(formerUntilMs !== undefined && { formerExpireTime: timestampFromMs(formerUntilMs) }) };
+}
 
 const statuses = {
   active: ApiKeyStatus.ACTIVE,

@@ -4,11 +4,13 @@ import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/conn
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import {
   bodyArrivalMs,
+  jobBytesMax,
   lexiconRequestBytesMax,
   requestBytesMax,
   uploadArrivalMs,
@@ -16,6 +18,7 @@ import {
 } from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
+import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import type { LexiconOperations } from '../operations/lexicons.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
@@ -26,6 +29,7 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
+import { createJobService } from './job-service.ts';
 import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
@@ -40,6 +44,7 @@ export interface ServicesOptions {
   live: LiveOperations;
   voices: VoiceOperations;
   lexicons: LexiconOperations;
+  jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -66,12 +71,13 @@ export interface Services {
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, voices, lexicons, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, voices, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serve(VoiceService, createVoiceService(voices)),
     serve(LexiconService, createLexiconService(lexicons)),
+    serve(JobService, createJobService(jobs)),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -113,12 +119,14 @@ const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
     .filter((method) => ['unary', 'server_streaming'].includes(method.methodKind) && !isUpload(method))
     .map((method) => ({ method, handle: implementation[method.localName] as unknown as DirectMethod['handle'] }));
 
-/** The only method with recordings in its request. */
-const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;
+/** Methods with recordings, or the text of a book, in their requests. */
+const isUpload = (method: DescMethod): boolean =>
+  method === VoiceService.method.cloneVoice || method === JobService.method.createJob;
 
 const uploadLimits: BodyLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
 function limitsOf(method: DescMethod): BodyLimits {
+  if (method === JobService.method.createJob) return { ...uploadLimits, bytesMax: jobBytesMax };
   if (isUpload(method)) return uploadLimits;
   const usualBytesMax = method.parent === LexiconService ? lexiconRequestBytesMax : requestBytesMax;
   const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : usualBytesMax;

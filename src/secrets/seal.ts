@@ -6,7 +6,7 @@
 // `use` is the purpose of the token; for any other purpose it is not valid.
 import { createHash } from 'node:crypto';
 
-export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket';
+export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
 /** Tokens that clients send are short; a ticket contains the text to speak, and stays in the database. */
 const textCharsMax: Readonly<Record<SealUse, number>> = {
@@ -15,6 +15,7 @@ const textCharsMax: Readonly<Record<SealUse, number>> = {
   access: 4096,
   ticket: 1 << 20,
   'live-ticket': 4096,
+  webhook: 4096,
 };
 
 export type Seal = ReturnType<typeof createSeal>;

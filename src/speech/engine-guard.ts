@@ -7,6 +7,7 @@ import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
+import { type BackgroundTurns, createBackgroundTurns } from './background-turns.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
 import { readAtEngineSpeed } from './engine-reader.ts';
@@ -15,7 +16,7 @@ import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
 export interface EngineGuard {
   /** Where the segment is urgent, it waits for its turn until `waitUntilMs` at most, on the clock of `performance.now`. */
-  speak(segment: Segment, callerId: string, signal: AbortSignal, waitUntilMs?: number): AsyncIterable<SpokenPcm>;
+  speak(segment: Segment, callerId: string, signal: AbortSignal, options?: SpeakOptions): AsyncIterable<SpokenPcm>;
   /** How long until the engine may be called again for that voice, a clone or one of its own; 0 for now. */
   restMs(voiceId: string, isClone: boolean): number;
   /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
@@ -26,6 +27,12 @@ export interface EngineGuard {
   readonly waiting: number;
 }
 
+export interface SpeakOptions {
+  waitUntilMs?: number | undefined;
+  /** Whether interactive requests go before it. */
+  isBackground?: boolean;
+}
+
 /** What metrics are made of. */
 export interface EngineWatch {
   onSegment(engine: string, ended: { outcome: 'spoken' | 'left' | Reason; firstSoundMs: number | undefined }): void;
@@ -33,15 +40,26 @@ export interface EngineWatch {
 }
 
 /** The guard of an engine, one for each. */
-export type EngineGuards = (engine: Engine) => EngineGuard;
+export interface EngineGuards {
+  (engine: Engine): EngineGuard;
+  /** Of all these engines together. */
+  readonly background: BackgroundTurns;
+}
 
 export function createEngineGuards(watch?: EngineWatch): EngineGuards {
   const guards = new WeakMap<Engine, EngineGuard>();
-  return (engine) => {
-    const guard = guards.get(engine) ?? createEngineGuard(engine, watch);
+  const background = createBackgroundTurns();
+  const guardOf = (engine: Engine) => {
+    const guard = guards.get(engine) ?? createEngineGuard(engine, watch, background);
     guards.set(engine, guard);
     return guard;
   };
+  return Object.assign(guardOf, { background });
+}
+
+interface GuardedTurn extends TurnRequest {
+  /** The engine has finished its work, of this attempt. */
+  onIdle?(): void;
 }
 
 const states = ['closed', 'half_open', 'open'] as const;
@@ -52,7 +70,11 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
+export function createEngineGuard(
+  engine: Engine,
+  watch?: EngineWatch,
+  background = createBackgroundTurns(),
+): EngineGuard {
   const turns = createEngineTurns(engine);
   const breakers = createBreakers(engine);
   const closing = new AbortController();
@@ -60,7 +82,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 
   const attempt = createAttempts(engine, { turns, breakers, watch });
 
-  async function beginSpeaking(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+  async function beginSpeaking(segment: Segment, turn: GuardedTurn): Promise<Begun<SpokenPcm>> {
     const { signal } = turn;
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
@@ -81,16 +103,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
   }
 
-  const speak = (segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) => {
-    const begin = () => {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      return beginSpeaking(segment, { callerId, signal, waitUntilMs });
-    };
-    return relay(begin);
-  };
-
   return {
-    speak,
+    speak: createSpeak(beginSpeaking, closing.signal, background),
     restMs: (voiceId, isClone) => breakers.of(voiceId, isClone).restMs(),
     close() {
       closing.abort(new Failure('engine_unavailable'));
@@ -114,14 +128,17 @@ interface Attempting {
 
 /** One attempt to have a segment spoken, in its turn. */
 function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) {
-  async function take(segment: Segment, turn: TurnRequest) {
+  async function take(segment: Segment, turn: GuardedTurn) {
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
     const endTurn = await turns.take(segment, turn);
     const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
-    const watching = endTurn ? { ...observer, onIdle: endTurn } : observer;
-    return { endTurn, run: (by: AbortSignal) => runEngine(engine, segment, by, watching) };
+    const onIdle = () => {
+      endTurn?.();
+      turn.onIdle?.();
+    };
+    return { endTurn, run: (by: AbortSignal) => runEngine(engine, segment, by, { ...observer, onIdle }) };
   }
 
   /** For a reader that goes on after what it had not read was dropped. It waits for a turn like any later segment. */
@@ -130,13 +147,28 @@ function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) 
     yield* run(signal);
   }
 
-  return async function attempt(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+  return async function attempt(segment: Segment, turn: GuardedTurn): Promise<Begun<SpokenPcm>> {
     const { callerId, signal } = turn;
     const { endTurn, run } = await take(segment, turn);
     const isRepeatable = engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain;
     const again = isRepeatable ? (by: AbortSignal) => speakAgain(segment, callerId, by) : undefined;
     const source = endTurn ? readAtEngineSpeed({ run, again, signal }) : run(signal);
     return { first: await source.next(), source };
+  };
+}
+
+type BeginSpeaking = (segment: Segment, turn: GuardedTurn) => Promise<Begun<SpokenPcm>>;
+
+/** Interactive speech is known as such until the engine has finished its work. */
+function createSpeak(begin: BeginSpeaking, closing: AbortSignal, background: BackgroundTurns): EngineGuard['speak'] {
+  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false } = {}) => {
+    let leave = () => {};
+    const beginNow = () => {
+      const signal = AbortSignal.any([callersSignal, closing]);
+      if (!isBackground) leave = background.enter();
+      return begin(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
+    };
+    return relay(beginNow, () => leave());
   };
 }
 

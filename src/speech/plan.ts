@@ -4,6 +4,7 @@
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
+import type { ReadingState } from '../text/paragraphs.ts';
 import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
@@ -94,8 +95,17 @@ export interface CastSpeech {
 
 /** The same with a plan for each choice of the engines that can speak the voices. */
 export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
-  planFor(casting: Casting): SpeechPlan;
+  planFor(casting: Casting, part?: TextPart): SpeechPlan;
 }
+
+/** For a request that goes on with the texts of another: the cutter of both, and how far the first has read. */
+export interface TextPart {
+  cutText: TextCutter;
+  state: ReadingState;
+  endsRequest: boolean;
+}
+
+type TextCutter = ReturnType<typeof createTextCutter>;
 
 /** Every voice by its best engine. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
@@ -135,7 +145,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
   const { textField, chunks } = request;
   const scripts = inspectScripts(written.map(toWritten).join('\n'), ...languagesOf(request, cast.main));
   if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
-  const planFor = (casting: Casting): SpeechPlan => {
+  const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // All of it, for what is ignored is told before the first sound. Finding languages takes long, and waits if it can.
@@ -147,7 +157,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
       render(text);
       return { text, items: later(items) };
     });
-    const { cuts, isSpoken } = peekSpoken(planCuts(rendered));
+    const { cuts, isSpoken } = peekSpoken(planCuts(rendered, part));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
@@ -276,8 +286,10 @@ function* later<T>(make: () => Iterable<T>): Generator<T> {
 
 type RenderedText = { text: MarkedText; items: Iterable<RenderedItem> };
 
-function* planCuts(texts: readonly RenderedText[]): Generator<PlannedCut, undefined> {
-  const cutText = createTextCutter();
+function* planCuts(
+  texts: readonly RenderedText[],
+  { cutText = createTextCutter(), endsRequest = true, state }: Partial<TextPart> = {},
+): Generator<PlannedCut, undefined> {
   for (const [i, { text, items }] of texts.entries())
-    yield* cutText(text, items, { endsRequest: i === texts.length - 1 });
+    yield* cutText(text, items, { endsRequest: endsRequest && i === texts.length - 1, ...(state && { state }) });
 }

@@ -12,7 +12,15 @@ export interface Speaking {
   signal: AbortSignal;
   /** Until when the first segment may wait for its engine. */
   waitUntilMs: number | undefined;
+  /** Set for work that interactive requests go before: each segment waits until it may be spoken, and is kept. */
+  keep?: KeepSegment | undefined;
 }
+
+/** Yields the sound of a cut that was kept before; otherwise has it spoken, and keeps it. */
+export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+
+/** Has an engine speak the whole segment; nothing where nothing is said in it. */
+export type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(
   { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
@@ -30,7 +38,7 @@ export function speakCut(
     languageCode,
     speakingRate,
     timings: isTimed && engine.capabilities.timings,
-    urgent: breakBefore === undefined,
+    urgent: breakBefore === undefined && !speaking.keep,
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
@@ -39,9 +47,12 @@ export function speakCut(
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
-    const { guardOf, accountId, signal, waitUntilMs } = speaking;
+    const { guardOf, accountId, signal, waitUntilMs, keep } = speaking;
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
-    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, waitUntilMs);
+    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, {
+      waitUntilMs,
+      isBackground: keep !== undefined,
+    });
   }
   async function* speakLater(): AsyncGenerator<SpokenPcm> {
     yield* speakWith({ clone: await opened.open(binding) });

@@ -17,7 +17,7 @@ import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
-import { type Speaking, speakCut } from './speak-cut.ts';
+import { type KeepSegment, type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import { createTurnPlace } from './turn-place.ts';
@@ -30,6 +30,11 @@ export interface Speech {
   plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
   /** Speaks what was planned for the caller. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
+  /**
+   * Speaks a plan in the background, segment by segment, each kept by `keep`: no slot is taken, and interactive requests go
+   * before it. Engines are those of the plan: where one cannot speak, that is a failure.
+   */
+  speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
   /** Plans and speaks. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Finds the voice for live speech. */
@@ -59,13 +64,8 @@ export interface SpeechOptions {
   waitMsMax?: number;
 }
 
-export function createSpeech({
-  voices,
-  lexicons,
-  slots,
-  guards: guardOf = createEngineGuards(),
-  waitMsMax,
-}: SpeechOptions): Speech {
+export function createSpeech(options: SpeechOptions): Speech {
+  const { voices, lexicons, slots, guards: guardOf = createEngineGuards(), waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
@@ -103,7 +103,7 @@ export function createSpeech({
     };
     for (;;) {
       let isHeard = false;
-      const present: Present = { bindings: [], binding: undefined };
+      const present = nobody();
       try {
         for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
           isHeard = true;
@@ -128,6 +128,8 @@ export function createSpeech({
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
     },
+    speakKept: (plan, { callerId, accountId = callerId }, signal, keep) =>
+      speakPlan(plan, { guardOf, accountId, signal, waitUntilMs: undefined, keep }, nobody()),
     restMs,
   };
 }
@@ -174,19 +176,27 @@ interface Present {
   binding: Binding | undefined;
 }
 
+const nobody = (): Present => ({ bindings: [], binding: undefined });
+
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
   const { request } = plan;
-  const { signal } = speaking;
+  const { signal, keep, guardOf, accountId } = speaking;
   present.bindings = plan.main.bindings;
   present.binding = plan.binding;
   const opened = openBindings();
   const events = new EventBuffer(toInfo(plan));
   const sound = new RequestSound(request);
-  const speak = (cut: PlannedCut, end: AbortSignal) =>
-    speakCut(cut, request, opened, { ...speaking, signal: AbortSignal.any([signal, end]) });
-  const segmentsAtOnce = Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
+  const speak = (cut: PlannedCut, end: AbortSignal) => {
+    const until = AbortSignal.any([signal, end]);
+    if (!keep) return speakCut(cut, request, opened, { ...speaking, signal: until });
+    const speakWhole = (by: AbortSignal) =>
+      Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
+    return keep(cut, () => guardOf.background.run(accountId, until, speakWhole), until);
+  };
+  // What is kept is begun when all before it is kept.
+  const segmentsAtOnce = keep ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
   let voiceId = plan.voice.voiceId;

@@ -27,6 +27,11 @@ export type EndClips = <Row extends object>(sql: string, ...values: readonly Row
 
 export function createClipRemovalRows(store: RowStore, end: EndClips) {
   return {
+    /** Has living clips expire then. */
+    async expireAt(clipIds: readonly string[], untilMs: number): Promise<void> {
+      const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
+      for (const clipId of clipIds) await store.query(sql, clipId, untilMs, Date.now());
+    },
     /** Expired clips whose files are not purged yet, oldest first. */
     async listExpired({ nowMs, limit, after, accountId }: ExpiredQuery): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and expires_at_ms <= $1

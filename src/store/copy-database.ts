@@ -26,6 +26,12 @@ export const tables: readonly Table[] = [
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },
   { name: 'fingerprints', key: ['name'] },
+  { name: 'webhook_secrets', key: ['owner_id'] },
+  { name: 'webhook_messages', key: ['message_id'], pageRows: 10 },
+  { name: 'jobs', key: ['job_key'], pageRows: 10 },
+  { name: 'job_chapters', key: ['job_key', 'chapter'] },
+  { name: 'job_parts', key: ['job_key', 'chapter', 'part'] },
+  { name: 'job_segments', key: ['job_key', 'chapter', 'segment'] },
 ];
 const pageRowsUsual = 200;
 

@@ -1,8 +1,10 @@
 // The schema, as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
 // back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
+import { jobStatements } from './job-statements.ts';
 import type { Rows } from './row-store.ts';
 import { voiceOwnerStatements } from './voice-owner-statements.ts';
+import { webhookStatements } from './webhook-rows.ts';
 
 export interface Migration {
   name: string;
@@ -223,6 +225,14 @@ const migrations: readonly Migration[] = [
       'create unique index lexicons_changed on lexicons (revision)',
       'alter table voices add column lexicon_ids text',
     ],
+  },
+  {
+    name: 'webhooks',
+    statements: webhookStatements,
+  },
+  {
+    name: 'jobs',
+    statements: jobStatements,
   },
 ];
 

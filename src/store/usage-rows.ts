@@ -35,7 +35,8 @@ const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characte
 
 const orderOf = ({ keyId, day, voiceId }: UsageRow) => `${keyId} ${day} ${voiceId}`;
 
-async function addOne(rows: Rows, spoken: UsageRow): Promise<void> {
+/** Adds the numbers to the row that exists. */
+export async function addUsage(rows: Rows, spoken: UsageRow): Promise<void> {
   const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
   const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
     values ($1, $2, $3, $4, $5, $6)
@@ -52,12 +53,12 @@ export function createUsageRows(store: RowStore) {
     async addAll(all: readonly UsageRow[]): Promise<void> {
       const [first] = all;
       if (!first) return;
-      if (all.length === 1) return addOne(store, first);
+      if (all.length === 1) return addUsage(store, first);
       // Always in the same order, so that two transactions cannot deadlock.
       const inOrder = all.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
       await store.transaction(
         async (rows) => {
-          for (const one of inOrder) await addOne(rows, one);
+          for (const one of inOrder) await addUsage(rows, one);
         },
         { blind: true },
       );

@@ -3,7 +3,7 @@
 // connections, ends those that are silent, and lets what is spoken finish for a while.
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAddressCheck } from '../keys/address-list.ts';
+import { createAddressCheck } from '../net/address-list.ts';
 import { farewellMs } from '../net/limits.ts';
 import { type ListenAddress, listen } from '../net/listen.ts';
 import type { Runner } from '../operations/runner.ts';

@@ -1,6 +1,7 @@
 // The settings of the Wyoming listener. Its protocol has no authentication: who reaches it speaks with the operator's key.
-import { isAddressBlock } from '../keys/address-list.ts';
+
 import { parseApiKey } from '../keys/api-key.ts';
+import { isAddressBlock } from '../net/address-list.ts';
 import { listSetting, parseAddress, textSetting } from '../setting.ts';
 
 export const wyomingSettings = {

@@ -15,6 +15,7 @@ import { keyCommand } from '../../src/cli/key.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
+import { webhookCommand } from '../../src/cli/webhook.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { main, runSonant } from './sonant-program.ts';
@@ -29,6 +30,7 @@ const commands = [
   serveCommand,
   usageCommand,
   voiceCommand,
+  webhookCommand,
 ];
 
 let folder: string;
@@ -118,6 +120,8 @@ test.each([
   ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
   ['db migrate more', 'the command is sonant db'],
   ['bench nowhere', 'nowhere is not a URL'],
+  ['webhook more', 'the command is sonant webhook secret'],
+  ['webhook secret', 'the command is sonant webhook secret'],
   ['completion tcsh', 'the command is sonant completion'],
   ['serve more', 'Unexpected argument'],
   ['config --more', 'Unknown option'],
@@ -131,6 +135,20 @@ test.each([
   const run = command.run({ ...commandLine, ...opened, args, signal: new AbortController().signal });
   await expect(run).rejects.toThrow(UsageError);
   await expect(run).rejects.toThrow(told);
+});
+
+test('webhook secret makes a secret for a key, shows it once, and takes only a fitting grace', async () => {
+  const env = { SONANT_DATA_DIR: 'webhooks' };
+  const { id } = JSON.parse((await sonant(['key', 'create', '--json'], '', env)).out);
+  const none = await sonant(['webhook', 'secret', id], '', env);
+  expect(none).toMatchObject({ code: 1, err: expect.stringContaining('no webhook secret yet') });
+  const { secret, hint } = JSON.parse((await sonant(['webhook', 'secret', id, '--rotate', '--json'], '', env)).out);
+  expect(secret).toMatch(/^whsec_.{44}$/);
+  const shown = await sonant(['webhook', 'secret', id], '', env);
+  expect(shown.out).toContain(hint);
+  expect(shown.out).not.toContain(secret);
+  const wrong = await sonant(['webhook', 'secret', id, '--rotate', '--grace-seconds', '-1'], '', env);
+  expect(wrong.err).toContain('--grace-seconds');
 });
 
 test('all missing sign-in settings are reported at once', async () => {

@@ -5,6 +5,7 @@ import { Failure } from '../../src/errors.ts';
 import { type Migration, migrate } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { clipTableConformance } from './clip-tables.ts';
+import { jobTableConformance } from './job-tables.ts';
 import { tableConformance } from './tables.ts';
 import { voiceOwnerConformance } from './voice-owners.ts';
 
@@ -213,4 +214,5 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
   tableConformance(name, async () => open(await place()));
   clipTableConformance(name, async () => open(await place()));
   voiceOwnerConformance(name, async () => open(await place()));
+  jobTableConformance(name, async () => open(await place()));
 }

@@ -1,4 +1,4 @@
-// The suites of the gateway and of the contract again, with everything distributed: `npm run test:distributed`. They are
+// The suites of the gateway, of the contract and of webhooks again, with everything distributed: `npm run test:distributed`. They are
 // the very files that `npm test` runs, on PostgreSQL, Redis and S3 (storage.ts). What stands in rpc/ keeps nothing.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
@@ -10,7 +10,7 @@ export default mergeConfig(
   { ...usual, test },
   {
     test: {
-      include: ['test/{contract,gateway}/**/*.test.ts'],
+      include: ['test/{contract,gateway,jobs,webhooks}/**/*.test.ts'],
       env: { TEST_STORES: 'distributed' },
       globalSetup: ['test/distributed/servers.ts'],
     },

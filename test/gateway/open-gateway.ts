@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClips } from '../../src/app/open-clips.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
 import { openModels } from '../../src/app/open-models.ts';
 import { createOperations } from '../../src/app/operations.ts';
 import { openSharedState } from '../../src/app/shared-state.ts';
@@ -33,6 +34,7 @@ import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createJobRows } from '../../src/store/job-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -60,6 +62,8 @@ export interface GatewayTestOptions {
   ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
   timeLimits?: TimeLimits;
+  /** Chapters of jobs that are spoken at once. */
+  jobChaptersMax?: number;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
@@ -96,7 +100,8 @@ export async function openTestGateway(
   const onFault = (fault: unknown) => void faults.push(fault);
   const limits = { bytesMax: 0, accountBytesMax: 0, ...options.room };
   const room = createClipRoom({ clips, index: rows, limits, onFault });
-  const sweep = openClipSweep({ clips, index: rows, room, onFault });
+  const { isSegmentClip: isNeeded } = createJobRows(store);
+  const sweep = openClipSweep({ clips, index: rows, room, isNeeded, onFault });
   const purgeVoice = createVoicePurge(rows, sweep);
   const purge = (...asked: Parameters<typeof purgeVoice>) => purgeVoice(...asked).finally(memory.clear);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
@@ -120,7 +125,17 @@ export async function openTestGateway(
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
+  const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
+  const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
+    openJobs({
+      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, onFault, chaptersMax: 4 },
+      limiter: isLimited ? limiter : unlimited,
+      findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
+      ...more,
+    });
+  const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
   const operations = createOperations({
+    jobs: jobs.operations,
     core: { engines, voices, speech },
     keys: keyVerifier.management,
     installs,
@@ -131,7 +146,7 @@ export async function openTestGateway(
     room,
     ledger,
     onFault,
-    links: { baseUrl: () => baseUrl, keepMs: retentionMs },
+    links,
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
     seal,
@@ -161,6 +176,7 @@ export async function openTestGateway(
   });
   onClose(async () => {
     await gateway.drain(0);
+    await jobs.close();
     await tone.close();
     await clips.close();
     await keyVerifier.close();
@@ -214,6 +230,11 @@ export async function openTestGateway(
     ledger,
     room,
     sweep,
+    storedClips,
+    speech,
+    jobs,
+    /** Another that works on the jobs of the same stores. */
+    openOwnJobs,
   };
 }
 

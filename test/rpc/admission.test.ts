@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectError, createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
@@ -54,10 +55,17 @@ describe('over gRPC', () => {
 });
 
 test('every method of ours names its scopes', () => {
-  const named = [SpeechService, VoiceService, LexiconService, ApiKeyService].flatMap(({ methods }) =>
+  const named = [SpeechService, VoiceService, LexiconService, JobService, ApiKeyService].flatMap(({ methods }) =>
     methods.map((method) => [method.name, operationOf(method).scopes]),
   );
   expect(Object.fromEntries(named)).toEqual({
+    CreateJob: ['jobs:write'],
+    GetJob: ['jobs:read'],
+    ListJobs: ['jobs:read'],
+    WatchJob: ['jobs:read'],
+    CancelJob: ['jobs:write'],
+    RetryJob: ['jobs:write'],
+    DeleteJob: ['jobs:write'],
     SynthesizeSpeech: ['speech:synthesize'],
     StreamSpeech: ['speech:stream'],
     LiveSpeech: ['speech:stream'],
@@ -73,6 +81,8 @@ test('every method of ours names its scopes', () => {
     RevokeApiKey: ['keys:write'],
     GetOwnApiKey: [],
     RevokeOwnApiKey: [],
+    GetOwnWebhookSecret: ['jobs:read'],
+    RotateOwnWebhookSecret: ['jobs:write'],
     ListVoices: ['voices:read'],
     GetVoice: ['voices:read'],
     PreviewVoice: ['voices:read'],

@@ -16,6 +16,7 @@ import { usualLimits } from '../../src/limits/key-limits.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
+import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLexiconOperations } from '../../src/operations/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
@@ -29,6 +30,7 @@ import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
+import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { openGrpcClient } from './grpc-client.ts';
 import { openShortSpeech } from './short-speech.ts';
 
@@ -89,7 +91,8 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
     lexicons: createLexiconOperations({} as LexiconManagement),
-    keys: createKeyOperations(keys, voices),
+    jobs: {} as JobOperations,
+    keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

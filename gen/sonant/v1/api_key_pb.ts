@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/api_key.proto.
  */
 export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFKoEBCgxBcGlLZXlTdGF0dXMSHgoaQVBJX0tFWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVBUElfS0VZX1NUQVRVU19BQ1RJVkUQARIaChZBUElfS0VZX1NUQVRVU19FWFBJUkVEEAISGgoWQVBJX0tFWV9TVEFUVVNfUkVWT0tFRBADMvIFCg1BcGlLZXlTZXJ2aWNlEl8KDENyZWF0ZUFwaUtleRIeLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJbCgtMaXN0QXBpS2V5cxIdLnNvbmFudC52MS5MaXN0QXBpS2V5c1JlcXVlc3QaHi5zb25hbnQudjEuTGlzdEFwaUtleXNSZXNwb25zZSINis4YCWtleXM6cmVhZBJVCglHZXRBcGlLZXkSGy5zb25hbnQudjEuR2V0QXBpS2V5UmVxdWVzdBocLnNvbmFudC52MS5HZXRBcGlLZXlSZXNwb25zZSINis4YCWtleXM6cmVhZBJfCgxVcGRhdGVBcGlLZXkSHi5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSXwoMUm90YXRlQXBpS2V5Eh4uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuUm90YXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEl8KDFJldm9rZUFwaUtleRIeLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJPCgxHZXRPd25BcGlLZXkSHi5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXNwb25zZRJYCg9SZXZva2VPd25BcGlLZXkSIS5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVxdWVzdBoiLnNvbmFudC52MS5SZXZva2VPd25BcGlLZXlSZXNwb25zZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIoYBCg1XZWJob29rU2VjcmV0EgwKBGhpbnQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEmZvcm1lcl9leHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiHAoaR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QiTwobR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlEjAKDndlYmhvb2tfc2VjcmV0GAEgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXQiTQodUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QSGgoNZ3JhY2Vfc2Vjb25kcxgBIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzImIKHlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSMAoOd2ViaG9va19zZWNyZXQYAiABKAsyGC5zb25hbnQudjEuV2ViaG9va1NlY3JldCqBAQoMQXBpS2V5U3RhdHVzEh4KGkFQSV9LRVlfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQVBJX0tFWV9TVEFUVVNfQUNUSVZFEAESGgoWQVBJX0tFWV9TVEFUVVNfRVhQSVJFRBACEhoKFkFQSV9LRVlfU1RBVFVTX1JFVk9LRUQQAzLmBwoNQXBpS2V5U2VydmljZRJfCgxDcmVhdGVBcGlLZXkSHi5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSWwoLTGlzdEFwaUtleXMSHS5zb25hbnQudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh4uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSVQoJR2V0QXBpS2V5Ehsuc29uYW50LnYxLkdldEFwaUtleVJlcXVlc3QaHC5zb25hbnQudjEuR2V0QXBpS2V5UmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSXwoMVXBkYXRlQXBpS2V5Eh4uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEl8KDFJvdGF0ZUFwaUtleRIeLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSZXZva2VBcGlLZXkSHi5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSTwoMR2V0T3duQXBpS2V5Eh4uc29uYW50LnYxLkdldE93bkFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVzcG9uc2USWAoPUmV2b2tlT3duQXBpS2V5EiEuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlcXVlc3QaIi5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVzcG9uc2UScwoTR2V0T3duV2ViaG9va1NlY3JldBIlLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVxdWVzdBomLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDYrOGAlqb2JzOnJlYWQSfQoWUm90YXRlT3duV2ViaG9va1NlY3JldBIoLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVxdWVzdBopLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDorOGApqb2JzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * An API key, without the secret key itself.
@@ -607,6 +607,126 @@ export const RevokeOwnApiKeyResponseSchema: GenMessage<RevokeOwnApiKeyResponse> 
   messageDesc(file_sonant_v1_api_key, 18);
 
 /**
+ * The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself.
+ *
+ * @generated from message sonant.v1.WebhookSecret
+ */
+export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
+  /**
+   * The first characters of the secret, to recognize it.
+   *
+   * @generated from field: string hint = 1;
+   */
+  hint: string;
+
+  /**
+   * When it was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Until when the former secret signs too; not set if none does.
+   *
+   * @generated from field: google.protobuf.Timestamp former_expire_time = 3;
+   */
+  formerExpireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.WebhookSecret.
+ * Use `create(WebhookSecretSchema)` to create a new message.
+ */
+export const WebhookSecretSchema: GenMessage<WebhookSecret> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_api_key, 19);
+
+/**
+ * Request of GetOwnWebhookSecret.
+ *
+ * @generated from message sonant.v1.GetOwnWebhookSecretRequest
+ */
+export type GetOwnWebhookSecretRequest = Message<"sonant.v1.GetOwnWebhookSecretRequest"> & {
+};
+
+/**
+ * Describes the message sonant.v1.GetOwnWebhookSecretRequest.
+ * Use `create(GetOwnWebhookSecretRequestSchema)` to create a new message.
+ */
+export const GetOwnWebhookSecretRequestSchema: GenMessage<GetOwnWebhookSecretRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_api_key, 20);
+
+/**
+ * Response of GetOwnWebhookSecret.
+ *
+ * @generated from message sonant.v1.GetOwnWebhookSecretResponse
+ */
+export type GetOwnWebhookSecretResponse = Message<"sonant.v1.GetOwnWebhookSecretResponse"> & {
+  /**
+   * What is known of it.
+   *
+   * @generated from field: sonant.v1.WebhookSecret webhook_secret = 1;
+   */
+  webhookSecret?: WebhookSecret | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.GetOwnWebhookSecretResponse.
+ * Use `create(GetOwnWebhookSecretResponseSchema)` to create a new message.
+ */
+export const GetOwnWebhookSecretResponseSchema: GenMessage<GetOwnWebhookSecretResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_api_key, 21);
+
+/**
+ * Request of RotateOwnWebhookSecret.
+ *
+ * @generated from message sonant.v1.RotateOwnWebhookSecretRequest
+ */
+export type RotateOwnWebhookSecretRequest = Message<"sonant.v1.RotateOwnWebhookSecretRequest"> & {
+  /**
+   * How long the former secret signs too, in seconds: 0 to 2592000. Default 86400, a day.
+   *
+   * @generated from field: optional int32 grace_seconds = 1;
+   */
+  graceSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.RotateOwnWebhookSecretRequest.
+ * Use `create(RotateOwnWebhookSecretRequestSchema)` to create a new message.
+ */
+export const RotateOwnWebhookSecretRequestSchema: GenMessage<RotateOwnWebhookSecretRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_api_key, 22);
+
+/**
+ * Response of RotateOwnWebhookSecret, with the new secret.
+ *
+ * @generated from message sonant.v1.RotateOwnWebhookSecretResponse
+ */
+export type RotateOwnWebhookSecretResponse = Message<"sonant.v1.RotateOwnWebhookSecretResponse"> & {
+  /**
+   * The secret itself: "whsec_" and 44 characters. It is never returned again.
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+
+  /**
+   * What is known of it.
+   *
+   * @generated from field: sonant.v1.WebhookSecret webhook_secret = 2;
+   */
+  webhookSecret?: WebhookSecret | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.RotateOwnWebhookSecretResponse.
+ * Use `create(RotateOwnWebhookSecretResponseSchema)` to create a new message.
+ */
+export const RotateOwnWebhookSecretResponseSchema: GenMessage<RotateOwnWebhookSecretResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_api_key, 23);
+
+/**
  * Whether a key is valid.
  *
  * @generated from enum sonant.v1.ApiKeyStatus
@@ -754,6 +874,31 @@ export const ApiKeyService: GenService<{
     methodKind: "unary";
     input: typeof RevokeOwnApiKeyRequestSchema;
     output: typeof RevokeOwnApiKeyResponseSchema;
+  },
+  /**
+   * Returns what is known of the secret that signs the webhooks of the caller's key.
+   *
+   * Fails with NOT_FOUND (NOT_FOUND) if there is none yet.
+   *
+   * @generated from rpc sonant.v1.ApiKeyService.GetOwnWebhookSecret
+   */
+  getOwnWebhookSecret: {
+    methodKind: "unary";
+    input: typeof GetOwnWebhookSecretRequestSchema;
+    output: typeof GetOwnWebhookSecretResponseSchema;
+  },
+  /**
+   * Creates the secret that signs the webhooks of the caller's key and of its successors, or replaces it; then both sign
+   * until the grace period ends. Only this response contains the secret itself.
+   *
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.
+   *
+   * @generated from rpc sonant.v1.ApiKeyService.RotateOwnWebhookSecret
+   */
+  rotateOwnWebhookSecret: {
+    methodKind: "unary";
+    input: typeof RotateOwnWebhookSecretRequestSchema;
+    output: typeof RotateOwnWebhookSecretResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sonant_v1_api_key, 0);

@@ -283,61 +283,101 @@ export const protoReference: ProtoReference = {
           "output": "RevokeOwnApiKeyResponse",
           "isStream": false,
           "scopes": []
+        },
+        {
+          "name": "GetOwnWebhookSecret",
+          "comment": "Returns what is known of the secret that signs the webhooks of the caller's key.\n\nFails with NOT_FOUND (NOT_FOUND) if there is none yet.",
+          "input": "GetOwnWebhookSecretRequest",
+          "output": "GetOwnWebhookSecretResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:read"
+          ]
+        },
+        {
+          "name": "RotateOwnWebhookSecret",
+          "comment": "Creates the secret that signs the webhooks of the caller's key and of its successors, or replaces it; then both sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
+          "input": "RotateOwnWebhookSecretRequest",
+          "output": "RotateOwnWebhookSecretResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
+          ]
         }
       ]
     },
     {
-      "name": "LexiconService",
-      "comment": "Keeps lexicons, which state how words are said. A request asks for them by `lexicon_ids`; those that are bound to a voice are used by every request with it.\n\nA private lexicon of another account does not exist for a key. A lexicon is changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).",
+      "name": "JobService",
+      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each is kept as it is finished: a restart, at any replica, goes on at the first that is missing. Its result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests go before jobs; jobs share what is left fairly between keys. Characters are charged as they are spoken, each once. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).",
       "methods": [
         {
-          "name": "ListLexicons",
-          "comment": "Lists the lexicons that the key may use, without their entries, in the order of their ids.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.",
-          "input": "ListLexiconsRequest",
-          "output": "ListLexiconsResponse",
+          "name": "CreateJob",
+          "comment": "Queues a job, and returns at once. With an id of the caller's own, the same request again returns the job that is there.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG, PAYLOAD_TOO_LARGE), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), ABORTED (IDEMPOTENCY_CONFLICT) for an id that is in use by another request, and RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) where the account has 100 jobs that have not ended.",
+          "input": "CreateJobRequest",
+          "output": "CreateJobResponse",
           "isStream": false,
           "scopes": [
-            "voices:read"
+            "jobs:write"
           ]
         },
         {
-          "name": "GetLexicon",
-          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key may use no such lexicon.",
-          "input": "GetLexiconRequest",
-          "output": "GetLexiconResponse",
+          "name": "GetJob",
+          "comment": "Returns one job.",
+          "input": "GetJobRequest",
+          "output": "GetJobResponse",
           "isStream": false,
           "scopes": [
-            "voices:read"
+            "jobs:read"
           ]
         },
         {
-          "name": "CreateLexicon",
-          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, a document that cannot be read, with line and column, and an account that has as many lexicons as it may; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.",
-          "input": "CreateLexiconRequest",
-          "output": "CreateLexiconResponse",
+          "name": "ListJobs",
+          "comment": "Lists the jobs of the key, the newest first.",
+          "input": "ListJobsRequest",
+          "output": "ListJobsResponse",
           "isStream": false,
           "scopes": [
-            "voices:write"
+            "jobs:read"
           ]
         },
         {
-          "name": "ReplaceLexicon",
-          "comment": "Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the entries they started with. Fails as CreateLexicon and GetLexicon do.",
-          "input": "ReplaceLexiconRequest",
-          "output": "ReplaceLexiconResponse",
-          "isStream": false,
+          "name": "WatchJob",
+          "comment": "Streams what happens to a job until it has ended, or, where it has, what happened last. To go on after a stream that broke, send the `revision` of the last response: nothing is missed.",
+          "input": "WatchJobRequest",
+          "output": "WatchJobResponse",
+          "isStream": true,
           "scopes": [
-            "voices:write"
+            "jobs:read"
           ]
         },
         {
-          "name": "DeleteLexicon",
-          "comment": "Deletes a lexicon. Voices that it is bound to speak on without it, with a warning. Fails as GetLexicon does.",
-          "input": "DeleteLexiconRequest",
-          "output": "DeleteLexiconResponse",
+          "name": "CancelJob",
+          "comment": "Ends a job. What was spoken is kept for RetryJob. A job that has ended is left as it is.",
+          "input": "CancelJobRequest",
+          "output": "CancelJobResponse",
           "isStream": false,
           "scopes": [
-            "voices:write"
+            "jobs:write"
+          ]
+        },
+        {
+          "name": "RetryJob",
+          "comment": "Queues a job again that has failed or was canceled; only what is missing is spoken. Other jobs are left as they are.",
+          "input": "RetryJobRequest",
+          "output": "RetryJobResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
+          ]
+        },
+        {
+          "name": "DeleteJob",
+          "comment": "Ends a job, and deletes it with its audio.",
+          "input": "DeleteJobRequest",
+          "output": "DeleteJobResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
           ]
         }
       ]
@@ -370,7 +410,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -419,12 +459,6 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 13,
-          "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -558,7 +592,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -601,12 +635,6 @@ export const protoReference: ProtoReference = {
           "number": 11,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 12,
-          "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -781,12 +809,6 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
-        },
-        {
-          "name": "language_code",
-          "number": 4,
-          "type": "string",
-          "comment": "What they are spoken in, as a BCP-47 tag; empty unless the request has language_code \"auto\"."
         }
       ]
     },
@@ -977,7 +999,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -1014,12 +1036,6 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 10,
-          "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -1217,12 +1233,6 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
-        },
-        {
-          "name": "language_code",
-          "number": 4,
-          "type": "string",
-          "comment": "What they are spoken in, as a BCP-47 tag; empty unless `start` has language_code \"auto\"."
         }
       ]
     },
@@ -1348,7 +1358,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "speaking_rate",
@@ -1385,12 +1395,6 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 10,
-          "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -1546,12 +1550,6 @@ export const protoReference: ProtoReference = {
           "number": 16,
           "type": "repeated BlendPart",
           "comment": "The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 17,
-          "type": "repeated string",
-          "comment": "The lexicons that every request with it uses, after its own; the first that has a word wins."
         }
       ]
     },
@@ -1875,12 +1873,6 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "repeated BlendPart",
           "comment": "In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
-        },
-        {
-          "name": "lexicon_ids",
-          "number": 10,
-          "type": "repeated string",
-          "comment": "Lexicons that every request with it uses, by id: at most 10, each once."
         }
       ]
     },
@@ -2529,266 +2521,643 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
-      "name": "Lexicon",
-      "comment": "A lexicon.",
+      "name": "WebhookSecret",
+      "comment": "The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself.",
       "fields": [
         {
-          "name": "lexicon_id",
+          "name": "hint",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon."
-        },
-        {
-          "name": "name",
-          "number": 2,
-          "type": "string",
-          "comment": "Name of the lexicon, in any script."
-        },
-        {
-          "name": "access",
-          "number": 3,
-          "type": "VoiceAccess",
-          "comment": "Who may use it."
-        },
-        {
-          "name": "owner",
-          "number": 4,
-          "type": "VoiceOwner",
-          "comment": "Whose it is, as the caller sees it."
-        },
-        {
-          "name": "version",
-          "number": 5,
-          "type": "string",
-          "comment": "Another one where the content is another."
-        },
-        {
-          "name": "entry_count",
-          "number": 6,
-          "type": "int32",
-          "comment": "How many entries it has."
-        },
-        {
-          "name": "entries",
-          "number": 7,
-          "type": "repeated LexiconEntry",
-          "comment": "Its entries; empty in lists, and in the responses to changes."
+          "comment": "The first characters of the secret, to recognize it."
         },
         {
           "name": "create_time",
-          "number": 8,
+          "number": 2,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "update_time",
-          "number": 9,
+          "name": "former_expire_time",
+          "number": 3,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last changed."
+          "comment": "Until when the former secret signs too; not set if none does."
         }
       ]
     },
     {
-      "name": "LexiconEntry",
-      "comment": "How a word, or several, are said. Of two entries for the same words, the first wins.",
+      "name": "GetOwnWebhookSecretRequest",
+      "comment": "Request of GetOwnWebhookSecret.",
+      "fields": []
+    },
+    {
+      "name": "GetOwnWebhookSecretResponse",
+      "comment": "Response of GetOwnWebhookSecret.",
       "fields": [
         {
-          "name": "grapheme",
+          "name": "webhook_secret",
+          "number": 1,
+          "type": "WebhookSecret",
+          "comment": "What is known of it."
+        }
+      ]
+    },
+    {
+      "name": "RotateOwnWebhookSecretRequest",
+      "comment": "Request of RotateOwnWebhookSecret.",
+      "fields": [
+        {
+          "name": "grace_seconds",
+          "number": 1,
+          "type": "int32",
+          "comment": "How long the former secret signs too, in seconds: 0 to 2592000. Default 86400, a day."
+        }
+      ]
+    },
+    {
+      "name": "RotateOwnWebhookSecretResponse",
+      "comment": "Response of RotateOwnWebhookSecret, with the new secret.",
+      "fields": [
+        {
+          "name": "secret",
           "number": 1,
           "type": "string",
-          "comment": "The words as they are written: 1 to 100 characters, required."
+          "comment": "The secret itself: \"whsec_\" and 44 characters. It is never returned again."
         },
         {
-          "name": "alias",
+          "name": "webhook_secret",
+          "number": 2,
+          "type": "WebhookSecret",
+          "comment": "What is known of it."
+        }
+      ]
+    },
+    {
+      "name": "ChapterInput",
+      "comment": "A chapter to be spoken.",
+      "fields": [
+        {
+          "name": "title",
+          "number": 1,
+          "type": "string",
+          "comment": "Title, for the chapter mark: at most 500 characters."
+        },
+        {
+          "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "What is said in their place: 1 to 200 characters; or `phoneme`."
+          "comment": "Text to speak, required, not blank."
         },
         {
-          "name": "phoneme",
+          "name": "voice_id",
           "number": 3,
           "type": "string",
-          "comment": "How they are pronounced, in the alphabet: 1 to 200 characters."
-        },
-        {
-          "name": "alphabet",
-          "number": 4,
-          "type": "string",
-          "comment": "Alphabet of the phoneme: ipa or x-sampa. Default ipa."
+          "comment": "Id or alias of the voice, if not that of the job."
         },
         {
           "name": "language_code",
-          "number": 5,
-          "type": "string",
-          "comment": "Only for text in this BCP-47 language. Default any."
-        },
-        {
-          "name": "case",
-          "number": 6,
-          "type": "string",
-          "comment": "Whether letters must be of the same case: sensitive or insensitive. Default sensitive."
-        }
-      ]
-    },
-    {
-      "name": "LexiconSpec",
-      "comment": "What a lexicon is made of.",
-      "fields": [
-        {
-          "name": "name",
-          "number": 1,
-          "type": "string",
-          "comment": "Name of the lexicon, in any script: 1 to 200 characters. Default: in a new lexicon the title of the document, in another its present name."
-        },
-        {
-          "name": "access",
-          "number": 2,
-          "type": "VoiceAccess",
-          "comment": "Who may use it. Default: private in a new lexicon, in another as it is."
-        },
-        {
-          "name": "entries",
-          "number": 3,
-          "type": "repeated LexiconEntry",
-          "comment": "Its entries: at most 20000, 2 MiB as JSON."
-        },
-        {
-          "name": "pls",
           "number": 4,
           "type": "string",
-          "comment": "In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0."
+          "comment": "Language of the text, if not that of the job."
         }
       ]
     },
     {
-      "name": "ListLexiconsRequest",
-      "comment": "Request of ListLexicons.",
+      "name": "Job",
+      "comment": "A job.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Its id: the caller's own, or \"job_\" and a ULID."
+        },
+        {
+          "name": "status",
+          "number": 2,
+          "type": "JobStatus",
+          "comment": "Where it is in its life."
+        },
+        {
+          "name": "voice_id",
+          "number": 3,
+          "type": "string",
+          "comment": "Id of its voice, as it was sent."
+        },
+        {
+          "name": "output_format",
+          "number": 4,
+          "type": "OutputFormat",
+          "comment": "Encoding of its audio."
+        },
+        {
+          "name": "sample_rate_hz",
+          "number": 5,
+          "type": "int32",
+          "comment": "Sample rate in hertz."
+        },
+        {
+          "name": "metadata",
+          "number": 6,
+          "type": "map<string, string>",
+          "comment": "As it was sent."
+        },
+        {
+          "name": "create_time",
+          "number": 7,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was created."
+        },
+        {
+          "name": "start_time",
+          "number": 8,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it began to be spoken; not set before."
+        },
+        {
+          "name": "end_time",
+          "number": 9,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it ended; not set before."
+        },
+        {
+          "name": "expire_time",
+          "number": 10,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it is deleted with its audio; not set before its end."
+        },
+        {
+          "name": "progress",
+          "number": 11,
+          "type": "JobProgress",
+          "comment": "How far it is."
+        },
+        {
+          "name": "chapters",
+          "number": 12,
+          "type": "repeated JobChapter",
+          "comment": "Its chapters."
+        },
+        {
+          "name": "audio_url",
+          "number": 13,
+          "type": "string",
+          "comment": "Public URL of the whole; empty until it has succeeded."
+        },
+        {
+          "name": "captions",
+          "number": 14,
+          "type": "repeated CaptionLink",
+          "comment": "Captions of the whole, in the formats that were asked for."
+        },
+        {
+          "name": "error",
+          "number": 15,
+          "type": "JobError",
+          "comment": "Why it has failed."
+        },
+        {
+          "name": "usage",
+          "number": 16,
+          "type": "JobUsage",
+          "comment": "What was charged."
+        },
+        {
+          "name": "revision",
+          "number": 17,
+          "type": "int64",
+          "comment": "Rises with every change."
+        }
+      ]
+    },
+    {
+      "name": "JobProgress",
+      "comment": "How far a job is.",
+      "fields": [
+        {
+          "name": "chars",
+          "number": 1,
+          "type": "int32",
+          "comment": "Unicode code points of the text that are said."
+        },
+        {
+          "name": "chars_done",
+          "number": 2,
+          "type": "int32",
+          "comment": "Of them, those that are spoken."
+        },
+        {
+          "name": "chapters_done",
+          "number": 3,
+          "type": "int32",
+          "comment": "Chapters that are done."
+        },
+        {
+          "name": "duration",
+          "number": 4,
+          "type": "google.protobuf.Duration",
+          "comment": "Duration of the sound so far."
+        },
+        {
+          "name": "time_left",
+          "number": 5,
+          "type": "google.protobuf.Duration",
+          "comment": "Time until its end, at the rate so far; not set while nothing is known."
+        }
+      ]
+    },
+    {
+      "name": "JobChapter",
+      "comment": "A chapter of a job.",
+      "fields": [
+        {
+          "name": "title",
+          "number": 1,
+          "type": "string",
+          "comment": "Its title, as it was sent."
+        },
+        {
+          "name": "voice_id",
+          "number": 2,
+          "type": "string",
+          "comment": "Id of its voice."
+        },
+        {
+          "name": "chars",
+          "number": 3,
+          "type": "int32",
+          "comment": "Unicode code points of the text that are said."
+        },
+        {
+          "name": "chars_done",
+          "number": 4,
+          "type": "int32",
+          "comment": "Of them, those that are spoken."
+        },
+        {
+          "name": "start",
+          "number": 5,
+          "type": "google.protobuf.Duration",
+          "comment": "Where it begins in the whole; not set until the chapters before it, and it, are done."
+        },
+        {
+          "name": "end",
+          "number": 6,
+          "type": "google.protobuf.Duration",
+          "comment": "Where its sound ends in the whole; likewise."
+        },
+        {
+          "name": "audio_url",
+          "number": 7,
+          "type": "string",
+          "comment": "Public URL of its own file; empty until it is done."
+        }
+      ]
+    },
+    {
+      "name": "JobError",
+      "comment": "Why a job has failed.",
+      "fields": [
+        {
+          "name": "reason",
+          "number": 1,
+          "type": "string",
+          "comment": "A reason of the table of failures, in upper case."
+        },
+        {
+          "name": "message",
+          "number": 2,
+          "type": "string",
+          "comment": "What happened, in a sentence."
+        },
+        {
+          "name": "chapter",
+          "number": 3,
+          "type": "int32",
+          "comment": "Index of the chapter that could not be spoken, from 0."
+        },
+        {
+          "name": "offset",
+          "number": 4,
+          "type": "int32",
+          "comment": "Where the sentence begins in the text of the chapter, in Unicode code points."
+        },
+        {
+          "name": "text",
+          "number": 5,
+          "type": "string",
+          "comment": "The sentence, or its first 200 characters."
+        }
+      ]
+    },
+    {
+      "name": "JobUsage",
+      "comment": "What a job was charged.",
+      "fields": [
+        {
+          "name": "characters",
+          "number": 1,
+          "type": "int32",
+          "comment": "Unicode code points."
+        },
+        {
+          "name": "duration",
+          "number": 2,
+          "type": "google.protobuf.Duration",
+          "comment": "Duration of the sound."
+        }
+      ]
+    },
+    {
+      "name": "CreateJobRequest",
+      "comment": "Request of CreateJob.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "An id of the caller's own, unique among the jobs of the key: 1 to 64 letters, digits, \"_\" and \"-\". Empty to get one."
+        },
+        {
+          "name": "voice_id",
+          "number": 2,
+          "type": "string",
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+        },
+        {
+          "name": "chapters",
+          "number": 3,
+          "type": "repeated ChapterInput",
+          "comment": "Chapters to speak, at most 500."
+        },
+        {
+          "name": "text",
+          "number": 4,
+          "type": "string",
+          "comment": "In place of chapters, one text to speak."
+        },
+        {
+          "name": "output_format",
+          "number": 5,
+          "type": "OutputFormat",
+          "comment": "Encoding of the audio. Default WAV."
+        },
+        {
+          "name": "sample_rate_hz",
+          "number": 6,
+          "type": "int32",
+          "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
+        },
+        {
+          "name": "language_code",
+          "number": 7,
+          "type": "string",
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+        },
+        {
+          "name": "speaking_rate",
+          "number": 8,
+          "type": "double",
+          "comment": "Speed of speech, 0.25 to 4.0. Default 1.0."
+        },
+        {
+          "name": "captions",
+          "number": 9,
+          "type": "repeated CaptionFormat",
+          "comment": "Captions over the whole, each format once. Default none."
+        },
+        {
+          "name": "markup",
+          "number": 10,
+          "type": "Markup",
+          "comment": "How the text is marked. Default: it is plain text."
+        },
+        {
+          "name": "normalize",
+          "number": 11,
+          "type": "bool",
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+        },
+        {
+          "name": "chapter_gap_seconds",
+          "number": 12,
+          "type": "double",
+          "comment": "Silence between two chapters, in seconds: 0 to 60. Default 2."
+        },
+        {
+          "name": "webhook_url",
+          "number": 13,
+          "type": "string",
+          "comment": "Where to tell the end of the job, by Standard Webhooks."
+        },
+        {
+          "name": "keep_hours",
+          "number": 14,
+          "type": "double",
+          "comment": "How long the job and its audio are kept after its end: 1 to 8760 hours. Default: as long as other audio."
+        },
+        {
+          "name": "metadata",
+          "number": 15,
+          "type": "map<string, string>",
+          "comment": "Strings that come back with the job, at most 32. `title`, `author`, `narrator`, `publisher` and `date` also stand in the file."
+        },
+        {
+          "name": "cover",
+          "number": 16,
+          "type": "bytes",
+          "comment": "Picture for the file, JPEG or PNG, at most 1 MiB."
+        }
+      ]
+    },
+    {
+      "name": "CreateJobResponse",
+      "comment": "Response of CreateJob.",
+      "fields": [
+        {
+          "name": "job",
+          "number": 1,
+          "type": "Job",
+          "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "GetJobRequest",
+      "comment": "Request of GetJob.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the job, required."
+        }
+      ]
+    },
+    {
+      "name": "GetJobResponse",
+      "comment": "Response of GetJob.",
+      "fields": [
+        {
+          "name": "job",
+          "number": 1,
+          "type": "Job",
+          "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "ListJobsRequest",
+      "comment": "Request of ListJobs.",
       "fields": [
         {
           "name": "page_size",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of lexicons to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of jobs to return: 1 to 1000. Default 100."
         },
         {
           "name": "page_token",
           "number": 2,
           "type": "string",
           "comment": "`next_page_token` of the previous page. Empty for the first page."
+        },
+        {
+          "name": "status",
+          "number": 3,
+          "type": "JobStatus",
+          "comment": "Only jobs of this status. Default all."
         }
       ]
     },
     {
-      "name": "ListLexiconsResponse",
-      "comment": "A page of lexicons.",
+      "name": "ListJobsResponse",
+      "comment": "Response of ListJobs.",
       "fields": [
         {
-          "name": "lexicons",
+          "name": "jobs",
           "number": 1,
-          "type": "repeated Lexicon",
-          "comment": "The lexicons."
+          "type": "repeated Job",
+          "comment": "The jobs, the newest first."
         },
         {
           "name": "next_page_token",
           "number": 2,
           "type": "string",
-          "comment": "Token of the next page; empty on the last one."
+          "comment": "Token of the next page; empty on the last page."
         }
       ]
     },
     {
-      "name": "GetLexiconRequest",
-      "comment": "Request of GetLexicon.",
+      "name": "WatchJobRequest",
+      "comment": "Request of WatchJob.",
       "fields": [
         {
-          "name": "lexicon_id",
+          "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon, required."
-        }
-      ]
-    },
-    {
-      "name": "GetLexiconResponse",
-      "comment": "Response of GetLexicon.",
-      "fields": [
-        {
-          "name": "lexicon",
-          "number": 1,
-          "type": "Lexicon",
-          "comment": "The lexicon."
-        }
-      ]
-    },
-    {
-      "name": "CreateLexiconRequest",
-      "comment": "Request of CreateLexicon.",
-      "fields": [
-        {
-          "name": "spec",
-          "number": 1,
-          "type": "LexiconSpec",
-          "comment": "What it is made of."
-        }
-      ]
-    },
-    {
-      "name": "CreateLexiconResponse",
-      "comment": "Response of CreateLexicon.",
-      "fields": [
-        {
-          "name": "lexicon",
-          "number": 1,
-          "type": "Lexicon",
-          "comment": "The lexicon."
-        }
-      ]
-    },
-    {
-      "name": "ReplaceLexiconRequest",
-      "comment": "Request of ReplaceLexicon.",
-      "fields": [
-        {
-          "name": "lexicon_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Id of the lexicon, required."
+          "comment": "Id of the job, required."
         },
         {
-          "name": "spec",
+          "name": "after_revision",
           "number": 2,
-          "type": "LexiconSpec",
-          "comment": "What it is made of from then on."
+          "type": "int64",
+          "comment": "Only what happened after this revision. Default everything."
         }
       ]
     },
     {
-      "name": "ReplaceLexiconResponse",
-      "comment": "Response of ReplaceLexicon.",
+      "name": "WatchJobResponse",
+      "comment": "Response of WatchJob: something that happened.",
       "fields": [
         {
-          "name": "lexicon",
+          "name": "kind",
           "number": 1,
-          "type": "Lexicon",
-          "comment": "The lexicon."
+          "type": "WatchJobResponse.Kind",
+          "comment": "What happened."
+        },
+        {
+          "name": "revision",
+          "number": 2,
+          "type": "int64",
+          "comment": "When it happened: to be sent to go on from here."
+        },
+        {
+          "name": "chapter",
+          "number": 3,
+          "type": "int32",
+          "comment": "Index of the chapter that is done."
+        },
+        {
+          "name": "job",
+          "number": 4,
+          "type": "Job",
+          "comment": "The job as it is."
         }
       ]
     },
     {
-      "name": "DeleteLexiconRequest",
-      "comment": "Request of DeleteLexicon.",
+      "name": "CancelJobRequest",
+      "comment": "Request of CancelJob.",
       "fields": [
         {
-          "name": "lexicon_id",
+          "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon, required."
+          "comment": "Id of the job, required."
         }
       ]
     },
     {
-      "name": "DeleteLexiconResponse",
-      "comment": "Response of DeleteLexicon.",
+      "name": "CancelJobResponse",
+      "comment": "Response of CancelJob.",
+      "fields": [
+        {
+          "name": "job",
+          "number": 1,
+          "type": "Job",
+          "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "RetryJobRequest",
+      "comment": "Request of RetryJob.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the job, required."
+        }
+      ]
+    },
+    {
+      "name": "RetryJobResponse",
+      "comment": "Response of RetryJob.",
+      "fields": [
+        {
+          "name": "job",
+          "number": 1,
+          "type": "Job",
+          "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "DeleteJobRequest",
+      "comment": "Request of DeleteJob.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the job, required."
+        }
+      ]
+    },
+    {
+      "name": "DeleteJobResponse",
+      "comment": "Response of DeleteJob.",
       "fields": []
     }
   ],
@@ -3075,6 +3444,42 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "JobStatus",
+      "comment": "Where a job is in its life.",
+      "values": [
+        {
+          "name": "JOB_STATUS_UNSPECIFIED",
+          "number": 0,
+          "comment": "Not set."
+        },
+        {
+          "name": "JOB_STATUS_QUEUED",
+          "number": 1,
+          "comment": "It waits for its turn."
+        },
+        {
+          "name": "JOB_STATUS_RUNNING",
+          "number": 2,
+          "comment": "It is being spoken."
+        },
+        {
+          "name": "JOB_STATUS_SUCCEEDED",
+          "number": 3,
+          "comment": "All of it is spoken."
+        },
+        {
+          "name": "JOB_STATUS_FAILED",
+          "number": 4,
+          "comment": "Something could not be spoken; `error` says what."
+        },
+        {
+          "name": "JOB_STATUS_CANCELED",
+          "number": 5,
+          "comment": "The caller has ended it."
+        }
+      ]
+    },
+    {
       "name": "SpeechTimestamps.Quality",
       "comment": "Source of the times.",
       "values": [
@@ -3113,6 +3518,37 @@ export const protoReference: ProtoReference = {
           "name": "KIND_VOICE",
           "number": 2,
           "comment": "A change of voice."
+        }
+      ]
+    },
+    {
+      "name": "WatchJobResponse.Kind",
+      "comment": "The kinds of what happens.",
+      "values": [
+        {
+          "name": "KIND_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "KIND_PROGRESS",
+          "number": 1,
+          "comment": "It went on."
+        },
+        {
+          "name": "KIND_CHAPTER_DONE",
+          "number": 2,
+          "comment": "A chapter is done."
+        },
+        {
+          "name": "KIND_DONE",
+          "number": 3,
+          "comment": "It has succeeded or was canceled. Nothing follows."
+        },
+        {
+          "name": "KIND_ERROR",
+          "number": 4,
+          "comment": "It has failed. Nothing follows."
         }
       ]
     }

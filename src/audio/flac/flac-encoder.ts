@@ -11,14 +11,14 @@ import { join } from '../join.ts';
 import { toInt16 } from '../level.ts';
 import { flacFrame } from './flac-frame.ts';
 
-const headBytes = 42;
+export const flacHeadBytes = 42;
 const samplesMax = 2 ** 36;
 
 /** Each lasts under a tenth of a second. */
-const frameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
+export const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
 
 export function createFlacEncoder(sampleRateHz: number): Encoder {
-  const frameSamples = frameSamplesAt(sampleRateHz);
+  const frameSamples = flacFrameSamplesAt(sampleRateHz);
   const sums = { samples: 0, bytesMin: Infinity, bytesMax: 0, md5: createHash('md5') };
   /** The frame that is being filled. */
   const frame = new Int16Array(frameSamples);
@@ -36,7 +36,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   const joined = (frames: readonly Uint8Array[], isEnd = false) => {
     if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
     hasBegun = true;
-    return join(Uint8Array, [head(sampleRateHz, frameSamples), ...frames]);
+    return join(Uint8Array, [flacHead(sampleRateHz, frameSamples), ...frames]);
   };
 
   return {
@@ -59,7 +59,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
     end: () => joined(filled > 0 ? [frameOf(frame.subarray(0, filled))] : [], true),
     head() {
       const { samples, bytesMin, bytesMax, md5 } = sums;
-      const sealed = head(sampleRateHz, frameSamples);
+      const sealed = flacHead(sampleRateHz, frameSamples);
       const view = new DataView(sealed.buffer);
       view.setUint32(12, ((samples > 0 ? bytesMin : 0) << 8) | (bytesMax >> 16));
       view.setUint16(16, bytesMax & 0xffff);
@@ -74,8 +74,9 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   };
 }
 
-function head(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(headBytes);
+/** Of a stream: what it cannot know is 0. */
+export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(flacHeadBytes);
   bytes.set(Buffer.from('fLaC\x80\0\0\x22', 'latin1'));
   const view = new DataView(bytes.buffer);
   view.setUint16(8, frameSamples);

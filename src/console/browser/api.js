@@ -26,6 +26,7 @@ export const toSentence = (message) =>
  * @property {string} [method] Defaults to POST with a body, GET without.
  * @property {Record<string, string | number | undefined>} [query]
  * @property {unknown} [body] Sent as JSON; text is sent as it is.
+ * @property {Blob} [file] Sent as it is, in place of a body.
  * @property {Record<string, string>} [headers]
  * @property {AbortSignal} [signal]
  *
@@ -114,12 +115,14 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
  * @param {string} apiKey
  * @param {ApiRequest} request
  */
-function fetchReply(path, apiKey, { method, query = {}, body, headers = {}, signal }) {
+function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
+  // What the system takes a file for may be wrong; its name tells the kind.
+  const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
-    method: method ?? (hasBody ? 'POST' : 'GET'),
-    headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
-    body: hasBody ? (typeof body === 'string' ? body : JSON.stringify(body)) : null,
+    method: method ?? (hasBody || file ? 'POST' : 'GET'),
+    headers: { 'X-API-Key': apiKey, ...(type && { 'Content-Type': type }), ...headers },
+    body: file ?? (hasBody ? (typeof body === 'string' ? body : JSON.stringify(body)) : null),
     credentials: 'omit',
     ...(signal && { signal }),
   }).catch((error) => {

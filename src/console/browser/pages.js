@@ -1,5 +1,6 @@
 // The pages of the console, in the order of the navigation bar.
 /** @import { Page } from './page.d.ts' */
+import { jobsPage } from './jobs-page.js';
 import { keysPage } from './keys-page.js';
 import { speakPage } from './speak-page.js';
 import { talkPage } from './talk-page.js';
@@ -7,4 +8,4 @@ import { usagePage } from './usage-page.js';
 import { voicesPage } from './voices-page.js';
 
 /** @type {readonly Page[]} */
-export const pages = [speakPage, talkPage, voicesPage, keysPage, usagePage];
+export const pages = [speakPage, talkPage, voicesPage, jobsPage, keysPage, usagePage];

@@ -153,3 +153,32 @@ export interface VoiceModels {
   suggested: string | null;
   can_install: boolean;
 }
+
+export interface Job {
+  id: string;
+  status: 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled';
+  voice_id: string;
+  created_at: string;
+  ended_at: string | null;
+  metadata: Record<string, string>;
+  progress: {
+    chars: number;
+    chars_done: number;
+    chapters_done: number;
+    seconds: number;
+    eta_seconds: number | null;
+  };
+  chapters: { title: string; chars: number; chars_done: number; start: number | null; audio_url: string | null }[];
+  audio_url: string | null;
+  captions: Record<string, string>;
+  error: { message: string; chapter: number | null; text: string | null } | null;
+}
+
+export interface Book {
+  title: string;
+  language: string | null;
+  cover: string | null;
+  metadata: Record<string, string>;
+  chapters: { title: string; text: string; part: 'front' | 'body' | 'notes' | 'back'; chars: number }[];
+  warnings: string[];
+}

@@ -17,6 +17,7 @@ export function curlExamplesOf(document: OpenApi, reference: ReferenceOperation)
     ...json.map(([title, { value }]) => ({ title, fields: value, flags: jsonFlags(value) })),
     ...formOf(content, 'multipart/form-data'),
     ...formOf(content, 'application/x-www-form-urlencoded'),
+    ...fileOf(content),
   ];
   if (bodies.length === 0) bodies.push({ title: '', fields: {}, flags: [] });
   return bodies.map(({ title, fields, flags }) => ({ title, command: commandOf(document, reference, fields, flags) }));
@@ -30,6 +31,14 @@ function formOf(content: Readonly<Record<string, DocumentedContent>>, type: stri
   const flag = type === 'multipart/form-data' ? '-F' : '--data-urlencode';
   const flags = Object.entries(fields).map(([name, value]) => `${flag} ${quoted(`${name}=${value}`)}`);
   return [{ title: 'form', fields, flags }];
+}
+
+/** A file, in the first of its types that has an example in text. */
+function fileOf(content: Readonly<Record<string, DocumentedContent>>) {
+  const [type, { example } = {}] = Object.entries(content).find(([, one]) => typeof one.example === 'string') ?? [];
+  if (type === undefined) return [];
+  const flags = [`-H 'Content-Type: ${type}'`, `--data-binary ${quoted(String(example))}`];
+  return [{ title: 'file', fields: {}, flags }];
 }
 
 function commandOf(document: OpenApi, reference: ReferenceOperation, fields: Schema, flags: readonly string[]): string {

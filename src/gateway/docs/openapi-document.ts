@@ -150,12 +150,19 @@ function toSecurity({ scopes, bearer }: RouteDocs) {
   return kinds.flatMap((kind) => choices.map((choice) => ({ [kind]: choice })));
 }
 
-const toRequestBody = ({ schema, examples, form, isOptional }: RouteBody) => ({
+const toRequestBody = ({ schema, examples, form, file, isOptional }: RouteBody) => ({
   required: !isOptional,
+  ...(file && { description: file.description }),
   content: {
     ...(schema && { 'application/json': { schema, examples: toExamples(examples) } }),
     ...(form && { [form.type]: { schema: form.schema, example: form.example } }),
+    ...(file && Object.fromEntries(file.types.map((type) => [type, toFileContent(type, file.examples[type])]))),
   },
+});
+
+const toFileContent = (type: string, example: string | undefined) => ({
+  schema: { type: 'string', contentMediaType: type },
+  ...(example !== undefined && { example }),
 });
 
 const toExamples = (examples: Readonly<Record<string, unknown>>) =>

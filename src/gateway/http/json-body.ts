@@ -2,13 +2,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import { bodyArrivalMs, requestBytesMax } from '../../net/limits.ts';
-import { readBody } from '../../net/request-body.ts';
+import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../net/limits.ts';
+import { type BodyLimits, readBody } from '../../net/request-body.ts';
+import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
 import { parseStrictJson } from './strict-json.ts';
 
-const bodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
+const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
+
+function limitsOf({ routeOptions }: FastifyRequest): BodyLimits {
+  const { jsonBytesMax: bytesMax } = routeOptions.config;
+  return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+}
 
 /** Accepts only JSON bodies; others are `unsupported_media_type`. */
 export function readJsonBodies(app: FastifyInstance): void {
@@ -23,7 +29,7 @@ export function readJsonBodies(app: FastifyInstance): void {
 
 /** Rejects a body whose Content-Length is too large. */
 export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
-  const { bodyBytesMax: limit = requestBytesMax } = routeOptions.config;
+  const { jsonBytesMax = requestBytesMax, bodyBytesMax: limit = jsonBytesMax } = routeOptions.config;
   const actual = Number(headers['content-length'] ?? 0);
   if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
@@ -33,7 +39,7 @@ async function readJson(request: FastifyRequest, payload: IncomingMessage): Prom
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
   if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
     throw new Failure('unsupported_media_type', { message: notJsonMessage });
-  for await (const bytes of readBody(payload, bodyLimits)) {
+  for await (const bytes of readBody(payload, limitsOf(request))) {
     return bytes.length === 0 ? undefined : parseStrictJson(bytes);
   }
   return undefined;

@@ -97,6 +97,7 @@ export const tags = {
   Speech: 'Text to speech in one request: a link, the audio itself, or the audio while it is synthesized.',
   Streams: 'Speech as Server-Sent Events, with word timestamps; playback can start before synthesis ends.',
   Audio: 'Stored audio, each with its own URL.',
+  Jobs: 'Long texts, spoken in the background into one file with chapter marks and a file for each chapter.',
   Voices: 'The available voices, custom voices, and clones of people who consent.',
   Lexicons: 'How words are said: pronunciations and replacements, for requests and for voices.',
   Models: 'Neural models that can be installed, with their languages, sizes and licences.',
@@ -136,6 +137,8 @@ export interface RouteBody {
   examples: Readonly<Record<string, unknown>>;
   /** The fields of a form, accepted besides JSON or instead of it. */
   form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
+  /** A file that is the body. */
+  file?: { types: readonly string[]; description: string; examples: Readonly<Record<string, string>> };
   isOptional?: true;
 }
 
@@ -150,6 +153,8 @@ declare module 'fastify' {
     operation?: RouteDocs;
     /** The largest body, where that is more than usual. */
     bodyBytesMax?: number;
+    /** The same of JSON, for a text that is as long as a book. */
+    jsonBytesMax?: number;
   }
 }
 
@@ -157,7 +162,7 @@ declare module 'fastify' {
 export function documented(
   operation: RouteDocs,
   onRequest?: onRequestAsyncHookHandler,
-  more: { bodyBytesMax?: number } = {},
+  more: { bodyBytesMax?: number; jsonBytesMax?: number } = {},
 ) {
   return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
 }

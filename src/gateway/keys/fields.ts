@@ -1,9 +1,11 @@
 // Parses the fields of an API key from a JSON body. Only types are checked here; the operations check the values, and report
 // all faults together. Unknown members are faults, so that a misspelt one does not leave a key without its limits. Null is
 // the default.
-import type { FieldViolation } from '../../errors.ts';
+import type { FastifyRequest } from 'fastify';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { defaultScopes } from '../../keys/scopes.ts';
+import { fieldsOf } from '../http/json-body.ts';
 import { type Fields, isObject, sortFields } from '../http/known-fields.ts';
 
 const known = ['name', 'scopes', 'expires_in_days', 'voice_ids', 'allowed_ips', 'limits'];
@@ -63,4 +65,15 @@ function takeWhole(field: string, value: unknown, faults: FieldViolation[]): num
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   faults.push({ field, reason: 'type', message: 'must be a whole number' });
   return undefined;
+}
+
+/** Of a request to replace a secret. */
+export function parseGrace(request: FastifyRequest): number | undefined {
+  const given = request.body === undefined ? {} : fieldsOf(request);
+  const { fields, faults } = sortFields(given, ['grace_seconds'], true);
+  const graceSeconds = fields.grace_seconds ?? undefined;
+  if (graceSeconds !== undefined && typeof graceSeconds !== 'number')
+    faults.push({ field: 'grace_seconds', reason: 'type', message: 'must be a whole number' });
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return graceSeconds as number | undefined;
 }

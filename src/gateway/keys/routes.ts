@@ -11,11 +11,11 @@ import { keyOperations, type Operation } from '../../operations/operation.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
-import { sortFields, sortQuery } from '../http/known-fields.ts';
+import { sortQuery } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
-import { parseKeyFields } from './fields.ts';
+import { parseGrace, parseKeyFields } from './fields.ts';
 import { keyDocs } from './openapi.ts';
 
 export interface KeyRoutesOptions {
@@ -85,7 +85,7 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesO
   });
 
   app.post(`${url}/:id/rotate`, documented(keyDocs.rotate, admitTo(rotateApiKey)), async (request: WithId, reply) => {
-    const graceSeconds = parseRotation(request);
+    const graceSeconds = parseGrace(request);
     const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
     const made = await runUncached(request, reply, rotateApiKey, rotate);
     return sendMade(reply.headers(ignoredHeaders(request, [])), baseUrl(), made);
@@ -121,16 +121,6 @@ const sendRevoked = (reply: FastifyReply, { descendantsRevoked }: RevokedKey) =>
 /** A limit is named by its own member: `limits: {}` names nothing. */
 const isEmpty = ({ limits, violations = [], ...fields }: KeyFields) =>
   Object.keys(fields).length + Object.keys(limits ?? {}).length + violations.length === 0;
-
-function parseRotation(request: FastifyRequest): number | undefined {
-  const given = request.body === undefined ? {} : fieldsOf(request);
-  const { fields, faults } = sortFields(given, ['grace_seconds'], true);
-  const graceSeconds = fields.grace_seconds ?? undefined;
-  if (graceSeconds !== undefined && typeof graceSeconds !== 'number')
-    faults.push({ field: 'grace_seconds', reason: 'type', message: 'must be a whole number' });
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return graceSeconds as number | undefined;
-}
 
 const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 

@@ -1,0 +1,62 @@
+// Jobs of the command line, in a folder of their own beside the file that is made: what is spoken is kept there, so that the
+// same command goes on where it was interrupted. No service sees them, and nothing is charged.
+import { join } from 'node:path';
+import type { ClipStore } from '../clips/clip-store.ts';
+import { openLocalClips } from '../clips/local-clips.ts';
+import type { ClipRoom } from '../delivery/clip-room.ts';
+import type { JobCaller } from '../jobs/job-tools.ts';
+import { jobKeepHoursMax } from '../jobs/limits.ts';
+import { usualLimits } from '../limits/key-limits.ts';
+import { anonymous, type Call } from '../operations/call.ts';
+import type { JobOperations } from '../operations/jobs.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import type { App } from './command-line.ts';
+import { openJobs } from './open-jobs.ts';
+import { openStoredClips } from './stored-clips.ts';
+
+export interface BookWork {
+  jobs: JobOperations;
+  clips: ClipStore;
+  /** For the operations: the person at the command line may use all voices. */
+  call: Call;
+  close(): Promise<void>;
+}
+
+const callerId = 'command line';
+const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
+  reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }),
+  noteRemoved() {},
+};
+
+/** `onFault` takes errors that end no job. Fails where another command works in the folder. */
+export async function openBookWork(
+  { speech }: Pick<App, 'speech'>,
+  { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
+): Promise<BookWork> {
+  await using opened = new AsyncDisposableStack();
+  const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
+  opened.defer(() => store.close());
+  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  opened.defer(() => clips.close());
+  const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
+  const jobs = openJobs({
+    core: { speech },
+    store,
+    clips: openStoredClips(store, { clips, linkTo: undefined }),
+    room: endlessRoom,
+    ledger: { add: async () => {} },
+    limiter: { takeSynthesis: async () => ({ end() {} }) },
+    findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
+    links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
+    chaptersMax: 1,
+    onFault,
+  });
+  opened.defer(jobs.close);
+  const kept = opened.move();
+  return {
+    jobs: jobs.operations,
+    clips,
+    call: { caller, requestId: '', address: '', signal, leaving: signal, reportLimits() {} },
+    close: () => kept.disposeAsync(),
+  };
+}

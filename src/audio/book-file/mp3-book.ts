@@ -1,0 +1,94 @@
+// Joins chapters of MP3: an ID3 tag with the chapters, a frame that tells players the length and what to skip, and the
+// frames of the chapters as they are. The first frame of a chapter refers to none before it, and the last ones hold no
+// sound, so there is no seam. The frame, with its head and side information as of silence, big-endian:
+//     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
+//     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
+//     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
+import type { BookPart } from './book-part.ts';
+import { bytesAfter } from './chapter-bytes.ts';
+import { id3Tag } from './id3.ts';
+import {
+  mp3EncoderDelay,
+  mp3FrameBytes,
+  mp3FrameSamples,
+  mp3HeaderBytes,
+  mp3SideBytes,
+  mp3SilentFrame,
+} from './mp3-frame.ts';
+import type { BookPlan } from './timeline.ts';
+
+const kbitPerSecond = 64;
+const tocEntries = 100;
+/** Frames of silence that are written at once. */
+const silenceFramesMax = 500;
+
+export async function* writeMp3Book({ rateHz, chapters, plan, marks, tags }: BookPart): AsyncGenerator<Uint8Array> {
+  const silent = mp3SilentFrame(rateHz);
+  yield id3Tag(tags, marks);
+  yield infoFrame(plan, rateHz);
+  for (const [index, chapter] of chapters.entries()) {
+    const { sound, silence } = plan.frames[index]!;
+    yield* bytesAfter(chapter, { index, headBytes: 0, byteCount: mp3FrameBytes(sound, rateHz) });
+    for (let left = silence; left > 0; left -= silenceFramesMax)
+      yield Buffer.alloc(Math.min(left, silenceFramesMax) * silent.length, silent);
+  }
+}
+
+function infoFrame(plan: BookPlan, rateHz: number): Buffer {
+  const silentBytes = mp3FrameBytes(1, rateHz);
+  const frame = mp3SilentFrame(rateHz);
+  const places = placesOf(plan, rateHz, silentBytes);
+  const { frames, bytes } = places.at(-1)!;
+  const total = frame.length + bytes;
+  const at = mp3HeaderBytes + mp3SideBytes(rateHz);
+  frame.write('Info\0\0\0\x0f', at, 'latin1');
+  frame.writeUInt32BE(frames, at + 8);
+  frame.writeUInt32BE(total, at + 12);
+  for (let i = 0; i < tocEntries; i++) {
+    const place = frame.length + byteAt(places, (i * frames) / tocEntries);
+    frame[at + 16 + i] = Math.min(255, Math.floor((256 * place) / total));
+  }
+  const lame = at + 120;
+  frame.write('LAME3.100\x01', lame, 'latin1');
+  frame[lame + 20] = kbitPerSecond;
+  const padding = frames * mp3FrameSamples(rateHz) - mp3EncoderDelay - plan.sampleCount;
+  frame.writeUIntBE(mp3EncoderDelay * 4096 + padding, lame + 21, 3);
+  frame.writeUInt32BE(total, lame + 28);
+  frame.writeUInt16BE(crcOf(frame.subarray(0, lame + 34)), lame + 34);
+  return frame;
+}
+
+interface Place {
+  frames: number;
+  bytes: number;
+}
+
+/** The frames and bytes before each stretch of sound or silence, and of all. */
+function placesOf({ frames }: BookPlan, rateHz: number, silentBytes: number): Place[] {
+  const places: Place[] = [{ frames: 0, bytes: 0 }];
+  for (const { sound, silence } of frames) {
+    const { frames, bytes } = places.at(-1)!;
+    const soundEnd = { frames: frames + sound, bytes: bytes + mp3FrameBytes(sound, rateHz) };
+    places.push(soundEnd, { frames: soundEnd.frames + silence, bytes: soundEnd.bytes + silence * silentBytes });
+  }
+  return places;
+}
+
+function byteAt(places: readonly Place[], frame: number): number {
+  const next = Math.max(
+    1,
+    places.findIndex(({ frames }) => frames > frame),
+  );
+  const [before, after] = [places[next - 1]!, places[next] ?? places.at(-1)!];
+  const share = (frame - before.frames) / Math.max(1, after.frames - before.frames);
+  return before.bytes + share * (after.bytes - before.bytes);
+}
+
+function crcOf(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xa001 : crc >>> 1;
+  }
+  return crc;
+}

@@ -1,0 +1,115 @@
+// Joins chapters of Opus in Ogg into one stream (RFC 7845): a head and tags for all, then the packets of the chapters as
+// they are, on pages of their own. What the encoder adds before and after the sound of a chapter is heard as silence.
+//     page 0  "OpusHead" ... as in the first chapter
+//     page 1  "OpusTags" | comments                   as many pages as they take
+//     others  ten packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
+import { audioFormats } from '../formats.ts';
+import { createOggPages, oggFlags } from '../ogg-opus.ts';
+import { crcOf } from '../recording/ogg-pages.ts';
+import type { BookChapter } from './book.ts';
+import type { BookPart } from './book-part.ts';
+import { inParts, wrongFile } from './chapter-bytes.ts';
+import { opusRateHz, opusSkippedSamples } from './opus-packets.ts';
+import { pictureBlock, vorbisComments } from './vorbis-comments.ts';
+
+const packetsPerPage = 10;
+const headerPackets = 2;
+const pageHeadBytes = 27;
+/** Of a second of silence: the encoder has settled by then. */
+const settledPackets = 25;
+
+export async function* writeOpusBook({
+  sampleRateHz,
+  rateHz,
+  chapters,
+  plan,
+  marks,
+  tags,
+}: BookPart): AsyncGenerator<Uint8Array> {
+  const scale = opusRateHz / rateHz;
+  const pages = createOggPages();
+  const made = await silence(sampleRateHz, rateHz);
+  const picture = tags.cover ? [`METADATA_BLOCK_PICTURE=${pictureBlock(tags.cover).toString('base64')}`] : [];
+  yield pages.next({ packets: [made.head], position: 0, flag: oggFlags.first });
+  const comments = vorbisComments(made.program, tags, marks, picture);
+  yield* pages.spread(Buffer.concat([Buffer.from('OpusTags'), comments]));
+  const end = plan.sampleCount * scale + opusSkippedSamples;
+  let held: Buffer[] = [];
+  let packetCount = 0;
+  const add = (packets: readonly Buffer[]): Buffer[] => {
+    held.push(...packets);
+    const out: Buffer[] = [];
+    // The last page is written at the end.
+    for (; held.length > packetsPerPage; held = held.slice(packetsPerPage)) {
+      packetCount += packetsPerPage;
+      const position = packetCount * plan.frameSamples * scale;
+      out.push(pages.next({ packets: held.slice(0, packetsPerPage), position }));
+    }
+    return out;
+  };
+  for (const [index, chapter] of chapters.entries()) {
+    const { sound, silence } = plan.frames[index]!;
+    let seen = 0;
+    for await (const packets of packetsOf(chapter, index)) {
+      if (seen === 0 && !packets[0]!.equals(made.head)) throw wrongFile(index, 'begins as no file of this encoder');
+      yield* add(seen < headerPackets ? packets.slice(headerPackets - seen) : packets);
+      seen += packets.length;
+    }
+    if (seen !== sound + headerPackets) throw wrongFile(index, `has ${seen - headerPackets} packets, not ${sound}`);
+    for (let left = silence; left > 0; left -= packetsPerPage)
+      yield* add(Array(Math.min(left, packetsPerPage)).fill(made.packet));
+  }
+  yield pages.next({ packets: held, position: end, flag: oggFlags.last });
+}
+
+/** The packets of a file, some at a time. */
+async function* packetsOf({ file }: Pick<BookChapter, 'file'>, index: number): AsyncGenerator<Buffer[]> {
+  const parts = inParts(file(), pageLength);
+  for (;;) {
+    const { value, done } = await parts.next();
+    if (done && value.length > 0) throw wrongFile(index, 'is cut off');
+    if (done) return;
+    yield value.flatMap((page) => packetsIn(page, index));
+  }
+}
+
+function pageLength(bytes: Buffer, at: number): number | undefined {
+  const sizesAt = at + pageHeadBytes;
+  if (sizesAt > bytes.length || sizesAt + bytes[sizesAt - 1]! > bytes.length) return undefined;
+  const sizes = bytes.subarray(sizesAt, sizesAt + bytes[sizesAt - 1]!);
+  return sizes.reduce((sum, size) => sum + size, pageHeadBytes + sizes.length);
+}
+
+/** No page of the encoder holds a part of a packet. */
+function packetsIn(page: Buffer, index: number): Buffer[] {
+  if (page.toString('latin1', 0, 4) !== 'OggS' || page.readUInt32LE(22) !== crcOf(page))
+    throw wrongFile(index, 'has a damaged page');
+  const packets: Buffer[] = [];
+  const sizes = page.subarray(pageHeadBytes, pageHeadBytes + page[pageHeadBytes - 1]!);
+  let from = pageHeadBytes + sizes.length;
+  let length = 0;
+  for (const size of sizes) {
+    length += size;
+    if (size === 255) continue;
+    packets.push(page.subarray(from, from + length));
+    from += length;
+    length = 0;
+  }
+  return packets;
+}
+
+/** From a second of silence: the head and the program of every file of the encoder, and a packet that holds silence. */
+async function silence(sampleRateHz: number, rateHz: number) {
+  const encoder = await audioFormats.opus.openEncoder(sampleRateHz);
+  const file = async function* () {
+    yield encoder.encode(new Float32Array(rateHz));
+    yield encoder.end();
+  };
+  const packets: Buffer[] = [];
+  for await (const some of packetsOf({ file }, 0)) packets.push(...some);
+  encoder.close();
+  const [head, tags] = packets as [Buffer, Buffer];
+  if (head.readUInt16LE(10) !== opusSkippedSamples) throw new Error('the Opus encoder has another delay than expected');
+  const program = tags.toString('latin1', 12, 12 + tags.readUInt32LE(8));
+  return { head, program, packet: packets[headerPackets + settledPackets]! };
+}

@@ -1,0 +1,160 @@
+// Makes chapters of the text of a book and of the places where they begin. Every paragraph is in one of them: one that has
+// nothing to say but its heading belongs to the next, and notes that stand in the text are gathered at the end.
+import { type Block, breakText, charsOf } from './block.ts';
+import type { BookChapter, BookPart } from './book.ts';
+import { titleCharsMax } from './book-limits.ts';
+import { isNumberOnly } from './chapter-titles.ts';
+import { partOfTitle } from './part-names.ts';
+
+export interface ChapterStart {
+  /** The number of its first block. */
+  at: number;
+  /** As a table of contents has it; empty for that of its first heading. */
+  title: string;
+  part?: BookPart | undefined;
+  /** Whether the title is spoken where the text does not have it. */
+  isListed?: boolean;
+}
+
+export interface ChapterOptions {
+  readsCode: boolean;
+}
+
+const notesTitle = 'Notes';
+const headingSearchedBlocks = 3;
+
+/** A title of several lines in one. */
+export function toTitle(text: string): string {
+  const lines = text.split('\n').map((line) => line.replace(/\s+/g, ' ').trim());
+  const joined = lines
+    .filter((line) => line !== '')
+    .reduce((title, line) => (title === '' ? line : `${title}${/[\p{P}]$/u.test(title) ? ' ' : ': '}${line}`), '');
+  return joined.length <= titleCharsMax ? joined : `${joined.slice(0, titleCharsMax - 1).trimEnd()}…`;
+}
+
+interface Draft {
+  title: string;
+  /** Paragraphs. */
+  text: string[];
+  part: BookPart;
+  level: number;
+  /** Characters that are not of headings. */
+  chars: number;
+}
+
+export function toChapters(blocks: readonly Block[], starts: readonly ChapterStart[], options: ChapterOptions) {
+  const ordered = starts.toSorted((one, other) => one.at - other.at);
+  if (ordered[0]?.at !== 0) ordered.unshift({ at: 0, title: '' });
+  const notes: string[] = [];
+  const drafts = ordered.map((start, n) => {
+    const own = blocks.slice(start.at, ordered[n + 1]?.at ?? blocks.length);
+    return toDraft(start, own, options, notes);
+  });
+  const chapters = joinEmpty(drafts).map(toChapter);
+  if (notes.length > 0) chapters.push({ title: notesTitle, text: notes.join('\n\n'), part: 'notes' });
+  return chapters;
+}
+
+function toDraft(start: ChapterStart, own: readonly Block[], { readsCode }: ChapterOptions, notes: string[]): Draft {
+  const read = own.filter(({ kind }) => readsCode || kind !== 'code');
+  const isNotes =
+    start.part === 'notes' || (read.length > 0 && read.every(({ isNote, kind }) => isNote || kind === 'heading'));
+  const said = isNotes ? read : read.filter(({ isNote }) => !isNote);
+  if (!isNotes) notes.push(...read.filter(({ isNote }) => isNote).map(textOf));
+  const heading = said.slice(0, headingSearchedBlocks).find(({ kind }) => kind === 'heading');
+  const title = toTitle(start.title) || headingTitle(said);
+  const text = trimBreaks(said.map(textOf));
+  if (start.isListed && title !== '' && !isSaid(title, text)) text.unshift(title);
+  return {
+    title,
+    text,
+    part: isNotes && read.some(({ isNote }) => isNote) ? 'notes' : choosePart(start, said, title),
+    level: heading?.level ?? 0,
+    chars: charsOf(said.filter(({ kind }) => kind !== 'heading')),
+  };
+}
+
+const textOf = ({ kind, text }: Block): string => (kind === 'break' ? breakText : text);
+
+function trimBreaks(text: string[]): string[] {
+  while (text.at(-1) === breakText) text.pop();
+  while (text[0] === breakText) text.shift();
+  return text;
+}
+
+/** The first heading, and the one below it where the first is nothing but a number. */
+function headingTitle(said: readonly Block[]): string {
+  const at = said.slice(0, headingSearchedBlocks).findIndex(({ kind }) => kind === 'heading');
+  if (at < 0) return '';
+  const title = toTitle(said[at]!.text);
+  const below = said[at + 1];
+  return below?.kind === 'heading' && isNumberOnly(title) ? toTitle(`${title}\n${below.text}`) : title;
+}
+
+const lettersOf = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+
+/** Whether a text begins with its title, or with the end of it: contents say "3. The Sea" of "The Sea". */
+function isSaid(title: string, text: readonly string[]): boolean {
+  const wanted = lettersOf(title);
+  const begun = lettersOf(
+    text
+      .slice(0, headingSearchedBlocks)
+      .join(' ')
+      .slice(0, 2 * titleCharsMax),
+  );
+  if (wanted === '' || begun.includes(wanted)) return true;
+  const first = lettersOf(text[0] ?? '');
+  return first.length > 2 && first.length < titleCharsMax && wanted.endsWith(first);
+}
+
+/** What a title says of a part goes before the markup's word that it belongs to the body: many converters say so of all. */
+function choosePart(start: ChapterStart, said: readonly Block[], title: string): BookPart {
+  if (start.part && start.part !== 'body') return start.part;
+  const stated = mostCommonPart(said);
+  if (stated && stated !== 'body') return stated;
+  return partOfTitle(title) ?? 'body';
+}
+
+function mostCommonPart(said: readonly Block[]): BookPart | undefined {
+  const chars = new Map<BookPart | undefined, number>();
+  for (const { part, text } of said) chars.set(part, (chars.get(part) ?? 0) + text.length + 1);
+  return [...chars].sort(([, one], [, other]) => other - one)[0]?.[0];
+}
+
+/** Joins what has only a heading with what follows, or with what came before if it is the last; drops what has nothing. */
+function joinEmpty(drafts: readonly Draft[]): Draft[] {
+  const joined: Draft[] = [];
+  let held: Draft | undefined;
+  for (const draft of drafts) {
+    if (draft.chars === 0) {
+      if (draft.text.length === 0 || (draft.part !== 'body' && partOfTitle(draft.title))) continue;
+      held = held
+        ? { ...draft, text: [...held.text, ...draft.text], title: joinTitles(held.title, draft.title) }
+        : draft;
+      continue;
+    }
+    joined.push(
+      held ? { ...draft, title: joinTitles(held.title, draft.title), text: [...held.text, ...draft.text] } : draft,
+    );
+    held = undefined;
+  }
+  if (held && joined.length > 0) joined.at(-1)!.text.push(...held.text);
+  return joined;
+}
+
+/** A number alone is kept beside the name that follows it; the title of a part is not. */
+const joinTitles = (held: string, own: string): string => {
+  if (own === '') return held;
+  return isNumberOnly(held) && !isNumberOnly(own) ? toTitle(`${held}\n${own}`) : own;
+};
+
+const toChapter = ({ title, text, part, level }: Draft, n: number): BookChapter => ({
+  title: title || String(n + 1),
+  text: text.join('\n\n'),
+  part,
+  ...(level > 0 && { headingLevel: level }),
+});

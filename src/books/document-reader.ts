@@ -1,0 +1,258 @@
+// Reads the text of an HTML or XHTML document, as tag soup if need be, in one pass: what is seen on the page without its
+// navigation, scripts, page numbers and references to notes. Ruby is read by its base text.
+import { Parser } from 'htmlparser2';
+import type { Block, TextDocument } from './block.ts';
+import type { BookPart } from './book.ts';
+import { BookFault } from './book-fault.ts';
+import { elementDepthMax } from './book-limits.ts';
+import {
+  blockTags,
+  headingLevelOf,
+  isHidden,
+  isMainTag,
+  isNoteBox,
+  isPageFurniture,
+  partOfAttributes,
+  statesNoteReference,
+} from './document-tags.ts';
+import { isNoteReference, isRaisedReference } from './note-references.ts';
+
+/** A web page has furniture around its content; the document of a book has none. */
+export type DocumentKind = 'page' | 'chapter';
+
+const anchorsMax = 100_000;
+
+export function readDocument(source: string, kind: DocumentKind): TextDocument {
+  const reader = new DocumentReader(kind);
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => reader.open(name, attributes),
+      onclosetag: (name) => reader.close(name),
+      ontext: (text) => reader.add(text),
+    },
+    { recognizeSelfClosing: kind === 'chapter', recognizeCDATA: kind === 'chapter' },
+  );
+  parser.end(source);
+  return reader.end();
+}
+
+type Attributes = Readonly<Record<string, string>>;
+
+interface Element {
+  name: string;
+  isSkipped: boolean;
+  part: BookPart | undefined;
+  isNote: boolean;
+  isMain: boolean;
+  isVerbatim: boolean;
+  isRaised: boolean;
+  /** Of a link or a raised text: how many pieces of text came before it. */
+  piecesBefore: number;
+  isReference: boolean;
+  hasFragment: boolean;
+}
+
+const root: Element = {
+  name: '',
+  isSkipped: false,
+  part: undefined,
+  isNote: false,
+  isMain: false,
+  isVerbatim: false,
+  isRaised: false,
+  piecesBefore: 0,
+  isReference: false,
+  hasFragment: false,
+};
+
+const lineBreak = '\u2028';
+
+class DocumentReader {
+  #kind: DocumentKind;
+  #stack: Element[] = [root];
+  #pieces: string[] = [];
+  /** Of the paragraph that is being read. */
+  #level = 0;
+  #isCode = false;
+  #listed = '';
+  #counters: (number | undefined)[] = [];
+  #cells: string[] | undefined;
+  #title: string[] = [];
+  #language = '';
+  #meta = new Map<string, string>();
+  #blocks: Block[] = [];
+  #anchors = new Map<string, number>();
+
+  constructor(kind: DocumentKind) {
+    this.#kind = kind;
+  }
+
+  get #current(): Element {
+    return this.#stack.at(-1)!;
+  }
+
+  open(name: string, attributes: Attributes): void {
+    if (this.#stack.length > elementDepthMax)
+      throw new BookFault('too_deep', `has elements nested more than ${elementDepthMax} deep`);
+    const parent = this.#current;
+    if (name === 'html' || name === 'body') this.#language ||= attributes['xml:lang'] ?? attributes.lang ?? '';
+    if (name === 'meta') this.#readMeta(attributes);
+    const isBlock = blockTags.has(name);
+    if (isBlock && !parent.isSkipped) this.#startBlock(name, attributes);
+    this.#anchor(name, attributes);
+    const part = partOfAttributes(name, attributes) ?? parent.part;
+    this.#stack.push({
+      name,
+      isSkipped: parent.isSkipped || isHidden(name, attributes) || this.#isFurniture(name, attributes),
+      part,
+      isNote: parent.isNote || isNoteBox(name, attributes),
+      isMain: parent.isMain || isMainTag(name, attributes),
+      isVerbatim: parent.isVerbatim || name === 'pre',
+      isRaised: parent.isRaised || name === 'sup',
+      piecesBefore: this.#pieces.length,
+      isReference: name === 'a' && statesNoteReference(attributes),
+      hasFragment: name === 'a' && (attributes.href ?? '').includes('#'),
+    });
+    if (this.#current.isSkipped) return;
+    if (name === 'br') this.#pieces.push(lineBreak);
+    else if (name === 'code' && parent.name === 'pre') this.#isCode = true;
+    else if (name === 'img' && /^\p{L}$/u.test(attributes.alt ?? '')) this.#pieces.push(attributes.alt!);
+    else if (name === 'math') this.#pieces.push(` ${attributes.alttext ?? ''} `);
+  }
+
+  close(name: string): void {
+    const element = this.#stack.length > 1 ? this.#stack.pop()! : root;
+    if (element.isSkipped) return;
+    if (name === 'a' || name === 'sup') this.#endReference(element);
+    if (name === 'td' || name === 'th') this.#endCell();
+    else if (name === 'tr') this.#endRow(element);
+    else if (blockTags.has(name)) this.#endBlock(element);
+    if (name === 'ol' || name === 'ul') this.#counters.pop();
+  }
+
+  add(text: string): void {
+    const element = this.#current;
+    const isTitle = element.name === 'title' && !/^(svg|symbol|g)$/.test(this.#stack.at(-2)!.name);
+    if (isTitle && this.#title.length < 20) this.#title.push(text);
+    if (!element.isSkipped) this.#pieces.push(element.isVerbatim ? text.replace(/\r\n?|\n/g, lineBreak) : text);
+  }
+
+  end(): TextDocument {
+    while (this.#stack.length > 1) this.close(this.#current.name);
+    this.#endBlock(root);
+    const title = this.#title.join('').replace(/\s+/g, ' ').trim();
+    return { title, language: this.#language, meta: this.#meta, blocks: this.#blocks, anchors: this.#anchors };
+  }
+
+  #readMeta({ name, property, content }: Attributes): void {
+    const key = (name ?? property ?? '').toLowerCase();
+    if (key !== '' && content !== undefined && this.#meta.size < 200 && !this.#meta.has(key))
+      this.#meta.set(key, content);
+  }
+
+  #isFurniture(name: string, attributes: Attributes): boolean {
+    return isPageFurniture(name, attributes, {
+      isPage: this.#kind === 'page',
+      isInMain: this.#stack.some(({ isMain }) => isMain),
+    });
+  }
+
+  #anchor(tag: string, { id, name }: Attributes): void {
+    for (const anchor of [id, tag === 'a' ? name : undefined])
+      if (anchor !== undefined && this.#anchors.size < anchorsMax && !this.#anchors.has(anchor))
+        this.#anchors.set(anchor, this.#blocks.length);
+  }
+
+  #startBlock(name: string, attributes: Attributes): void {
+    this.#endBlock(this.#current);
+    this.#level = headingLevelOf(name, attributes);
+    if (name === 'hr') this.#blocks.push(this.#toBlock('break', '', this.#current));
+    else if (name === 'ol') this.#counters.push(isUnnumbered(attributes) ? undefined : Number(attributes.start ?? 1));
+    else if (name === 'ul') this.#counters.push(undefined);
+    else if (name === 'tr') this.#cells = [];
+    else if (name === 'li') this.#listed = this.#nextNumber(attributes);
+  }
+
+  #nextNumber({ value }: Attributes): string {
+    const number = value === undefined ? this.#counters.at(-1) : Number(value);
+    if (number === undefined || !Number.isSafeInteger(number)) return '';
+    this.#counters[this.#counters.length - 1] = number + 1;
+    return `${number}. `;
+  }
+
+  /** Removes the text of a link or a raised text if it refers to a note. */
+  #endReference({ name, piecesBefore, isReference, hasFragment, isRaised }: Element): void {
+    const pieces = this.#pieces.slice(piecesBefore);
+    const text = pieces.join('');
+    if (text.length > 20 && !isReference) return;
+    const before = this.#pieces.slice(Math.max(0, piecesBefore - 4), piecesBefore).join('');
+    const raised = isRaised || isReference;
+    const isOne = name === 'a' ? isNoteReference({ text, hasFragment, isRaised: raised, before }) : false;
+    const isLoose = name === 'sup' && isRaisedReference(text, before);
+    if (isReference || isOne || isLoose) this.#pieces.length = piecesBefore;
+  }
+
+  #endCell(): void {
+    const text = this.#takeText();
+    if (text !== '') this.#cells?.push(text);
+  }
+
+  #endRow(element: Element): void {
+    this.#endCell();
+    this.#putRow(element);
+    this.#cells = undefined;
+  }
+
+  #putRow(element: Element): void {
+    const cells = this.#cells ?? [];
+    this.#cells &&= [];
+    if (cells.length === 0) return;
+    const text = cells.length === 1 ? cells[0]! : `| ${cells.map((cell) => cell.replaceAll('\n', ' ')).join(' | ')} |`;
+    this.#blocks.push(this.#toBlock('text', text, element));
+  }
+
+  #endBlock(element: Element): void {
+    const isCode = this.#isCode;
+    const text = isCode ? this.#takeVerbatim() : this.#takeText();
+    const level = this.#level;
+    this.#level = 0;
+    this.#isCode = false;
+    if (text === '') return;
+    this.#putRow(element);
+    const numbered = `${this.#listed}${text}`;
+    this.#listed = '';
+    const kind = isCode ? 'code' : level > 0 ? 'heading' : 'text';
+    this.#blocks.push(this.#toBlock(kind, numbered, element, level));
+  }
+
+  #toBlock(kind: Block['kind'], text: string, { part, isNote, isMain }: Element, level = 0): Block {
+    return { kind, level, text, part, isNote, isMain };
+  }
+
+  #takeText(): string {
+    const joined = this.#takePieces();
+    if (!/\S/.test(joined)) return '';
+    return joined
+      .replace(/[\u00ad\u200b\ufeff]/g, '')
+      .replace(/[^\S\u2028]+/g, ' ')
+      .replace(/ ?\u2028 ?/g, '\n')
+      .replace(/\n{2,}/g, '\n')
+      .replace(/ +([,.])(?=\s|$)/g, '$1')
+      .trim();
+  }
+
+  #takeVerbatim(): string {
+    return this.#takePieces()
+      .replaceAll(lineBreak, '\n')
+      .replace(/^\n+|\s+$/g, '');
+  }
+
+  #takePieces(): string {
+    const joined = this.#pieces.join('');
+    this.#pieces = [];
+    return joined;
+  }
+}
+
+const isUnnumbered = ({ style = '', class: classes = '' }: Attributes): boolean =>
+  /list-style[^;]*none/i.test(style) || /\b(none|nonumber|toc|plain|no-?list)\b/i.test(classes);

@@ -1,0 +1,50 @@
+// Reads a web page as a book: its main content, in chapters by its headings.
+import type { Block, TextDocument } from './block.ts';
+import type { Book, BookMetadata } from './book.ts';
+import { type ChapterOptions, toChapters, toTitle } from './chapters.ts';
+import { readDocument } from './document-reader.ts';
+import { startsByHeadings } from './heading-starts.ts';
+
+export type ReadText = Pick<Book, 'title' | 'author' | 'language' | 'metadata' | 'chapters' | 'cover' | 'warnings'>;
+
+export function readHtmlBook(source: string, options: ChapterOptions): ReadText {
+  return toBook(readDocument(source, 'page'), options);
+}
+
+/** The book of one document. */
+export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): ReadText {
+  const main = blocks.filter(({ isMain }) => isMain);
+  const read = main.some(({ kind }) => kind === 'text') ? main : blocks;
+  const first = (...names: string[]) => names.map((name) => meta.get(name)).find((value) => value?.trim()) ?? '';
+  const codeCount = read.filter(({ kind }) => kind === 'code').length;
+  const metadata: BookMetadata = {};
+  for (const [field, names] of metadataNames) {
+    const value = toTitle(first(...names));
+    if (value) metadata[field] = value;
+  }
+  return {
+    title: toTitle(first('dc.title', 'dcterms.title', 'og:title') || title || headingTitle(read)),
+    author: toTitle(first('dc.creator', 'dcterms.creator', 'author', 'article:author')),
+    language: language || first('dc.language', 'dcterms.language', 'og:locale').replace('_', '-'),
+    metadata,
+    chapters: toChapters(read, startsByHeadings(read), options),
+    warnings: codeCount > 0 && !options.readsCode ? [codeLeftOut(codeCount)] : [],
+  };
+}
+
+/** The first heading, if none is as high as it is. */
+function headingTitle(blocks: readonly Block[]): string {
+  const [first, ...more] = blocks.filter(({ kind }) => kind === 'heading');
+  return first && more.every(({ level }) => level > first.level) ? first.text : '';
+}
+
+export const codeLeftOut = (count: number): string =>
+  count === 1 ? 'A block of code is left out.' : `${count} blocks of code are left out.`;
+
+const metadataNames: readonly (readonly [keyof BookMetadata, readonly string[]])[] = [
+  ['publisher', ['dc.publisher', 'dcterms.publisher', 'og:site_name']],
+  ['date', ['dcterms.created', 'dc.date', 'article:published_time', 'date']],
+  ['description', ['description', 'og:description']],
+  ['rights', ['dc.rights', 'dcterms.rights', 'copyright']],
+  ['identifier', ['dcterms.source', 'dc.identifier']],
+];

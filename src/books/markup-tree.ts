@@ -1,0 +1,53 @@
+// The small documents of an EPUB, such as its package and its contents, as a tree; also where they are not well-formed. Names
+// are in lower case, and those of elements without their prefix.
+import { Parser } from 'htmlparser2';
+import { BookFault } from './book-fault.ts';
+import { elementDepthMax, packageElementsMax } from './book-limits.ts';
+
+export interface MarkupElement {
+  name: string;
+  attributes: Readonly<Record<string, string>>;
+  children: MarkupElement[];
+  /** Of it and of all in it. */
+  text: string;
+}
+
+export function parseMarkup(source: string, kind: 'xml' | 'xhtml'): MarkupElement {
+  const root: MarkupElement = { name: '', attributes: {}, children: [], text: '' };
+  const stack = [root];
+  let count = 0;
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        if (++count > packageElementsMax || stack.length > elementDepthMax)
+          throw new BookFault('too_deep', 'has a table of contents or a package that is too large');
+        const element = { name: name.replace(/^.*:/, '').toLowerCase(), attributes, children: [], text: '' };
+        stack.at(-1)!.children.push(element);
+        stack.push(element);
+      },
+      onclosetag() {
+        const element = stack.length > 1 ? stack.pop()! : root;
+        if (element !== root) stack.at(-1)!.text += element.text;
+      },
+      ontext(text) {
+        stack.at(-1)!.text += text;
+      },
+    },
+    { xmlMode: kind === 'xml', recognizeSelfClosing: true, recognizeCDATA: true, lowerCaseAttributeNames: true },
+  );
+  parser.end(source);
+  return root;
+}
+
+/** All elements of that name, at any depth, in order. */
+export function* findAll(element: MarkupElement, name: string): Generator<MarkupElement> {
+  for (const child of element.children) {
+    if (child.name === name) yield child;
+    yield* findAll(child, name);
+  }
+}
+
+export const findFirst = (element: MarkupElement, name: string): MarkupElement | undefined =>
+  findAll(element, name).next().value ?? undefined;
+
+export const textIn = (element: MarkupElement | undefined): string => (element?.text ?? '').replace(/\s+/g, ' ').trim();

@@ -1,0 +1,200 @@
+// Reads a plain text as a book. Chapters begin at lines that say so in one of several languages, at numbers that count up, or
+// at short lines that stand apart; a list of contents before them is no chapter. What Project Gutenberg writes around its
+// texts is front and back matter, and states title and author.
+import { type Block, breakText } from './block.ts';
+import { bookChaptersMax } from './book-limits.ts';
+import { chapterNumberOf } from './chapter-number.ts';
+import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
+import { type ChapterOptions, type ChapterStart, toChapters, toTitle } from './chapters.ts';
+import type { ReadText } from './html-book.ts';
+import { partOfTitle } from './part-names.ts';
+import { joinLines, type PlainParagraph, readPlainParagraphs } from './plain-paragraphs.ts';
+
+const titleLinesMax = 3;
+const titleLineCharsMax = 80;
+/** Contents and chapters. */
+const titlesMax = 2 * bookChaptersMax;
+const startMark = /^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG/;
+const endMark = /^(?:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)/;
+const rulePattern = /^(?:[*#~•·—–_=-]\s*){1,40}$/;
+
+export function readPlainBook(source: string, options: ChapterOptions): ReadText {
+  const paragraphs = readPlainParagraphs(source.replace(/^\ufeff/, '')).flatMap(splitHeading);
+  const from = paragraphs.findIndex(({ lines }) => startMark.test(lines[0]!)) + 1;
+  const end = paragraphs.findIndex(({ lines }, at) => at >= from && endMark.test(lines[0]!));
+  const to = end < 0 ? paragraphs.length : end;
+  const found = findStarts(paragraphs, from, to);
+  const blocks = paragraphs.map((paragraph, at) => toBlock(paragraph, found.includes(at)));
+  const stated = readHeader(paragraphs.slice(0, from));
+  const starts: ChapterStart[] = found.map((at) => ({ at, title: toChapterTitle(paragraphs, at, to) }));
+  if (from > 0) starts.push({ at: 0, title: '', part: 'front' });
+  const isTitled = found.length > 0 && (found[0] ?? 0) > from;
+  if (isTitled || (found.length === 0 && from > 0))
+    starts.push({ at: from, title: '', part: isTitled ? 'front' : undefined });
+  if (end >= 0) starts.push({ at: end, title: '', part: 'back' });
+  const opening = readOpening(paragraphs.slice(from, found[0] ?? to));
+  return {
+    title: stated.title || opening.title,
+    author: stated.author || opening.author,
+    language: stated.language,
+    metadata: {},
+    chapters: toChapters(blocks, starts, options),
+    warnings: [],
+  };
+}
+
+function toBlock(paragraph: PlainParagraph, isHeading: boolean): Block {
+  const isRule = paragraph.lines.length === 1 && rulePattern.test(paragraph.lines[0]!);
+  const kind = isHeading ? 'heading' : isRule ? 'break' : 'text';
+  const text = kind === 'break' ? breakText : joinLines(paragraph);
+  return { kind, level: isHeading ? 1 : 0, text, isNote: false, isMain: false };
+}
+
+/** The title of a chapter may stand right above its text. A list of titles is left whole. */
+function splitHeading(paragraph: PlainParagraph): PlainParagraph[] {
+  const [first, second, ...rest] = paragraph.lines;
+  if (second === undefined || !isChapterTitle(first!) || isChapterTitle(second)) return [paragraph];
+  if (rest.length < titleLinesMax - 1 && !/[.!?]["'”’»]?$/.test(rest.at(-1) ?? second)) return [paragraph];
+  return [
+    { lines: [first!], blankBefore: paragraph.blankBefore },
+    { lines: [second, ...rest], blankBefore: 0 },
+  ];
+}
+
+const isShort = ({ lines }: PlainParagraph): boolean =>
+  lines.length <= titleLinesMax && lines.every(({ length }) => length <= titleLineCharsMax);
+
+function findStarts(paragraphs: readonly PlainParagraph[], from: number, to: number): number[] {
+  const places = paragraphs.flatMap((paragraph, at) => (at >= from && at < to && isShort(paragraph) ? [at] : []));
+  const first = (at: number) => paragraphs[at]!.lines[0]!;
+  const titled = withoutContents(places.filter((at) => isTitled(paragraphs[at]!)).slice(0, titlesMax), paragraphs);
+  if (titled.filter((at) => isChapterTitle(first(at))).length >= 2) return titled.slice(0, bookChaptersMax);
+  const numbered = countingUp(
+    places.filter((at) => isBareNumber(first(at)) && paragraphs[at]!.lines.length <= 2),
+    first,
+  );
+  if (numbered.length >= 2) return numbered.slice(0, bookChaptersMax);
+  const apart = places.filter((at) => isApart(paragraphs, at));
+  return apart.length >= 2 ? apart.slice(0, bookChaptersMax) : titled.filter((at) => isChapterTitle(first(at)));
+}
+
+/** Its other lines are its name, not more titles. */
+const isTitled = (paragraph: PlainParagraph): boolean => {
+  const [first, ...more] = paragraph.lines;
+  if (isChapterTitle(first!)) return !more.some(isChapterTitle);
+  return isSingle(paragraph) && partOfTitle(first!) !== undefined;
+};
+
+const isSingle = ({ lines }: PlainParagraph): boolean => lines.length === 1;
+
+/** Three and more titles with nothing between them, all of which come again, are a list of contents. */
+function withoutContents(found: readonly number[], paragraphs: readonly PlainParagraph[]): number[] {
+  const keyOf = (at: number) =>
+    paragraphs[at]!.lines.join(' ')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]/gu, '');
+  const later = new Map<string, number>();
+  for (const at of found) later.set(keyOf(at), at);
+  const comesAgain = (at: number) =>
+    [...later].some(([key, last]) => last > at && (key.startsWith(keyOf(at)) || keyOf(at).startsWith(key)));
+  const first = found.findIndex((at) => isChapterTitle(paragraphs[at]!.lines[0]!));
+  let end = first;
+  while (end >= 0 && end < found.length && comesAgain(found[end]!) && isNextTo(found, end, first)) end++;
+  return end - first >= 3 ? found.toSpliced(first, end - first) : [...found];
+}
+
+const isNextTo = (found: readonly number[], at: number, first: number): boolean =>
+  at === first || found[at]! - found[at - 1]! === 1;
+
+/** Those numbers that go on counting from 1. */
+function countingUp(found: readonly number[], textOf: (at: number) => string): number[] {
+  const counted: number[] = [];
+  let next = 1;
+  for (const at of found) {
+    const number = chapterNumberOf(textOf(at));
+    if (number === undefined || (number !== next && number !== 1)) continue;
+    counted.push(at);
+    next = number + 1;
+  }
+  return counted;
+}
+
+/** A short line that begins like a title, ends in no punctuation, and stands between empty lines before prose. */
+function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
+  const { lines, blankBefore } = paragraphs[at]!;
+  const [line] = lines;
+  const after = paragraphs[at + 1];
+  if (lines.length > 1 || !after || after.blankBefore === 0 || (at > 0 && blankBefore === 0)) return false;
+  if (!/^["'“«(¿¡]?[\p{Lu}\p{N}]/u.test(line!) || /[.,;:!?…"'”»—–-]$/.test(line!) || line!.length > 60) return false;
+  return blankBefore >= 2 || line === line!.toUpperCase() || joinLines(after).length > 3 * line!.length;
+}
+
+/** The name of a chapter may stand below its number. */
+function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: number): string {
+  const title = toTitle(paragraphs[at]!.lines.join('\n'));
+  const below = at + 1 < to ? paragraphs[at + 1] : undefined;
+  if (!below || !isNumberOnly(title) || !isSingle(below) || !isName(below.lines[0]!)) return title;
+  return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
+}
+
+/** A short line that is no sentence: one with a full stop is in capitals. */
+const isName = (line: string): boolean =>
+  line.length <= 60 &&
+  !isChapterTitle(line) &&
+  !isBareNumber(line) &&
+  !/:\s|[,;:!?”"»]$/.test(line) &&
+  (!line.endsWith('.') || line === line.toUpperCase());
+
+const languageNames: Readonly<Record<string, string>> = {
+  english: 'en',
+  german: 'de',
+  french: 'fr',
+  spanish: 'es',
+  italian: 'it',
+  portuguese: 'pt',
+  dutch: 'nl',
+  polish: 'pl',
+  swedish: 'sv',
+  danish: 'da',
+  norwegian: 'no',
+  finnish: 'fi',
+  russian: 'ru',
+  greek: 'el',
+  latin: 'la',
+  hungarian: 'hu',
+  czech: 'cs',
+  chinese: 'zh',
+  japanese: 'ja',
+  catalan: 'ca',
+  esperanto: 'eo',
+};
+
+/** What the header of Project Gutenberg states. */
+function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'title' | 'author' | 'language'> {
+  const lines = paragraphs.flatMap((paragraph) => paragraph.lines);
+  const value = (name: string) => {
+    const pattern = new RegExp(`^${name}:\\s*(.+)$`, 'i');
+    return toTitle(lines.map((line) => pattern.exec(line)?.[1]).find((found) => found) ?? '');
+  };
+  return {
+    title: value('Title'),
+    author: value('Author'),
+    language: languageNames[value('Language').toLowerCase()] ?? '',
+  };
+}
+
+/** A title page: a short line, and a line that names who wrote it. */
+function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; author: string } {
+  const lines = paragraphs.slice(0, 6).flatMap((paragraph) => paragraph.lines);
+  const at = lines
+    .slice(0, 8)
+    .findIndex((line) => /^(?:by|von|par|por|di|door|av|af) \p{Lu}/iu.test(line) && line.length <= 60);
+  if (at > 0)
+    return {
+      title: toTitle(lines.slice(0, at).slice(0, titleLinesMax).join('\n')),
+      author: lines[at]!.replace(/^\p{L}+ /u, ''),
+    };
+  const [first] = paragraphs;
+  const isTitle = first && isSingle(first) && isShort(first) && !/[.,;:]$/.test(first.lines[0]!);
+  return { title: isTitle ? toTitle(first.lines[0]!) : '', author: '' };
+}

@@ -1,0 +1,56 @@
+// Dialogue in several voices: lines that begin with the name of a speaker, "ANNA: Who is there?", become SSML in which that
+// speaker's voice says them. What stands between is the narrator's.
+import { UsageError } from './command.ts';
+
+/** By the name in capitals. */
+export type Speakers = ReadonlyMap<string, string>;
+
+/** Each is NAME=voice. */
+export function parseSpeakers(given: readonly string[]): Speakers {
+  return new Map(
+    given.map((each) => {
+      const at = each.indexOf('=');
+      if (at < 1 || at === each.length - 1) throw new UsageError(`--speaker ${each}: give NAME=VOICE`);
+      return [each.slice(0, at).trim().toUpperCase(), each.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** Of one document in code points; a longer chapter becomes several. */
+const documentCharsMax = 45_000;
+
+/** The documents of a chapter; the text itself where nobody of them speaks. */
+export function withSpeakers(text: string, speakers: Speakers): string[] {
+  const paragraphs = text
+    .split(/\n{2,}/)
+    .map((paragraph) => paragraph.split('\n').map((line) => toLine(line, speakers)));
+  if (!paragraphs.flat().some(({ voice }) => voice !== undefined)) return [text];
+  const documents: string[] = [];
+  let body = '';
+  for (const lines of paragraphs) {
+    const said = `<p>${lines.map(toMarkup).join('\n')}</p>\n`;
+    if (body !== '' && body.length + said.length > documentCharsMax) {
+      documents.push(`<speak>${body}</speak>`);
+      body = '';
+    }
+    body += said;
+  }
+  return [...documents, `<speak>${body}</speak>`];
+}
+
+interface SpokenLine {
+  voice: string | undefined;
+  text: string;
+}
+
+function toLine(line: string, speakers: Speakers): SpokenLine {
+  const [whole = '', name = ''] = /^\s*([\p{L}\p{N}][\p{L}\p{N} .'’-]{0,60}?)\s*:\s+/u.exec(line) ?? [];
+  const voice = speakers.get(name.toUpperCase());
+  return voice === undefined ? { voice, text: line } : { voice, text: line.slice(whole.length) };
+}
+
+const toMarkup = ({ voice, text }: SpokenLine): string =>
+  voice === undefined ? escapeMarkup(text) : `<voice name="${escapeMarkup(voice)}">${escapeMarkup(text)}</voice>`;
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapeMarkup = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign]!);

@@ -1,0 +1,60 @@
+// `sonant webhook secret`: shows, makes and replaces the secret that signs the webhooks of a key, on the machine itself.
+
+import { operator, toAuditRow } from '../keys/actor.ts';
+import { graceSecondsUsual } from '../webhooks/limits.ts';
+import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
+import { type Command, findAction, onlyArgument, parseCommandArgs, withFlagNames, withOpened } from './command.ts';
+
+const options = {
+  rotate: { type: 'boolean' },
+  'grace-seconds': { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+const usage = 'sonant webhook secret KEY_ID [--rotate]';
+
+export const webhookCommand: Command = {
+  name: 'webhook',
+  summary: 'make the secret that signs the webhooks of a key',
+  options,
+  actions: ['secret'],
+  help: () => `Usage: sonant webhook secret KEY_ID [--json]
+       sonant webhook secret KEY_ID --rotate [--grace-seconds N] [--json]
+
+Prints the first characters of the secret that signs the webhooks of a key, by Standard Webhooks. With --rotate it makes a new
+one, which is shown once; the former one signs too for a while, so that receivers can change over.
+
+  --rotate           make a secret, or replace it
+  --grace-seconds N  how long the former secret signs too; default: ${graceSecondsUsual}, a day
+  --json             print JSON, for programs
+`,
+  async run({ args, openKeys, print }) {
+    const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
+    const { rotate, json, 'grace-seconds': grace } = values;
+    const [, rest] = findAction({ secret: true }, positionals, usage);
+    const given = onlyArgument(rest, usage);
+    const graceSeconds = grace === undefined ? graceSecondsUsual : Number(grace);
+    const found = await withOpened(await openKeys(), ({ management, webhookSecrets }) =>
+      withFlagNames(
+        (field) => `--${field.replaceAll('_', '-')}`,
+        async () => {
+          const { keyId } = await management.get(given, operator);
+          return rotate
+            ? webhookSecrets.rotate(keyId, graceSeconds, (change) => toAuditRow(change, operator))
+            : webhookSecrets.get(keyId);
+        },
+      ),
+    );
+    const { hint, formerUntilMs, ...more } = found as WebhookSecret & { secret?: string };
+    const facts = { hint, created_at: toTime(found.createdAtMs), former_expires_at: toTime(formerUntilMs) };
+    if (json) print(JSON.stringify(more.secret ? { ...facts, secret: more.secret } : facts, null, 2));
+    else if (more.secret) print(`${more.secret}\n\nThis is the only time that it is shown.`);
+    else
+      print(
+        `${hint}..., made ${facts.created_at}${formerUntilMs ? `; the former one signs too until ${facts.former_expires_at}` : ''}`,
+      );
+    return 0;
+  },
+};
+
+const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

@@ -1,0 +1,79 @@
+// The jobs of the key, the newest first, each kept as it is at present; above them the form that makes one of a book.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { Job } from './wire.d.ts' */
+import { element, fill } from './element.js';
+import { createJobCard } from './job-card.js';
+import { createJobForm } from './job-form.js';
+import { watchJob } from './job-watch.js';
+
+/** @param {PageContext} pageContext */
+export async function showJobs(pageContext) {
+  const { root, api, hasScope, signal, showError } = pageContext;
+  /** @type {Map<string, ReturnType<typeof createJobCard>>} */
+  const cards = new Map();
+  const list = element('div', { class: 'job-cards' });
+  const none = element(
+    'p',
+    { class: 'card hint' },
+    'There are no jobs. Those that have ended are deleted after a while.',
+  );
+  const showNone = () => (none.hidden = cards.size > 0);
+  const watched = new Set();
+
+  /** @param {Job} job */
+  const watch = async (job) => {
+    if (job.ended_at !== null || watched.has(job.id)) return;
+    watched.add(job.id);
+    await watchJob({ api, id: job.id, signal, onJob: (next) => cards.get(job.id)?.show(next) }).finally(() =>
+      watched.delete(job.id),
+    );
+  };
+  /** @param {Job} job */
+  const startWatch = (job) => void watch(job).catch(showError);
+  /**
+   * @param {Job} job
+   * @param {'first' | 'last'} place
+   */
+  const add = (job, place) => {
+    const known = cards.get(job.id);
+    if (known) known.show(job);
+    else {
+      const card = createJobCard(job, {
+        pageContext,
+        onChanged: startWatch,
+        onDeleted() {
+          cards.delete(job.id);
+          card.root.remove();
+          showNone();
+        },
+      });
+      cards.set(job.id, card);
+      if (place === 'first') list.prepend(card.root);
+      else list.append(card.root);
+    }
+    showNone();
+    startWatch(job);
+  };
+
+  const [{ jobs }, voices] = await Promise.all([
+    /** @type {Promise<{ jobs: Job[] }>} */ (api.requestJson('/api/audio/jobs', { query: { limit: 100 }, signal })),
+    hasScope('jobs:write') && hasScope('voices:read') ? api.list('/api/voices', 'voices', { signal }) : [],
+  ]);
+  const form =
+    voices.length > 0 && createJobForm({ pageContext, voices, onMade: (/** @type {Job} */ job) => add(job, 'first') });
+  fill(root, head(), form, element('h2', { id: 'jobs-heading' }, 'Your jobs'), none, list);
+  showNone();
+  for (const job of jobs) add(job, 'last');
+}
+
+const head = () =>
+  element(
+    'div',
+    { class: 'page-head' },
+    element(
+      'div',
+      {},
+      element('h1', {}, 'Jobs'),
+      element('p', { class: 'lead' }, 'Books and other long texts, spoken in the background.'),
+    ),
+  );

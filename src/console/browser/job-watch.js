@@ -1,0 +1,36 @@
+// Watches a job until it has ended: by events, and again from the last one where the connection is lost.
+/** @import { Api } from './api.js' */
+/** @import { Job } from './wire.d.ts' */
+import { ApiError } from './api.js';
+import { readEvents } from './event-stream-reader.js';
+
+const againMs = 2_000;
+
+/**
+ * @param {object} options
+ * @param {Api} options.api
+ * @param {string} options.id
+ * @param {AbortSignal} options.signal
+ * @param {(job: Job) => void} options.onJob
+ */
+export async function watchJob({ api, id, signal, onJob }) {
+  let last = '';
+  while (!signal.aborted) {
+    try {
+      const headers = last === '' ? {} : { 'Last-Event-ID': last };
+      const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(id)}/events`, { headers, signal });
+      if (reply.status === 204 || !reply.body) return;
+      for await (const event of readEvents(reply.body)) {
+        last = event.id || last;
+        onJob(event.data.job);
+        if (event.data.job.ended_at !== null) return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      // It was deleted meanwhile.
+      if (error instanceof ApiError && error.status === 404) return;
+      if (error instanceof ApiError && error.status < 500) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+  }
+}

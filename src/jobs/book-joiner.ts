@@ -1,0 +1,139 @@
+// Joins the finished chapters of a job into the file of the whole, with its captions, and ends the job. A chapter whose file
+// is gone, because room was made or its voice was deleted, is spoken again first.
+import type { BookChapter, BookTags } from '../audio/book-file/book.ts';
+import { writeBookFile } from '../audio/book-file/book-file.ts';
+import { bookTimeline, encodedRateOf } from '../audio/book-file/timeline.ts';
+import { audioFormats } from '../audio/formats.ts';
+import type { Reservation } from '../delivery/clip-room.ts';
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { SpeechRequest } from '../speech/request.ts';
+import { type ClipRow, toVoiceList } from '../store/clip-rows.ts';
+import type { ChapterRow, JobRow } from '../store/job-rows.ts';
+import { storeBookCaptions } from './chapter-captions.ts';
+import { type JobSettings, toPartRequest } from './job-request.ts';
+import type { JobTools } from './job-tools.ts';
+import { removeChapterAudio } from './removal.ts';
+
+/** A public audio id is an address that nobody can guess. */
+const audioIdBits = 128;
+
+interface Finished {
+  row: ChapterRow;
+  clip: ClipRow;
+}
+
+export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal): Promise<void> {
+  const { rows, index, room, keepMs } = tools;
+  const settings: JobSettings = JSON.parse(job.settings);
+  const request = toPartRequest(settings.speech, {}, 'a');
+  const finished = await findChapters(job, tools);
+  if (!finished) return;
+  const bytes = finished.reduce((sum, { clip }) => sum + clip.byteCount, 0);
+  const reservation = await room.reserve({ accountId: job.accountId, bytes, isLinked: true });
+  try {
+    const clip = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
+    await index.add(clip);
+    reservation.keep(clip.byteCount);
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
+    const { clipId: audioId, seconds } = clip;
+    const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
+    if (!ended) return await removeChapterAudio(tools, audioId, job.ownerId);
+    await index.expireAt([audioId, ...finished.map(({ row }) => row.audioId!)], expiresAtMs);
+  } finally {
+    reservation.release();
+  }
+}
+
+/** All chapters with their clips; undefined where some are to be spoken again. */
+async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools): Promise<Finished[] | undefined> {
+  const finished: Finished[] = [];
+  let isWhole = true;
+  for (const row of await rows.chaptersOf(jobKey)) {
+    const clip = row.audioId === null ? undefined : await index.find(row.audioId);
+    const isLive = clip !== undefined && clip.expiresAtMs > Date.now();
+    const stored = isLive ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
+    stored?.body.destroy();
+    if (clip && stored) finished.push({ row, clip });
+    else {
+      isWhole = false;
+      await rows.reopenChapter(row);
+    }
+  }
+  return isWhole ? finished : undefined;
+}
+
+interface Joining {
+  job: JobRow;
+  settings: JobSettings;
+  request: SpeechRequest;
+  finished: readonly Finished[];
+  reservation: Reservation;
+}
+
+async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSignal): Promise<ClipRow> {
+  const { job, settings, request, finished, reservation } = joining;
+  const { format, sampleRateHz, captions } = request;
+  const { contentType } = audioFormats[format];
+  const rateHz = encodedRateOf(format, sampleRateHz);
+  const chapters = finished.map(({ row, clip }, i): BookChapter => {
+    const gapSeconds = i === finished.length - 1 ? 0 : settings.gapSeconds;
+    const gapSampleCount = Math.round(gapSeconds * rateHz);
+    const file = async function* () {
+      const stored = await clips.open(clip.clipId);
+      if (!stored) throw new Failure('storage_unavailable', {}, new Error('the file of a chapter is gone'));
+      yield* stored.body as AsyncIterable<Uint8Array>;
+    };
+    return { title: row.title, sampleCount: row.sampleCount, gapSampleCount, file };
+  });
+  const timeline = bookTimeline(format, sampleRateHz, chapters);
+  const audioId = createId('aud', audioIdBits);
+  const draft = await clips.create(audioId, contentType);
+  let byteCount = 0;
+  try {
+    for await (const bytes of writeBookFile(format, sampleRateHz, chapters, toTags(settings, request))) {
+      signal.throwIfAborted();
+      byteCount += bytes.length;
+      await reservation.grow(byteCount);
+      await draft.write(bytes);
+    }
+    const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
+    const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
+    if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
+    await draft.commit();
+  } finally {
+    await draft.discard();
+  }
+  const seconds = timeline.sampleCount / rateHz;
+  return toClip(job, finished, { audioId, byteCount, seconds });
+}
+
+function toClip(
+  job: JobRow,
+  finished: readonly Finished[],
+  { audioId, byteCount, seconds }: { audioId: string; byteCount: number; seconds: number },
+): ClipRow {
+  const first = finished[0]!.clip;
+  const voiceIds = new Set(finished.map(({ clip }) => clip.voiceId));
+  voiceIds.delete(first.voiceId);
+  const nowMs = Date.now();
+  return {
+    ...first,
+    clipId: audioId,
+    byteCount,
+    seconds,
+    chars: job.chars,
+    otherVoiceIds:
+      `${toVoiceList([...voiceIds]) ?? ''}${finished.map(({ clip }) => clip.otherVoiceIds ?? '').join('')}` || null,
+    createdAtMs: nowMs,
+    usedAtMs: nowMs,
+  };
+}
+
+function toTags({ metadata, cover }: JobSettings, { languageCode: language }: SpeechRequest): BookTags {
+  const { title, author, narrator, publisher, date } = metadata;
+  const contentType = cover?.startsWith('/9j/') ? 'image/jpeg' : 'image/png';
+  const picture = cover === undefined ? undefined : ({ contentType, bytes: Buffer.from(cover, 'base64') } as const);
+  return { title, author, narrator, publisher, date, language, cover: picture };
+}

@@ -1,0 +1,84 @@
+// The captions of a chapter, written to the store part by part while it is spoken, and those of the whole, from those of its
+// chapters; so that memory does not grow with the book. They are stored as those of any audio: a JSON array of cues.
+import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
+import { type Cue, toCues } from '../delivery/captions.ts';
+import { toCaptioned } from '../delivery/marked-captions.ts';
+import { captionsOf, readCaptions } from '../delivery/stored-captions.ts';
+import type { SpeechEvent } from '../speech/speech-events.ts';
+import type { TimedWord } from '../speech/word-timing.ts';
+import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
+
+type Drafts = Pick<ClipStore, 'create'>;
+
+/** Cues of one file, added in order. */
+async function openCues(clips: Drafts, audioId: string) {
+  const draft: ClipDraft = await clips.create(captionsOf(audioId), 'application/json');
+  let separator = '[';
+  return {
+    async add(cues: readonly Cue[]): Promise<void> {
+      if (cues.length === 0) return;
+      await draft.write(Buffer.from(separator + cues.map((cue) => JSON.stringify(cue)).join()));
+      separator = ',';
+    },
+    async commit(): Promise<void> {
+      await draft.write(Buffer.from(separator === '[' ? '[]' : ']'));
+      await draft.commit();
+    },
+    discard: () => draft.discard(),
+  };
+}
+
+export interface CaptionOptions {
+  clips: Drafts;
+  markup: MarkupKind | undefined;
+  languageCode: string;
+  textOf(part: number): string;
+}
+
+/** The same events; the captions are stored before the end is told. */
+export async function* storeChapterCaptions(
+  events: AsyncIterable<SpeechEvent>,
+  { clips, markup, languageCode, textOf }: CaptionOptions,
+): AsyncGenerator<SpeechEvent> {
+  let cues: Awaited<ReturnType<typeof openCues>> | undefined;
+  let words: TimedWord[] = [];
+  try {
+    for await (const event of events) {
+      if (event.type === 'info') cues = await openCues(clips, event.audioId);
+      else if (event.type === 'timestamps') words.push(...event.words);
+      else if (event.type === 'chunk_done') {
+        const captioned = toCaptioned(readMarkup(textOf(event.chunkIndex), markup), languageCode);
+        if (words.length > 0) await cues!.add(toCues(captioned, words, event.endSeconds));
+        words = [];
+      } else if (event.type === 'done') await cues!.commit();
+      yield event;
+    }
+  } finally {
+    await cues?.discard();
+  }
+}
+
+export interface CaptionedChapter {
+  audioId: string;
+  startSeconds: number;
+}
+
+export async function storeBookCaptions(
+  clips: ClipStore,
+  audioId: string,
+  chapters: readonly CaptionedChapter[],
+): Promise<void> {
+  const all = await openCues(clips, audioId);
+  try {
+    for (const chapter of chapters) {
+      const cues = (await readCaptions(clips, chapter.audioId)) ?? [];
+      const shift = (seconds: number) => seconds + chapter.startSeconds;
+      await all.add(
+        cues.map((cue) => ({ ...cue, startSeconds: shift(cue.startSeconds), endSeconds: shift(cue.endSeconds) })),
+      );
+    }
+    await all.commit();
+  } finally {
+    await all.discard();
+  }
+}

@@ -1,0 +1,220 @@
+// A request for a job, checked: which fields it may have, and every violation at once. Fields of speech have the rules of any
+// request for speech (speech/fields.ts), and are stored as they were sent.
+import { Failure, type FieldViolation } from '../errors.ts';
+import { speechFields } from '../speech/fields.ts';
+import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
+import { countChars } from '../text/chars.ts';
+import {
+  chapterGapSeconds,
+  chapterTitleCharsMax,
+  coverBytesMax,
+  jobChaptersMax,
+  jobCharsMax,
+  jobKeepHoursMax,
+  metadataMax,
+  ssmlCharsMax,
+  webhookUrlCharsMax,
+} from './limits.ts';
+import { divideText, type TextPart } from './text-parts.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface JobSettings {
+  /** Fields of speech, as they were sent, under their JSON names. */
+  speech: Fields;
+  gapSeconds: number;
+  keepHours: number | undefined;
+  webhookUrl: string | undefined;
+  metadata: Readonly<Record<string, string>>;
+  /** A picture, JPEG or PNG, in base64. */
+  cover: string | undefined;
+}
+
+export interface JobRequest {
+  settings: JobSettings;
+  /** Of the whole, without a text. */
+  speech: SpeechRequest;
+  chapters: readonly ChapterRequest[];
+  chars: number;
+}
+
+export interface ChapterRequest {
+  title: string;
+  /** What of it differs from the job's. */
+  speech: Fields;
+  parts: readonly (TextPart & { chars: number })[];
+  chars: number;
+}
+
+const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
+/** The fields of speech that a job may have, and those that a chapter may have. */
+export const jobSpeechNames = Object.values(speechFields)
+  .map(({ json }) => json)
+  .filter((name) => !ofOneRequest.includes(name));
+const chapterSpeechNames = ['voice_id', 'language_code'];
+export const jobFieldNames: readonly string[] = [
+  ...jobSpeechNames,
+  'text',
+  'chapters',
+  'chapter_gap_seconds',
+  'webhook_url',
+  'keep_hours',
+  'metadata',
+  'cover',
+];
+export const chapterFieldNames: readonly string[] = ['title', 'text', ...chapterSpeechNames];
+
+/** The request for speech of a part of a chapter. */
+export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
+  parseSpeechRequest(
+    { ...ofJob, ...ofChapter, text, method: 'rest', return_format: 'url' },
+    { limits: { charsMax: ssmlCharsMax } },
+  );
+
+/** The job that `fields` describe, or a Failure with every violation in them. */
+export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[] = []): JobRequest {
+  const violations: FieldViolation[] = [...faults];
+  const report: Report = (field, reason, message, allowed) =>
+    void violations.push({ field, reason, message, ...(allowed && { allowed }) });
+  const speech = pick(fields, jobSpeechNames);
+  const settings: JobSettings = {
+    speech,
+    gapSeconds:
+      takeNumber(fields, 'chapter_gap_seconds', { min: 0, max: chapterGapSeconds.max }, report) ??
+      chapterGapSeconds.fallback,
+    keepHours: takeNumber(fields, 'keep_hours', { min: 1, max: jobKeepHoursMax }, report),
+    webhookUrl: takeWebhookUrl(fields.webhook_url ?? undefined, report),
+    metadata: takeMetadata(fields.metadata ?? undefined, report),
+    cover: takeCover(fields.cover ?? undefined, report),
+  };
+  const ofWhole = parseSpeech(speech, {}, 'a', (field, ...rest) => field !== 'text' && report(field, ...rest));
+  const given = takeChapters(fields, report);
+  checkSize(given);
+  const chapters = given.map((chapter, i) => parseChapter(chapter, speech, ofWhole, at(fields, i), report));
+  const distinct = violations.filter(
+    ({ field, reason }, i) => violations.findIndex((each) => each.field === field && each.reason === reason) === i,
+  );
+  if (distinct.length > 0 || !ofWhole) throw new Failure('invalid_request', { details: distinct });
+  const chars = chapters.reduce((sum, chapter) => sum + chapter.chars, 0);
+  return { settings, speech: ofWhole, chapters, chars };
+}
+
+type Report = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
+
+const pick = (fields: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(
+    names.flatMap((name) => ((fields[name] ?? undefined) === undefined ? [] : [[name, fields[name]]])),
+  );
+
+/** Where a field of a chapter was sent. */
+const at =
+  ({ chapters }: Fields, i: number) =>
+  (name: string) =>
+    chapters === undefined || chapters === null ? name : `chapters[${i}].${name}`;
+
+function takeChapters(fields: Fields, report: Report): Fields[] {
+  const { text, chapters } = { text: fields.text ?? undefined, chapters: fields.chapters ?? undefined };
+  if (text !== undefined && chapters !== undefined) report('chapters', 'conflict', 'send text or chapters, not both');
+  else if (text !== undefined) return [{ text }];
+  else if (chapters === undefined) report('chapters', 'required', 'send chapters, or one text');
+  else if (!Array.isArray(chapters)) report('chapters', 'type', 'must be an array of objects');
+  else if (chapters.length < 1 || chapters.length > jobChaptersMax)
+    report('chapters', 'length', `must be 1 to ${jobChaptersMax} chapters`);
+  else if (chapters.some((each) => typeof each !== 'object' || each === null || Array.isArray(each)))
+    report('chapters', 'type', 'must be an array of objects');
+  else return chapters;
+  return [];
+}
+
+/** Before the text is looked at. */
+function checkSize(chapters: readonly Fields[]): void {
+  const actual = chapters.reduce((sum, { text }) => sum + (typeof text === 'string' ? countChars(text) : 0), 0);
+  if (actual <= jobCharsMax) return;
+  const message = `has ${actual} code points, over the limit of ${jobCharsMax}`;
+  const details = [{ field: 'text', reason: 'too_long', message }];
+  throw new Failure('text_too_long', { message: `The text ${message}.`, limit: jobCharsMax, actual, details });
+}
+
+function parseChapter(
+  chapter: Fields,
+  ofJob: Fields,
+  whole: SpeechRequest | undefined,
+  nameOf: (name: string) => string,
+  report: Report,
+): ChapterRequest {
+  const { text } = chapter;
+  const title = chapter.title ?? '';
+  const speech = pick(chapter, chapterSpeechNames);
+  const none = { title: '', speech, parts: [], chars: 0 };
+  if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
+  else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
+    report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
+  if (typeof text !== 'string') report(nameOf('text'), text === undefined ? 'required' : 'type', 'must be a string');
+  if (typeof text !== 'string' || typeof title !== 'string' || !whole) return none;
+  const isDocument = whole.markup === 'ssml' && /^\s*<speak\b/.test(text);
+  // A blank text is refused by the rules of any text.
+  const divided = isDocument || text.trim() === '' ? [{ offset: 0, text }] : [...divideText(text)];
+  const parts = divided.flatMap((part) => {
+    const request = parseSpeech(ofJob, speech, part.text, (field, ...rest) => {
+      if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
+    });
+    return request ? [{ ...part, chars: request.chars }] : [];
+  });
+  return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0) };
+}
+
+function parseSpeech(ofJob: Fields, ofChapter: Fields, text: string, report: Report): SpeechRequest | undefined {
+  try {
+    return toPartRequest(ofJob, ofChapter, text);
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.facts.details) throw error;
+    for (const { field, reason, message, allowed } of error.facts.details) report(field, reason, message, allowed);
+    return undefined;
+  }
+}
+
+function takeNumber(fields: Fields, name: string, { min, max }: { min: number; max: number }, report: Report) {
+  const given = fields[name] ?? undefined;
+  if (given === undefined) return undefined;
+  if (typeof given !== 'number') report(name, 'type', 'must be a number');
+  else if (!(given >= min && given <= max)) report(name, 'range', `must be ${min} to ${max}`);
+  else return given;
+  return undefined;
+}
+
+function takeWebhookUrl(given: unknown, report: Report): string | undefined {
+  if (given === undefined) return undefined;
+  const url = typeof given === 'string' && given.length <= webhookUrlCharsMax ? URL.parse(given) : null;
+  const isUsable = url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
+  if (isUsable) return url.href;
+  report('webhook_url', 'format', 'must be an http or https URL without a name and a password');
+  return undefined;
+}
+
+function takeMetadata(given: unknown, report: Report): Readonly<Record<string, string>> {
+  if (given === undefined) return {};
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const entries = isObject ? Object.entries(given) : [];
+  const { entries: countMax, nameChars, valueChars } = metadataMax;
+  const fits = ([name, value]: [string, unknown]) =>
+    typeof value === 'string' &&
+    name.length <= nameChars &&
+    value.length <= valueChars &&
+    !`${name}${value}`.includes('\0');
+  if (isObject && entries.length <= countMax && entries.every(fits)) return Object.fromEntries(entries);
+  const message = `must be an object of at most ${countMax} strings, each of at most ${valueChars} characters, with names of at most ${nameChars}`;
+  report('metadata', isObject ? 'length' : 'type', message);
+  return {};
+}
+
+/** What a JPEG and a PNG begin with, in base64. */
+const pictures = ['/9j/', 'iVBORw0KGgo'];
+
+function takeCover(given: unknown, report: Report): string | undefined {
+  if (given === undefined) return undefined;
+  const isPicture = typeof given === 'string' && pictures.some((start) => given.startsWith(start));
+  const isSmall = isPicture && given.length <= Math.ceil(coverBytesMax / 3) * 4;
+  if (isSmall && /^[A-Za-z0-9+/]+={0,2}$/.test(given)) return given;
+  report('cover', 'format', `must be a JPEG or PNG picture in base64, at most ${coverBytesMax} bytes`);
+  return undefined;
+}

@@ -1,0 +1,182 @@
+// Works on jobs: takes the leases of chapters that wait, so many at once, renews them, and speaks the chapters, from those of
+// the key that has the fewest. Of one job it works on one chapter at a time, so that its end costs a job one segment at most.
+// Several processes share the chapters of a store; what one leaves behind, another takes over when its leases have ended.
+import { type Failure, failureTable, toFailure } from '../errors.ts';
+import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
+import type { ChapterRow, JobRow } from '../store/job-rows.ts';
+import { LeaseLost } from '../store/job-segment-rows.ts';
+import { joinBook } from './book-joiner.ts';
+import { speakChapter } from './chapter-speaker.ts';
+import type { JobFault } from './job.ts';
+import type { JobSettings } from './job-request.ts';
+import type { JobTools } from './job-tools.ts';
+import { SegmentFault } from './kept-segments.ts';
+import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './limits.ts';
+
+export interface JobRunnerOptions extends JobTools {
+  /** How many chapters are worked on at once; 0 for none. */
+  chaptersMax: number;
+  /** Whether the bearer of the name of a process is known to be dead. */
+  isDead(holder: string): boolean;
+}
+
+export interface JobRunner {
+  /** There may be something to do. */
+  wake(): void;
+  /** Ends the work on a job that has ended. */
+  leave(jobKey: string): void;
+  /** Ends all work, and gives the chapters to others. */
+  close(): Promise<void>;
+}
+
+interface Working extends OpenChapter {
+  leaving: AbortController;
+  done: Promise<void>;
+}
+
+/** Jobs that are looked at in one round. */
+const openMax = 200;
+
+export function openJobRunner(options: JobRunnerOptions): JobRunner {
+  const { rows, chaptersMax, holder, isDead, onFault } = options;
+  const working = new Map<string, Working>();
+  let isClosed = false;
+
+  const start = (chapter: OpenChapter) => {
+    const leaving = new AbortController();
+    const done = work(chapter, options, leaving)
+      .catch(onFault)
+      .finally(() => {
+        working.delete(chapter.jobKey);
+        wake();
+      });
+    working.set(chapter.jobKey, { ...chapter, leaving, done });
+  };
+  const fill = async () => {
+    for (const each of await rows.listHolders(Date.now()))
+      if (each !== holder && isDead(each)) await rows.endLeasesOf(each);
+    const open = (await rows.listOpen(Date.now(), openMax)).filter(({ jobKey }) => !working.has(jobKey));
+    if (open.length === 0) return;
+    const held = await rows.countHeld(Date.now());
+    const countOf = ({ accountId }: OpenChapter) => held.get(accountId) ?? 0;
+    while (!isClosed && working.size < chaptersMax && open.length > 0) {
+      const next = open.reduce((best, each) => (countOf(each) < countOf(best) ? each : best));
+      open.splice(open.indexOf(next), 1);
+      const nowMs = Date.now();
+      if (!(await rows.claim(next, holder, nowMs, nowMs + chapterLeaseMs))) continue;
+      held.set(next.accountId, countOf(next) + 1);
+      start(next);
+    }
+    if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
+  };
+  /** A key without a chapter gets the place of one that has several here. */
+  const makeRoom = (waiting: readonly OpenChapter[]) => {
+    if (waiting.length === 0) return;
+    const all = [...working.values()];
+    const surplus = all.findLast((one) => all.filter(({ accountId }) => accountId === one.accountId).length > 1);
+    surplus?.leaving.abort(new LeaseLost());
+  };
+
+  let running = Promise.resolve();
+  let isWoken = false;
+  const wake = () => {
+    if (isWoken || isClosed || chaptersMax === 0) return;
+    isWoken = true;
+    running = running
+      .then(() => {
+        isWoken = false;
+        return isClosed ? undefined : fill();
+      })
+      .catch(onFault);
+  };
+  const timer = setInterval(wake, chapterPollMs).unref();
+  wake();
+  return {
+    wake,
+    leave: (jobKey) => working.get(jobKey)?.leaving.abort(new LeaseLost()),
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+      for (const { leaving } of working.values()) leaving.abort(new LeaseLost());
+      await Promise.all([...working.values()].map(({ done }) => done));
+    },
+  };
+}
+
+/** Works on a chapter whose lease is held, until it is done, fails, or is to be left. */
+async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortController): Promise<void> {
+  const { rows, holder } = options;
+  const stopRenewing = renewLease(id, options, leaving);
+  let notBeforeMs = 0;
+  try {
+    const job = await rows.findByKey(id.jobKey);
+    const chapter = (await rows.chaptersOf(id.jobKey)).find((each) => each.chapter === id.chapter);
+    if (job && chapter) await speakChapter(job, chapter, options, leaving.signal);
+    else if (job) await joinBook(job, options, leaving.signal);
+  } catch (error) {
+    if (leaving.signal.aborted || error instanceof LeaseLost) return;
+    notBeforeMs = (await afterFailure(error, id, options)) ?? 0;
+  } finally {
+    stopRenewing();
+    await rows.release(id, holder, notBeforeMs);
+  }
+}
+
+function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: AbortController): () => void {
+  let untilMs = Date.now() + chapterLeaseMs;
+  const renew = async () => {
+    const nextMs = Date.now() + chapterLeaseMs;
+    const isHeld = await rows.renew(id, holder, nextMs).catch(() => Date.now() < untilMs);
+    if (isHeld) untilMs = Math.max(untilMs, nextMs);
+    else leaving.abort(new LeaseLost());
+  };
+  const timer = setInterval(() => void renew(), chapterRenewalMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** When a failure that may pass is to be tried again; any other ends the job. */
+async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
+  const { rows, holder, keepMs, onFault } = options;
+  const failure = toFailure(error instanceof SegmentFault ? error.cause : error);
+  if (failure.reason === 'internal_error') onFault(error);
+  if (mayPass(failure)) {
+    const attempts = await rows.noteAttempt(id, holder);
+    const waitMs = Math.min(retryMs.max, retryMs.first * 2 ** Math.min(attempts - 1, 10));
+    if (attempts <= attemptsMax) return Date.now() + Math.max(waitMs, waitMsOf(failure));
+  }
+  const nowMs = Date.now();
+  const job = await rows.findByKey(id.jobKey);
+  if (!job) return undefined;
+  const { keepHours }: JobSettings = JSON.parse(job.settings);
+  const expiresAtMs = nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000);
+  const isOfChapter = id.chapter < job.chapterCount;
+  const fault: JobFault = {
+    reason: failure.reason,
+    message: failure.message,
+    chapter: isOfChapter ? id.chapter : undefined,
+    offset: error instanceof SegmentFault ? error.offset : undefined,
+    text: error instanceof SegmentFault ? error.text : undefined,
+  };
+  await endJob(job, options, { nowMs, expiresAtMs, fault });
+  return undefined;
+}
+
+async function endJob(
+  { jobKey }: JobRow,
+  { rows, index }: JobRunnerOptions,
+  { fault, ...times }: { nowMs: number; expiresAtMs: number; fault: JobFault },
+): Promise<void> {
+  await rows.end(jobKey, { status: 'failed', ...times, error: JSON.stringify(fault) });
+  await index.expireAt(audioOf(await rows.chaptersOf(jobKey)), times.expiresAtMs);
+}
+
+export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
+
+/** Its characters come back with the next month only. */
+const mayPass = ({ reason, facts }: Failure): boolean =>
+  (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
+  reason === 'engine_timeout' ||
+  (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
+
+const waitMsOf = ({ facts }: Failure): number => Math.min(retryMs.max, (facts.retryAfterSeconds ?? 0) * 1000);

@@ -1,0 +1,157 @@
+// Keeps the segments of a chapter as they are spoken, each in a clip of bare 16-bit samples, so that whoever works on the
+// chapter next goes on at the first that is missing. A segment that was kept sounds as it did then: the file of the chapter
+// depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again.
+import { createHash } from 'node:crypto';
+import type { ClipStore } from '../clips/clip-store.ts';
+import type { SpokenPcm, WordTime } from '../engines/engine.ts';
+import { toFailure } from '../errors.ts';
+import { createId } from '../id.ts';
+import { dayOf } from '../limits/usage-period.ts';
+import type { KeepSegment } from '../speech/speak-cut.ts';
+import type { PlannedCut } from '../speech/text-cutter.ts';
+import type { ChapterId } from '../store/job-leases.ts';
+import type { JobRows } from '../store/job-rows.ts';
+import type { SegmentRow } from '../store/job-segment-rows.ts';
+import { faultTextCharsMax } from './limits.ts';
+
+export interface KeepSegmentsOptions {
+  id: ChapterId;
+  rows: Pick<JobRows, 'findSegment' | 'addSegment'>;
+  clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
+  holder: string;
+  /** When the lease ends that a segment renews. */
+  leaseUntilMs(): number;
+  /** Fails where so many characters are more than is left of the quota. */
+  checkQuota(chars: number, signal: AbortSignal): Promise<void>;
+  /** Takes them from the quota; returns the key that they are charged to. */
+  charge(chars: number, signal: AbortSignal): Promise<string>;
+  /** Where a part of the chapter begins, in code points. */
+  offsetOf(part: number): number;
+}
+
+/** A segment could not be spoken. */
+export class SegmentFault extends Error {
+  readonly offset: number;
+  readonly text: string;
+
+  constructor({ offset, text }: { offset: number; text: string }, cause: unknown) {
+    super('a segment could not be spoken', { cause });
+    this.offset = offset;
+    this.text = text;
+  }
+}
+
+export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
+  const { id, rows, clips, holder, leaseUntilMs, checkQuota, charge, offsetOf } = options;
+  const countOwn = createCount();
+  let next = 0;
+  let sinceMs = performance.now();
+
+  const read = async ({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> => {
+    const stored = clipKey === null ? undefined : await clips.open(clipKey);
+    if (!stored) return undefined;
+    const bytes = Buffer.concat(await stored.body.toArray());
+    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  };
+  const write = async ({ samples }: SpokenPcm): Promise<string> => {
+    const clipKey = createId('seg');
+    const draft = await clips.create(clipKey, 'application/octet-stream');
+    try {
+      await draft.write(toBytes(samples));
+      await draft.commit();
+    } finally {
+      await draft.discard();
+    }
+    return clipKey;
+  };
+
+  async function* keep(
+    { cut, segment, chars }: { cut: PlannedCut; segment: number; chars: number },
+    speak: () => Promise<readonly SpokenPcm[]>,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpokenPcm> {
+    const fingerprint = fingerprintOf(cut);
+    const before = await rows.findSegment(id, segment);
+    const isSame = before?.fingerprint === fingerprint;
+    if (isSame && before.clipKey === null) return;
+    const kept = isSame ? await read(before) : undefined;
+    if (kept) return yield kept;
+    await checkQuota(chars, signal);
+    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, offsetOf(cut.chunkIndex), signal))) : undefined;
+    const keyId = await charge(chars, signal);
+    const clipKey = spoken ? await write(spoken) : null;
+    const { voice } = cut.rendering ?? {};
+    const voiceId = voice?.voiceId ?? '';
+    const seconds = spoken ? spoken.samples.length / spoken.sampleRateHz / (cut.rendering?.tempo ?? 1) : 0;
+    const busyMs = Math.round(performance.now() - sinceMs);
+    sinceMs = performance.now();
+    const words = JSON.stringify(spoken?.words ?? []);
+    const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
+    const usage = { keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
+    const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: before ? 0 : chars, seconds, busyMs };
+    // A clip whose row is not written is swept.
+    await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+    if (before?.clipKey) await clips.remove(before.clipKey);
+    if (spoken) yield spoken;
+  }
+
+  return (cut, speak, signal) => keep({ cut, segment: next++, chars: countOwn(cut) }, speak, signal);
+}
+
+/** The characters that a cut adds to those before it in its part. */
+function createCount() {
+  let part = -1;
+  let before = 0;
+  return ({ chunkIndex, charsBegun }: PlannedCut): number => {
+    const own = Math.max(0, charsBegun - (chunkIndex === part ? before : 0));
+    before = chunkIndex === part ? Math.max(before, charsBegun) : charsBegun;
+    part = chunkIndex;
+    return own;
+  };
+}
+
+/** Everything that the sound of a segment depends on, and the place of its words. */
+function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
+  if (!cut || !rendering) return `${chunkIndex}`;
+  const { binding, languageCode, engineRate, pitch } = rendering;
+  const { engine, voiceId, version } = binding.speaker;
+  const facts = [chunkIndex, cut, engine, voiceId, version, languageCode, engineRate, pitch];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+}
+
+/** One piece; undefined where nothing was said. */
+function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
+  const [first] = pieces;
+  if (!first) return undefined;
+  const samples = new Int16Array(pieces.reduce((sum, piece) => sum + piece.samples.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    samples.set(piece.samples, at);
+    at += piece.samples.length;
+  }
+  return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
+}
+
+function faultOf({ cut, chunk }: PlannedCut, partOffset: number, signal: AbortSignal) {
+  return (error: unknown): never => {
+    signal.throwIfAborted();
+    const [first, last] = [cut!.spans[0], cut!.spans.at(-1)];
+    if (!first || !last) throw toFailure(error);
+    const said = [...chunk].slice(first.offset, last.offset + last.length);
+    const text = said.slice(0, faultTextCharsMax).join('');
+    throw new SegmentFault({ offset: partOffset + first.offset, text }, error);
+  };
+}
+
+/** Little-endian, whatever the machine. */
+function toBytes(samples: Int16Array): Uint8Array {
+  const bytes = Buffer.alloc(samples.length * 2);
+  for (let i = 0; i < samples.length; i++) bytes.writeInt16LE(samples[i]!, i * 2);
+  return bytes;
+}
+
+function toSamples(bytes: Buffer): Int16Array<ArrayBuffer> {
+  const samples = new Int16Array(bytes.length >> 1);
+  for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(i * 2);
+  return samples;
+}

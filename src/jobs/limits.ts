@@ -1,0 +1,30 @@
+// Limits of jobs.
+
+/** Code points of the text of a job, and the chapters of one. */
+export const jobCharsMax = 2_000_000;
+export const jobChaptersMax = 500;
+/** Jobs of an account that have not ended. */
+export const jobsPerAccountMax = 100;
+export const chapterTitleCharsMax = 500;
+/** Silence between two chapters. */
+export const chapterGapSeconds = { fallback: 2, max: 60 };
+/** How long a job and what was made of it are kept after its end. */
+export const jobKeepHoursMax = 8760;
+export const webhookUrlCharsMax = 2_000;
+export const metadataMax = { entries: 32, nameChars: 64, valueChars: 1_000 };
+export const coverBytesMax = 1 << 20;
+/** UTF-16 units of a part of a chapter: what is planned, and captioned, at once. */
+export const partCharsMax = 10_000;
+/** Code points of a chapter in SSML, which is one part. */
+export const ssmlCharsMax = 50_000;
+/** How long a chapter counts as being worked on after its process has died, and how often a living one renews that. */
+export const chapterLeaseMs = 15_000;
+export const chapterRenewalMs = 4_000;
+/** How often it is looked for chapters to speak, and for jobs to forget. */
+export const chapterPollMs = 1_000;
+export const jobSweepMs = 60_000;
+/** What fails and may succeed later is tried again: after so long at first, at most, and so often. */
+export const retryMs = { first: 1_000, max: 60_000 };
+export const attemptsMax = 40;
+/** Of the text that a failed job reports. */
+export const faultTextCharsMax = 200;

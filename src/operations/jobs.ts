@@ -1,0 +1,256 @@
+// Jobs: long texts that are spoken in the background. Each belongs to the key that made it, and to those that replace it; for
+// others it does not exist.
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { Job, JobEvent, JobStatus } from '../jobs/job.ts';
+import type { ChapterRequest, JobRequest, JobSettings } from '../jobs/job-request.ts';
+import { toPartRequest } from '../jobs/job-request.ts';
+import { audioOf, type JobRunner } from '../jobs/job-runner.ts';
+import type { JobTools } from '../jobs/job-tools.ts';
+import { type FileLinks, toJob } from '../jobs/job-view.ts';
+import { jobsPerAccountMax } from '../jobs/limits.ts';
+import { removeJob } from '../jobs/removal.ts';
+import { dayOf } from '../limits/usage-period.ts';
+import type { Caller } from '../speech/request.ts';
+import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
+import type { UsageRow } from '../store/usage-rows.ts';
+import type { Call } from './call.ts';
+import { jobEventsEveryMs, jobWatchMs } from './limits.ts';
+import { type Page, type PageOf, toPage } from './page.ts';
+
+export interface JobOperations {
+  /**
+   * Queues a job. Under an id of the caller's own, the same request again is answered with the job that is there; another is
+   * `idempotency_conflict`.
+   */
+  createJob(call: Call, request: JobRequest, id?: string): Promise<{ job: Job; isNew: boolean }>;
+  /** The newest first; of all statuses where none is given. */
+  listJobs(call: Call, filter: { status: JobStatus | undefined }, page: Page): Promise<PageOf<Job>>;
+  getJob(call: Call, id: string): Promise<Job>;
+  /**
+   * What has happened after that revision, and what happens until the job has ended; nothing where its end has been told.
+   * Progress is told when there is some, and every 15 seconds.
+   */
+  watchJob(call: Call, id: string, afterRevision: number): AsyncIterable<JobEvent>;
+  /** Ends a job that has not ended; one that has is left as it is. What was spoken is kept for `retryJob`. */
+  cancelJob(call: Call, id: string): Promise<Job>;
+  /** Queues a job again that has failed or was canceled: only what is missing is spoken. Others are left as they are. */
+  retryJob(call: Call, id: string): Promise<Job>;
+  /** Ends the job, and removes it with its audio. */
+  deleteJob(call: Call, id: string): Promise<void>;
+}
+
+export interface JobOperationsOptions
+  extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
+  runner: Pick<JobRunner, 'wake' | 'leave'>;
+  links: FileLinks;
+  /** Records the request; its characters are recorded as they are spoken. */
+  noteUsage(usage: UsageRow): Promise<void>;
+  /** Fails where the address may not be called, or the key has nothing to sign with. */
+  checkWebhook(url: string, keyId: string): Promise<void>;
+}
+
+const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The caller's own id of a job; a Failure where it is malformed. */
+export function parseJobId(id: string): string {
+  if (idPattern.test(id)) return id;
+  const message = 'must be 1 to 64 letters, digits, hyphens and underscores';
+  throw new Failure('invalid_request', { details: [{ field: 'id', reason: 'format', message }] });
+}
+
+export function createJobOperations(options: JobOperationsOptions): JobOperations {
+  const { rows, speech, index, keepMs, runner, links, noteUsage, checkWebhook } = options;
+  const find = async ({ caller }: Call, id: string): Promise<JobRow> => {
+    const job = idPattern.test(id) ? await rows.find(caller.callerId, id) : undefined;
+    if (!job) throw new Failure('not_found', { message: 'There is no such job for this key.' });
+    return job;
+  };
+  const view = async (row: JobRow) => toJob(row, await rows.chaptersOf(row.jobKey), links);
+
+  return {
+    async createJob(call, request, id) {
+      const { settings } = request;
+      const { caller } = call;
+      if (settings.webhookUrl !== undefined) await checkWebhook(settings.webhookUrl, caller.keyId);
+      const fingerprint = fingerprintOf(request);
+      const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
+      if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };
+      const voiceIds = await checkSpeech(speech, request, caller);
+      const added = await rows.add(toNewJob(call, request, { id, fingerprint, voiceIds }), jobsPerAccountMax);
+      if (added === 'too many') throw tooManyJobs();
+      checkSame(added.job, fingerprint);
+      if (added.isNew) {
+        const [voiceId = ''] = voiceIds;
+        const day = dayOf(Date.now());
+        await noteUsage({ keyId: caller.keyId, voiceId, day, requests: 1, characters: 0, audioMs: 0 });
+        runner.wake();
+      }
+      return { job: await view(added.job), isNew: added.isNew };
+    },
+    async listJobs({ caller }, { status = '' }: { status?: string | undefined }, { size, after }) {
+      const found = await rows.list(caller.callerId, { status, limit: size + 1, after });
+      const { items, nextPageToken } = toPage(found, size, ({ jobKey }) => jobKey);
+      return { items: await Promise.all(items.map(view)), nextPageToken };
+    },
+    getJob: async (call, id) => view(await find(call, id)),
+    watchJob: (call, id, afterRevision) => watch(call, () => find(call, id), afterRevision, options),
+    async cancelJob(call, id) {
+      const job = await find(call, id);
+      const { keepHours }: JobSettings = JSON.parse(job.settings);
+      const nowMs = Date.now();
+      const expiresAtMs = nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000);
+      const ended = await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs });
+      runner.leave(job.jobKey);
+      if (ended) await index.expireAt(audioOf(await rows.chaptersOf(job.jobKey)), expiresAtMs);
+      return view(await find(call, id));
+    },
+    async retryJob(call, id) {
+      const { jobKey } = await find(call, id);
+      await rows.retry(jobKey);
+      runner.wake();
+      return view(await find(call, id));
+    },
+    async deleteJob(call, id) {
+      const job = await find(call, id);
+      const nowMs = Date.now();
+      await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs: nowMs });
+      runner.leave(job.jobKey);
+      await removeJob(options, job);
+    },
+  };
+}
+
+async function* watch(
+  { leaving, signal }: Call,
+  find: () => Promise<JobRow>,
+  afterRevision: number,
+  { rows, links }: JobOperationsOptions,
+): AsyncGenerator<JobEvent> {
+  let toldRevision = afterRevision;
+  let toldAtMs = -Infinity;
+  for (;;) {
+    const row = await find();
+    const isLate = performance.now() - toldAtMs >= jobEventsEveryMs;
+    if (row.revision > toldRevision || (isLate && row.endedAtMs === null)) {
+      toldAtMs = performance.now();
+      yield* eventsSince(await rows.chaptersOf(row.jobKey), row, toldRevision, links);
+      toldRevision = row.revision;
+    }
+    if (row.endedAtMs !== null || leaving.aborted) return;
+    await sleep(jobWatchMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}
+
+function* eventsSince(
+  chapters: readonly ChapterRow[],
+  row: JobRow,
+  afterRevision: number,
+  links: FileLinks,
+): Generator<JobEvent> {
+  const job = toJob(row, chapters, links);
+  const done = chapters
+    .filter(({ doneRevision }) => doneRevision !== null && doneRevision > afterRevision)
+    .toSorted((one, other) => one.doneRevision! - other.doneRevision!);
+  for (const { chapter, doneRevision } of done) yield { type: 'chapter_done', revision: doneRevision!, job, chapter };
+  const { revision } = row;
+  if (row.endedAtMs === null) yield { type: 'progress', revision, job };
+  else if (job.status === 'failed') yield { type: 'failed', revision, job };
+  else yield { type: 'done', revision, job };
+}
+
+/** The same request has the same. */
+const fingerprintOf = ({ settings, chapters }: JobRequest): string =>
+  createHash('sha256')
+    .update(JSON.stringify([settings, chapters.map(({ title, speech, parts }) => [title, speech, parts])]))
+    .digest('base64url');
+
+function checkSame(job: JobRow, fingerprint: string): JobRow {
+  if (job.fingerprint === fingerprint) return job;
+  throw new Failure('idempotency_conflict', { message: 'There is a job of this id for another request.' });
+}
+
+const tooManyJobs = () =>
+  new Failure('rate_limit_exceeded', {
+    message: `This account has ${jobsPerAccountMax} jobs that have not ended, which is the limit.`,
+    limitReason: 'concurrency',
+    limit: jobsPerAccountMax,
+  });
+
+/** What can be refused before anything is spoken is refused here. Returns the voice of each chapter. */
+async function checkSpeech(
+  speech: JobOperationsOptions['speech'],
+  { settings, chapters }: JobRequest,
+  caller: Caller,
+): Promise<string[]> {
+  const voiceIds: string[] = [];
+  for (const chapter of chapters) {
+    for (const { text } of chapter.parts) {
+      const { request } = speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller);
+      if (text === chapter.parts[0]!.text) voiceIds.push(request.voiceId);
+      await yieldTurn();
+    }
+  }
+  return voiceIds;
+}
+
+interface Named {
+  id: string | undefined;
+  fingerprint: string;
+  voiceIds: readonly string[];
+}
+
+function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, voiceIds }: Named): NewJob {
+  const jobKey = createId('job');
+  const { settings, chapters, chars } = request;
+  const job: JobRow = {
+    jobKey,
+    ownerId: caller.callerId,
+    jobId: id ?? jobKey,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    address,
+    fingerprint,
+    status: 'queued',
+    settings: JSON.stringify(settings),
+    chars,
+    chapterCount: chapters.length,
+    charsDone: 0,
+    chaptersDone: 0,
+    seconds: 0,
+    busyMs: 0,
+    revision: 1,
+    createdAtMs: Date.now(),
+    startedAtMs: null,
+    endedAtMs: null,
+    endedRevision: null,
+    expiresAtMs: null,
+    error: null,
+    audioId: null,
+  };
+  const toRow = (chapter: ChapterRequest, i: number): ChapterRow => ({
+    jobKey,
+    chapter: i,
+    title: chapter.title,
+    speech: JSON.stringify(chapter.speech),
+    voiceId: voiceIds[i]!,
+    chars: chapter.chars,
+    charsDone: 0,
+    partCount: chapter.parts.length,
+    status: 'queued',
+    seconds: 0,
+    sampleCount: 0,
+    audioId: null,
+    doneRevision: null,
+  });
+  const joining = toRow({ title: '', speech: {}, parts: [], chars: 0 }, chapters.length);
+  return {
+    job,
+    chapters: [...chapters.map(toRow), { ...joining, voiceId: '', status: 'waiting' }],
+    parts: chapters.flatMap(({ parts }, chapter) =>
+      parts.map(({ offset, text }, part) => ({ jobKey, chapter, part, offset, text })),
+    ),
+  };
+}

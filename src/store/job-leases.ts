@@ -1,0 +1,83 @@
+// The leases of the chapters of jobs: who works on which, until when. Another process takes a chapter over once its lease has
+// ended. A single update decides who gets it, so it needs no lock: on PostgreSQL, two that meet at a row take turns, and the
+// second finds the lease taken.
+import type { RowStore } from './row-store.ts';
+
+export interface ChapterId {
+  jobKey: string;
+  chapter: number;
+}
+
+export interface OpenChapter extends ChapterId {
+  accountId: string;
+}
+
+const isActive = (job: string) => `(select status from jobs where job_key = ${job}) in ('queued', 'running')`;
+
+export function createJobLeases(store: RowStore) {
+  return {
+    /** The first chapter of each job that nobody works on, and may be worked on now; the oldest jobs first. */
+    listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
+      store.query<OpenChapter>(
+        `select c.job_key as "jobKey", min(c.chapter) as chapter, min(j.account_id) as "accountId"
+          from job_chapters c join jobs j on j.job_key = c.job_key
+          where c.status = 'queued' and c.lease_until_ms <= $1 and c.not_before_ms <= $1
+            and j.status in ('queued', 'running')
+          group by c.job_key order by c.job_key limit $2`,
+        nowMs,
+        limit,
+      ),
+    /** How many chapters of each account are worked on, in all processes. */
+    async countHeld(nowMs: number): Promise<Map<string, number>> {
+      const held = await store.query<{ accountId: string; count: number }>(
+        `select j.account_id as "accountId", count(*) as count
+          from job_chapters c join jobs j on j.job_key = c.job_key
+          where c.status = 'queued' and c.lease_until_ms > $1 group by j.account_id`,
+        nowMs,
+      );
+      return new Map(held.map(({ accountId, count }) => [accountId, Number(count)]));
+    },
+    async listHolders(nowMs: number): Promise<string[]> {
+      const sql = `select distinct lease_holder as holder from job_chapters
+        where status = 'queued' and lease_until_ms > $1`;
+      const rows = await store.query<{ holder: string | null }>(sql, nowMs);
+      return rows.flatMap(({ holder }) => holder ?? []);
+    },
+    /** Ends all leases of a process that is dead. */
+    async endLeasesOf(holder: string): Promise<void> {
+      const sql = 'update job_chapters set lease_until_ms = 0, lease_holder = null where lease_holder = $1';
+      await store.query(sql, holder);
+    },
+    /** Takes the lease; false where another has it, or the job has ended. */
+    async claim({ jobKey, chapter }: ChapterId, holder: string, nowMs: number, untilMs: number): Promise<boolean> {
+      const sql = `update job_chapters set lease_holder = $3, lease_until_ms = $4
+        where job_key = $1 and chapter = $2 and status = 'queued' and lease_until_ms <= $5
+          and ${isActive('$1')} returning chapter`;
+      if ((await store.query(sql, jobKey, chapter, holder, untilMs, nowMs)).length === 0) return false;
+      const start = `update jobs set status = 'running', started_at_ms = coalesce(started_at_ms, $2),
+        revision = revision + 1 where job_key = $1 and status = 'queued'`;
+      await store.query(start, jobKey, nowMs);
+      return true;
+    },
+    /** False where the lease was lost. */
+    async renew({ jobKey, chapter }: ChapterId, holder: string, untilMs: number): Promise<boolean> {
+      const sql = `update job_chapters set lease_until_ms = $4
+        where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' and ${isActive('$1')}
+        returning chapter`;
+      return (await store.query(sql, jobKey, chapter, holder, untilMs)).length > 0;
+    },
+    /** Gives the chapter back, to be taken then. */
+    async release({ jobKey, chapter }: ChapterId, holder: string, notBeforeMs = 0): Promise<void> {
+      const sql = `update job_chapters set lease_until_ms = 0, lease_holder = null, not_before_ms = $4
+        where job_key = $1 and chapter = $2 and lease_holder = $3`;
+      await store.query(sql, jobKey, chapter, holder, notBeforeMs);
+    },
+    /** Counts a failure that may pass; returns how many there were since it last went on. */
+    async noteAttempt({ jobKey, chapter }: ChapterId, holder: string): Promise<number> {
+      const sql = `update job_chapters set attempts = attempts + 1
+        where job_key = $1 and chapter = $2 and lease_holder = $3 returning attempts`;
+      const [row] = await store.query<{ attempts: number }>(sql, jobKey, chapter, holder);
+      return Number(row?.attempts ?? 0);
+    },
+  };
+}

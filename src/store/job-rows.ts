@@ -1,0 +1,252 @@
+// The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. A chapter is worked on by
+// whoever holds its lease; what a holder writes is refused once it has lost the lease, or the job has ended. The chapter
+// behind the last one stands for joining them all, and is queued when they are done. `revision` rises with every change.
+import { createColumns } from './columns.ts';
+import { createJobLeases } from './job-leases.ts';
+import { createJobSegmentRows } from './job-segment-rows.ts';
+import type { RowStore, Rows, Transaction } from './row-store.ts';
+
+export interface JobRow {
+  jobKey: string;
+  ownerId: string;
+  /** Unique for the owner, who may have chosen it. */
+  jobId: string;
+  accountId: string;
+  /** The key that it is charged to, and the address that it came from. */
+  keyId: string;
+  address: string;
+  /** Hash of the request. */
+  fingerprint: string;
+  status: string;
+  /** JSON. */
+  settings: string;
+  chars: number;
+  chapterCount: number;
+  charsDone: number;
+  chaptersDone: number;
+  seconds: number;
+  /** How long it has been worked on. */
+  busyMs: number;
+  revision: number;
+  createdAtMs: number;
+  startedAtMs: number | null;
+  endedAtMs: number | null;
+  endedRevision: number | null;
+  expiresAtMs: number | null;
+  /** JSON. */
+  error: string | null;
+  /** The clip of the whole. */
+  audioId: string | null;
+}
+
+export interface ChapterRow {
+  jobKey: string;
+  chapter: number;
+  title: string;
+  /** JSON: what of speech differs from the job's. */
+  speech: string;
+  voiceId: string;
+  chars: number;
+  charsDone: number;
+  partCount: number;
+  status: 'waiting' | 'queued' | 'done';
+  /** While it is spoken, about. */
+  seconds: number;
+  sampleCount: number;
+  audioId: string | null;
+  doneRevision: number | null;
+}
+
+export interface PartRow {
+  jobKey: string;
+  chapter: number;
+  part: number;
+  /** Where it is in the chapter, in code points. */
+  offset: number;
+  text: string;
+}
+
+const jobs = createColumns<JobRow>('jobs', [
+  'jobKey',
+  'ownerId',
+  'jobId',
+  'accountId',
+  'keyId',
+  'address',
+  'fingerprint',
+  'status',
+  'settings',
+  'chars',
+  'chapterCount',
+  'charsDone',
+  'chaptersDone',
+  'seconds',
+  'busyMs',
+  'revision',
+  'createdAtMs',
+  'startedAtMs',
+  'endedAtMs',
+  'endedRevision',
+  'expiresAtMs',
+  'error',
+  'audioId',
+]);
+const chapters = createColumns<ChapterRow>('job_chapters', [
+  'jobKey',
+  'chapter',
+  'title',
+  'speech',
+  'voiceId',
+  'chars',
+  'charsDone',
+  'partCount',
+  'status',
+  'seconds',
+  'sampleCount',
+  'audioId',
+  'doneRevision',
+]);
+/** `offset` and `text` are words of SQL. */
+const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';
+const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", written as text';
+
+const activeStatuses = "('queued', 'running')";
+
+export interface JobRowsOptions {
+  /** Called in the transaction that ends a job. */
+  onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
+  /** Called when it is committed. */
+  afterEnd?(): void;
+}
+
+export interface NewJob {
+  job: JobRow;
+  chapters: readonly ChapterRow[];
+  parts: readonly PartRow[];
+}
+
+export interface EndedJob {
+  status: 'succeeded' | 'failed' | 'canceled';
+  nowMs: number;
+  expiresAtMs: number;
+  error?: string | undefined;
+  audioId?: string | undefined;
+  seconds?: number | undefined;
+}
+
+async function find(rows: Rows, ownerId: string, jobId: string): Promise<JobRow | undefined> {
+  const [job] = await rows.query<JobRow>(`${jobs.select} where owner_id = $1 and job_id = $2`, ownerId, jobId);
+  return job;
+}
+
+/** Ends it, unless it has ended; undefined then. */
+async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
+  const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
+  const [job] = await rows.query<JobRow>(
+    `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = $6,
+        seconds = coalesce($7, seconds), revision = revision + 1, ended_revision = revision + 1
+      where job_key = $1 and status in ${activeStatuses} returning ${jobs.returned}`,
+    jobKey,
+    status,
+    nowMs,
+    expiresAtMs,
+    error,
+    audioId,
+    seconds,
+  );
+  if (!job) return undefined;
+  await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
+  if (status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
+  return job;
+}
+
+const createJobReading = (store: RowStore) => ({
+  find: (ownerId: string, jobId: string) => find(store, ownerId, jobId),
+  async findByKey(jobKey: string): Promise<JobRow | undefined> {
+    const [job] = await store.query<JobRow>(`${jobs.select} where job_key = $1`, jobKey);
+    return job;
+  },
+  /** The newest first. */
+  list(ownerId: string, options: { status: string; limit: number; after: string | undefined }): Promise<JobRow[]> {
+    const { status, limit, after = '~' } = options;
+    const sql = `${jobs.select} where owner_id = $1 and job_key < $2 and ($3 = '' or status = $3)
+      order by job_key desc limit $4`;
+    return store.query<JobRow>(sql, ownerId, after, status, limit);
+  },
+  /** In order, the one that stands for joining them not among them. */
+  chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
+  async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
+    const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
+    const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
+    return row;
+  },
+  /** Jobs that are to be forgotten. */
+  listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
+    store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
+});
+
+export type JobRows = ReturnType<typeof createJobRows>;
+
+/** In order, the one that stands for joining them not among them. */
+const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
+  rows.query<ChapterRow>(
+    `${chapters.select} where job_key = $1 and chapter <
+      (select chapter_count from jobs where job_key = $1) order by chapter`,
+    jobKey,
+  );
+
+export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptions = {}) {
+  const end = async (rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> => {
+    const job = await markEnded(rows, jobKey, ended);
+    if (job) await onEnd?.(rows, job, await chaptersOf(rows, jobKey));
+    return job;
+  };
+
+  return {
+    /**
+     * Adds the job, unless its owner has one of that id, which is returned then, or its account has so many that have not
+     * ended.
+     */
+    add: ({ job, ...its }: NewJob, unendedMax: number): Promise<{ job: JobRow; isNew: boolean } | 'too many'> =>
+      store.transaction(async (rows) => {
+        const before = await find(rows, job.ownerId, job.jobId);
+        if (before) return { job: before, isNew: false };
+        const sql = `select count(*) as count from jobs where account_id = $1 and status in ${activeStatuses}`;
+        const [unended] = await rows.query<{ count: number }>(sql, job.accountId);
+        if (Number(unended!.count) >= unendedMax) return 'too many';
+        await rows.query(jobs.insert, ...jobs.valuesOf(job));
+        for (const chapter of its.chapters) await rows.query(chapters.insert, ...chapters.valuesOf(chapter));
+        for (const { jobKey, chapter, part, offset, text } of its.parts)
+          await rows.query(insertPart, jobKey, chapter, part, offset, text);
+        return { job, isNew: true };
+      }),
+    /** Undefined where it has ended already. */
+    async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
+      const job = await store.transaction((rows) => end(rows, jobKey, ended));
+      if (job) afterEnd?.();
+      return job;
+    },
+    /** Queues it again, if it has failed or was canceled; false otherwise. */
+    retry: (jobKey: string): Promise<boolean> =>
+      store.transaction(async (rows) => {
+        const sql = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
+          expires_at_ms = null, revision = revision + 1 where job_key = $1 and status in ('failed', 'canceled')
+          returning job_key`;
+        if ((await rows.query(sql, jobKey)).length === 0) return false;
+        await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
+        return true;
+      }),
+    /** Deletes the job and all rows of it. */
+    remove: (jobKey: string): Promise<void> =>
+      store.transaction(
+        async (rows) => {
+          for (const table of ['job_segments', 'job_parts', 'job_chapters', 'jobs'])
+            await rows.query(`delete from ${table} where job_key = $1`, jobKey);
+        },
+        { blind: true, erasing: ['job_parts', 'job_chapters', 'jobs'] },
+      ),
+    ...createJobReading(store),
+    ...createJobLeases(store),
+    ...createJobSegmentRows(store),
+  };
+}

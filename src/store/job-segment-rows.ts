@@ -1,0 +1,144 @@
+// The table `job_segments`: the segments of a chapter that are spoken, each with the clip of its sound, until the chapter is
+// done. A segment, the progress of its job and its usage are written in one transaction, so that each is charged once.
+import { createColumns } from './columns.ts';
+import type { ChapterId } from './job-leases.ts';
+import type { RowStore, Transaction } from './row-store.ts';
+import { addUsage, type UsageRow } from './usage-rows.ts';
+
+export interface SegmentRow {
+  jobKey: string;
+  chapter: number;
+  segment: number;
+  /** Hash of what was spoken, and by whom. */
+  fingerprint: string;
+  voiceId: string;
+  /** Null where there was nothing to say. */
+  clipKey: string | null;
+  sampleRateHz: number;
+  /** JSON: the times of its words, as the engine gave them. */
+  words: string;
+}
+
+const columns = createColumns<SegmentRow>('job_segments', [
+  'jobKey',
+  'chapter',
+  'segment',
+  'fingerprint',
+  'voiceId',
+  'clipKey',
+  'sampleRateHz',
+  'words',
+]);
+
+/** What a segment adds to the progress of its job. */
+export interface SegmentProgress {
+  holder: string;
+  leaseUntilMs: number;
+  chars: number;
+  seconds: number;
+  busyMs: number;
+  /** Charged unless the segment was before: each once, however often it is spoken. */
+  usage: UsageRow;
+}
+
+export interface DoneChapter {
+  holder: string;
+  audioId: string;
+  seconds: number;
+  sampleCount: number;
+}
+
+/** Another process has the chapter, or the job has ended. */
+export class LeaseLost extends Error {}
+
+export function createJobSegmentRows(store: RowStore) {
+  const clipsOf = async (sql: string, value: string): Promise<string[]> =>
+    (await store.query<ClipOfSegment>(sql, value)).flatMap(({ clipKey }) => clipKey ?? []);
+  return {
+    async findSegment({ jobKey, chapter }: ChapterId, segment: number): Promise<SegmentRow | undefined> {
+      const sql = `${columns.select} where job_key = $1 and chapter = $2 and segment = $3`;
+      const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
+      return row;
+    },
+    /** Throws `LeaseLost` where the holder has lost the chapter. */
+    addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
+      store.transaction((rows) => writeSegment(rows, row, progress)),
+    /** Returns the clips of its segments, which nobody needs any more. Throws `LeaseLost`. */
+    finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
+      store.transaction((rows) => finishChapter(rows, id, done)),
+    /** A chapter whose file is gone is spoken again; joining waits for it. */
+    reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
+    /** Returns their clips. */
+    deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
+      clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
+    segmentClipsOf: (jobKey: string): Promise<string[]> =>
+      clipsOf('select clip_key as "clipKey" from job_segments where job_key = $1', jobKey),
+    isSegmentClip: async (clipKey: string): Promise<boolean> =>
+      (await store.query('select 1 from job_segments where clip_key = $1', clipKey)).length > 0,
+  };
+}
+
+interface ClipOfSegment {
+  clipKey: string | null;
+}
+
+async function writeSegment(
+  rows: Transaction,
+  row: SegmentRow,
+  { holder, leaseUntilMs, chars, seconds, busyMs, usage }: SegmentProgress,
+): Promise<void> {
+  const { jobKey, chapter, segment } = row;
+  const [before] = await rows.query<{ charged: number }>(
+    'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2',
+    jobKey,
+    chapter,
+  );
+  const ofJob = `update jobs set chars_done = chars_done + $2, seconds = seconds + $3, busy_ms = busy_ms + $4,
+    revision = revision + 1 where job_key = $1 and status = 'running' returning job_key`;
+  const updated = await rows.query(ofJob, jobKey, chars, seconds, busyMs);
+  const ofChapter = `update job_chapters set chars_done = chars_done + $4, seconds = seconds + $5, attempts = 0,
+    lease_until_ms = $6, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
+    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
+  const held = await rows.query(ofChapter, jobKey, chapter, holder, chars, seconds, leaseUntilMs, segment);
+  if (updated.length === 0 || held.length === 0) throw new LeaseLost();
+  const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
+  await rows.query(replaced, jobKey, chapter, segment);
+  await rows.query(columns.insert, ...columns.valuesOf(row));
+  if (Number(before!.charged) <= segment) await addUsage(rows, usage);
+}
+
+async function finishChapter(
+  rows: Transaction,
+  { jobKey, chapter }: ChapterId,
+  { holder, audioId, seconds, sampleCount }: DoneChapter,
+): Promise<string[]> {
+  const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
+    where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
+  const [job] = await rows.query<{ revision: number; done: number; count: number }>(ofJob, jobKey);
+  if (!job) throw new LeaseLost();
+  const ofChapter = `update job_chapters set status = 'done', audio_id = $4, seconds = $5, sample_count = $6,
+    done_revision = $7, lease_until_ms = 0
+    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
+  const { revision, done, count } = job;
+  const updated = await rows.query(ofChapter, jobKey, chapter, holder, audioId, seconds, sampleCount, revision);
+  if (updated.length === 0) throw new LeaseLost();
+  const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
+  if (done === count) await rows.query(queueJoin, jobKey, count);
+  const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
+  const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
+  return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+}
+
+async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
+  const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
+    chars_done = 0, seconds = 0, lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
+  const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
+  if (!row) return;
+  const ofJob = `update jobs set chapters_done = chapters_done - 1, chars_done = chars_done - $2,
+    revision = revision + 1 where job_key = $1 returning chapter_count as count`;
+  const [job] = await rows.query<{ count: number }>(ofJob, jobKey, row.chars);
+  const unqueueJoin = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2`;
+  await rows.query(unqueueJoin, jobKey, job!.count);
+}

@@ -1,0 +1,177 @@
+// The tables `webhook_messages`, from which a message is delivered until it has arrived or is given up, and
+// `webhook_secrets`, the sealed secrets that sign them, by the owner of a key. A message is claimed for a while by one
+// process; when that is gone, another claims it.
+import { type AuditRow, addAudit } from './audit-rows.ts';
+import { createColumns } from './columns.ts';
+import type { RowStore, Rows } from './row-store.ts';
+
+export type WebhookOutcome = 'delivered' | 'gone' | 'given up' | 'unsigned';
+
+export interface WebhookMessageRow {
+  messageId: string;
+  keyId: string;
+  accountId: string;
+  host: string;
+  url: string;
+  body: string;
+  createdAtMs: number;
+  /** When the next attempt is to be made. */
+  dueAtMs: number;
+  attempts: number;
+  heldUntilMs: number | null;
+  endedAtMs: number | null;
+  outcome: WebhookOutcome | null;
+  /** The status of the last answer, or why there was none. */
+  lastResult: string | null;
+}
+
+export interface WebhookSecretRow {
+  ownerId: string;
+  sealed: string;
+  hint: string;
+  createdAtMs: number;
+  /** The former secret, which signs too until then. */
+  formerSealed: string | null;
+  formerUntilMs: number | null;
+}
+
+export interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | 'hint' | 'createdAtMs'> {
+  formerUntilMs: number;
+}
+
+/** What is to be known of a message to choose it. */
+export type DueMessage = Pick<WebhookMessageRow, 'messageId' | 'accountId' | 'host' | 'dueAtMs'>;
+
+export interface DueLimits {
+  perHost: number;
+  perAccount: number;
+  limit: number;
+}
+
+const messages = createColumns<WebhookMessageRow>('webhook_messages', [
+  'messageId',
+  'keyId',
+  'accountId',
+  'host',
+  'url',
+  'body',
+  'createdAtMs',
+  'dueAtMs',
+  'attempts',
+  'heldUntilMs',
+  'endedAtMs',
+  'outcome',
+  'lastResult',
+]);
+const secrets = createColumns<WebhookSecretRow>('webhook_secrets', [
+  'ownerId',
+  'sealed',
+  'hint',
+  'createdAtMs',
+  'formerSealed',
+  'formerUntilMs',
+]);
+
+export const webhookStatements = [
+  `create table webhook_messages (
+    message_id text primary key,
+    key_id text not null,
+    account_id text not null,
+    host text not null,
+    url text not null,
+    body text not null,
+    created_at_ms bigint not null,
+    due_at_ms bigint not null,
+    attempts bigint not null,
+    held_until_ms bigint,
+    ended_at_ms bigint,
+    outcome text,
+    last_result text
+  )`,
+  'create index webhook_messages_due on webhook_messages (due_at_ms) where ended_at_ms is null',
+  'create index webhook_messages_ended on webhook_messages (ended_at_ms) where ended_at_ms is not null',
+  `create table webhook_secrets (
+    owner_id text primary key,
+    sealed text not null,
+    hint text not null,
+    created_at_ms bigint not null,
+    former_sealed text,
+    former_until_ms bigint
+  )`,
+];
+
+/** Through the transaction of the caller. One that is there already stays as it is. */
+export async function addWebhookMessage(rows: Rows, row: WebhookMessageRow): Promise<void> {
+  await rows.query(`${messages.insert} on conflict (message_id) do nothing`, ...messages.valuesOf(row));
+}
+
+const isFree = 'ended_at_ms is null and due_at_ms <= $1 and (held_until_ms is null or held_until_ms <= $1)';
+const ownerOf = '(select owner_id from api_keys where key_id = $1)';
+
+export type WebhookRows = ReturnType<typeof createWebhookRows>;
+
+export const createWebhookRows = (store: RowStore) => ({
+  /** Due messages that nobody holds, up to so many of each host and account: first one of each account, then a second. */
+  listDue(nowMs: number, { perHost, perAccount, limit }: DueLimits): Promise<DueMessage[]> {
+    const ofHosts = `select message_id, account_id, host, due_at_ms,
+      row_number() over (partition by host order by due_at_ms, message_id) as place
+      from webhook_messages where ${isFree}`;
+    const ofAccounts = `select message_id, account_id, host, due_at_ms,
+      row_number() over (partition by account_id order by place, due_at_ms, message_id) as share
+      from (${ofHosts}) of_hosts where place <= $2`;
+    const sql = `select message_id as "messageId", account_id as "accountId", host, due_at_ms as "dueAtMs"
+      from (${ofAccounts}) of_accounts where share <= $3 order by share, due_at_ms, message_id limit $4`;
+    return store.query(sql, nowMs, perHost, perAccount, limit);
+  },
+  /** Counts an attempt and holds the message; undefined where another process was first. */
+  async claim(messageId: string, nowMs: number, untilMs: number): Promise<WebhookMessageRow | undefined> {
+    const sql = `update webhook_messages set held_until_ms = $3, attempts = attempts + 1
+      where message_id = $2 and ${isFree} returning ${messages.returned}`;
+    return (await store.query<WebhookMessageRow>(sql, nowMs, messageId, untilMs))[0];
+  },
+  /** Tries again then. */
+  async postpone(messageId: string, dueAtMs: number, lastResult: string): Promise<void> {
+    const sql = `update webhook_messages set held_until_ms = null, due_at_ms = $2, last_result = $3
+      where message_id = $1 and ended_at_ms is null`;
+    await store.query(sql, messageId, dueAtMs, lastResult);
+  },
+  /** Gives back a message whose attempt did not come to an end. */
+  async release(messageId: string): Promise<void> {
+    const sql = `update webhook_messages set held_until_ms = null, attempts = attempts - 1
+      where message_id = $1 and ended_at_ms is null`;
+    await store.query(sql, messageId);
+  },
+  /** Of the message only its end is kept. */
+  async end(messageId: string, outcome: WebhookOutcome, lastResult: string, nowMs: number): Promise<void> {
+    const sql = `update webhook_messages set ended_at_ms = $2, outcome = $3, last_result = $4, held_until_ms = null,
+      body = '' where message_id = $1 and ended_at_ms is null`;
+    await store.query(sql, messageId, nowMs, outcome, lastResult);
+  },
+  async find(messageId: string): Promise<WebhookMessageRow | undefined> {
+    return (await store.query<WebhookMessageRow>(`${messages.select} where message_id = $1`, messageId))[0];
+  },
+  async deleteEnded(beforeMs: number): Promise<void> {
+    await store.query('delete from webhook_messages where ended_at_ms < $1', beforeMs);
+  },
+  /** That of the key's owner, which stays when the key is rotated. */
+  async findSecret(keyId: string): Promise<WebhookSecretRow | undefined> {
+    return (await store.query<WebhookSecretRow>(`${secrets.select} where owner_id = ${ownerOf}`, keyId))[0];
+  },
+  /** Replaces the secret of the key's owner; the one before it stays until then. Undefined where there is no such key. */
+  replaceSecret: (
+    keyId: string,
+    { sealed, hint, createdAtMs, formerUntilMs }: WebhookSecretChange,
+    audit: AuditRow,
+  ): Promise<WebhookSecretRow | undefined> =>
+    store.transaction(async (rows) => {
+      const sql = `insert into webhook_secrets (owner_id, sealed, hint, created_at_ms)
+        select owner_id, $2, $3, cast($4 as bigint) from api_keys where key_id = $1
+        on conflict (owner_id) do update set sealed = excluded.sealed, hint = excluded.hint,
+          created_at_ms = excluded.created_at_ms, former_sealed = webhook_secrets.sealed, former_until_ms = $5
+        returning ${secrets.returned}`;
+      const values = [keyId, sealed, hint, createdAtMs, formerUntilMs];
+      const [row] = await rows.query<WebhookSecretRow>(sql, ...values);
+      if (row) await addAudit(rows, audit);
+      return row;
+    }),
+});

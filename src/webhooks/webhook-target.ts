@@ -1,0 +1,81 @@
+// Where a webhook may go: to public addresses by https, and to what the operator allows. A name is resolved once for each
+// attempt and every address of it is checked; the connection is made to one of those, so that a name that answers
+// differently a moment later leads nowhere else.
+import { lookup, Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { createAddressCheck, isAddressBlock } from '../net/address-list.ts';
+import { isPublicAddress } from '../net/public-address.ts';
+import { webhookUrlCharsMax } from './limits.ts';
+
+/** All addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export interface WebhookTargets {
+  /** Why a URL can be no target, whatever its name resolves to; undefined where it may be one. */
+  faultOf(url: string): string | undefined;
+  /** The addresses to connect to; fails with `ForbiddenTarget`, or where the name does not resolve. */
+  addressesOf(url: URL): Promise<readonly string[]>;
+}
+
+export class ForbiddenTarget extends Error {}
+
+export interface TargetOptions {
+  allow: readonly string[];
+  resolve?: Resolve | undefined;
+  /** Of names that the operator allows, which may stand in a file of this machine. */
+  resolveAllowed?: Resolve | undefined;
+}
+
+const resolveMs = 4_000;
+const notPublic = 'leads to an address that is not public';
+
+export function createWebhookTargets(options: TargetOptions): WebhookTargets {
+  const { allow, resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
+  const blocks = allow.filter(isAddressBlock);
+  const hosts = new Set(allow.filter((item) => !isAddressBlock(item)));
+  const isAllowed = createAddressCheck(blocks);
+  const isAllowedHost = (host: string) => hosts.has(host.replace(/\.$/, ''));
+
+  return {
+    faultOf(given) {
+      const url = given.length <= webhookUrlCharsMax ? URL.parse(given) : null;
+      if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '')
+        return `must be an https URL of at most ${webhookUrlCharsMax} characters`;
+      if (url.username !== '' || url.password !== '') return 'must not contain a name or a password';
+      const host = hostOf(url);
+      const isOwn = isAllowedHost(host) || isAllowed(host);
+      if (isIP(host) !== 0 && !isOwn && !isPublicAddress(host)) return notPublic;
+      // What a name resolves to is known when it is called.
+      const mayBeOwn = isOwn || (isIP(host) === 0 && blocks.length > 0);
+      return url.protocol === 'https:' || mayBeOwn ? undefined : 'must begin with https:';
+    },
+    async addressesOf(url) {
+      const host = hostOf(url);
+      const isOwn = isAllowedHost(host);
+      const addresses = isIP(host) !== 0 ? [host] : await (isOwn ? resolveAllowed : resolve)(host);
+      if (addresses.length === 0) throw new Error(`${host} has no address`);
+      const isPlain = url.protocol !== 'https:';
+      for (const address of addresses) {
+        if (isOwn || isAllowed(address)) continue;
+        if (!isPublicAddress(address)) throw new ForbiddenTarget(`${host} ${notPublic}`);
+        if (isPlain) throw new ForbiddenTarget(`${host} may be called by https only`);
+      }
+      return addresses;
+    },
+  };
+}
+
+/** The parser of URLs writes addresses in their usual form, whatever form they are given in. */
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+
+/** Not by the system's resolver, whose few threads read files too: names that take long would hold them. */
+async function resolveByDns(host: string): Promise<string[]> {
+  const resolver = new Resolver({ timeout: resolveMs, tries: 2 });
+  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const addresses = found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  const [first] = found;
+  if (addresses.length === 0 && first.status === 'rejected') throw first.reason;
+  return addresses;
+}
+
+const resolveBySystem: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);

@@ -1,0 +1,167 @@
+// `sonant book` as a person meets it: a book becomes a file with marks, and an interrupted command goes on where it was.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chooseChapters, parseVoices } from '../../src/cli/book-chapters.ts';
+import { parseSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
+import { createTimeLeft } from '../../src/cli/time-left.ts';
+import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
+import { main, runSonant } from './sonant-program.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-book-'));
+  const chapter = (n: number) => page(`<h2>Chapter ${n}</h2><p>The lamp went out on day ${n}. Nobody saw it.</p>`);
+  const epub = writeEpub({
+    'META-INF/container.xml': container(),
+    'OEBPS/content.opf': opf({
+      items: ['t=title.xhtml', 'c1=1.xhtml', 'c2=2.xhtml', 'c3=3.xhtml', '*img=cover.png'],
+      metadata: '<meta name="cover" content="img"/>',
+    }),
+    'OEBPS/title.xhtml': page('<h1>The Lighthouse Ledger</h1><p>Mara Quill</p>', 'epub:type="titlepage"'),
+    'OEBPS/1.xhtml': chapter(1),
+    'OEBPS/2.xhtml': chapter(2),
+    'OEBPS/3.xhtml': chapter(3),
+    'OEBPS/cover.png': pngOf(),
+  });
+  writeFileSync(join(folder, 'ledger.epub'), epub);
+  const said = 'The keeper wrote the day and the weather into the ledger. ';
+  const long = [1, 2, 3].map((n) => `Chapter ${n}\n\n${`${said.repeat(16)}`}`).join('\n\n');
+  writeFileSync(join(folder, 'long.txt'), long);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const sonant = (...args: string[]) => runSonant(folder, ['book', ...args]);
+
+test('lists the chapters of a book', async () => {
+  const { code, out } = await sonant('ledger.epub', '--list');
+  expect(code).toBe(0);
+  expect(out).toBe(
+    'NUMBER  PART   CHARACTERS  TITLE\n' +
+      '1       front  33          The Lighthouse Ledger\n' +
+      '2       body   53          Chapter 1\n' +
+      '3       body   53          Chapter 2\n' +
+      '4       body   53          Chapter 3\n',
+  );
+});
+
+test('speaks chosen chapters into one file with marks, cover and captions, and leaves nothing else', async () => {
+  const flags = ['--skip', 'front', '--chapters', '1-3', '--captions', 'vtt', '--json'];
+  const { code, out, err } = await sonant('ledger.epub', '-o', 'ledger.mp3', ...flags);
+  expect([code, err]).toEqual([0, '']);
+  const made = JSON.parse(out);
+  const file = readFileSync(join(folder, 'ledger.mp3'));
+  expect(made).toMatchObject({
+    output: 'ledger.mp3',
+    title: 'The Lighthouse Ledger',
+    author: 'Mara Quill',
+    format: 'mp3',
+    bytes: file.length,
+    captions: ['ledger.vtt'],
+    chapters: [{ title: 'Chapter 1', start: 0 }, { title: 'Chapter 2' }],
+  });
+  expect(file.toString('latin1', 0, 3)).toBe('ID3');
+  for (const text of ['Mara Quill', 'CHAP', 'Chapter 2'])
+    expect([
+      text,
+      file.subarray(0, 4096).includes(text) || file.subarray(0, 4096).includes(Buffer.from(text, 'utf16le')),
+    ]).toEqual([text, true]);
+  expect(file.includes(pngOf())).toBe(true);
+  expect(readFileSync(join(folder, 'ledger.vtt'), 'utf8')).toMatch(/^WEBVTT[\s\S]*Nobody saw it\./);
+  expect(readdirSync(folder).filter((name) => name.startsWith('ledger.'))).toEqual([
+    'ledger.epub',
+    'ledger.mp3',
+    'ledger.vtt',
+  ]);
+});
+
+test('goes on where it was interrupted, to the same bytes', async () => {
+  const data = mkdtempSync(join(folder, 'data-'));
+  const options = { cwd: folder, env: { ...process.env, SONANT_DATA_DIR: data } };
+  const whole = await sonant('long.txt', '-o', 'whole.flac');
+  expect([whole.code, whole.err]).toEqual([0, '']);
+  let interrupted = 0;
+  const work = join(folder, 'parts.flac.work');
+  for (let round = 0; round < 20; round++) {
+    const program = spawn(process.execPath, [main, 'book', 'long.txt', '-o', 'parts.flac'], options);
+    const ended = once(program, 'exit');
+    const before = segmentsIn(work);
+    while (program.exitCode === null && segmentsIn(work) < before + 2) await sleep(5);
+    program.kill(round % 2 === 0 ? 'SIGINT' : 'SIGKILL');
+    const [code, signal] = await ended;
+    if (code === 0) break;
+    interrupted++;
+    expect(code === 130 || signal === 'SIGKILL').toBe(true);
+    expect(existsSync(join(folder, 'parts.flac'))).toBe(false);
+    if (interrupted === 2) break;
+  }
+  expect(interrupted).toBeGreaterThan(0);
+  const last = await sonant('long.txt', '-o', 'parts.flac');
+  expect([last.code, last.err]).toEqual([0, '']);
+  expect(readFileSync(join(folder, 'parts.flac')).equals(readFileSync(join(folder, 'whole.flac')))).toBe(true);
+  expect(existsSync(work)).toBe(false);
+}, 240_000);
+
+/** What is kept there. */
+const segmentsIn = (work: string): number =>
+  existsSync(join(work, 'audio'))
+    ? readdirSync(join(work, 'audio'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+        .length
+    : 0;
+
+test.each<[what: string, args: string[], words: string]>([
+  ['no output', ['ledger.epub'], 'name a file for the sound'],
+  ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
+  ['a chapter that is not there', ['ledger.epub', '-o', 'x.mp3', '--chapters', '3-9'], 'chapters 1 to 4'],
+  ['a part that is none', ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'], 'must be of front, body, notes, back'],
+  ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'there is no such voice'],
+])('%s is wrong usage', async (_what, args, words) => {
+  const { code, err } = await sonant(...args);
+  expect(code).toBe(2);
+  expect(err).toContain(words);
+});
+
+describe('flags', () => {
+  const chapters = (['front', 'body', 'body', 'notes'] as const).map((part, n) => ({ title: `${n}`, text: 'a', part }));
+  const numbers = (flags: { skip?: string; numbers?: string }) =>
+    chooseChapters(chapters, { skip: undefined, numbers: undefined, ...flags }).map(({ number }) => number);
+
+  test('choose chapters', () => {
+    expect(numbers({})).toEqual([1, 2, 3, 4]);
+    expect(numbers({ numbers: '3-,1' })).toEqual([1, 3, 4]);
+    expect(numbers({ skip: 'front,notes' })).toEqual([2, 3]);
+    expect(() => numbers({ numbers: '1', skip: 'front' })).toThrow('no chapter is left');
+    expect(() => numbers({ numbers: 'two' })).toThrow('give numbers');
+  });
+
+  test('choose voices for all and for some chapters', () => {
+    const { usual, ofChapter } = parseVoices(['amy', '2-3=bob'], 4);
+    expect([usual, ...ofChapter]).toEqual(['amy', [2, 'bob'], [3, 'bob']]);
+  });
+
+  test('give speakers their voices', () => {
+    const speakers = parseSpeakers(['Anna=amy', 'OLD KEEPER=bob']);
+    expect(withSpeakers('Nobody: speaks here.', speakers)).toEqual(['Nobody: speaks here.']);
+    expect(withSpeakers('Night & fog.\n\nANNA: Who is <there>?\nOld Keeper: I.', speakers)).toEqual([
+      '<speak><p>Night &amp; fog.</p>\n<p><voice name="amy">Who is &lt;there&gt;?</voice>\n<voice name="bob">I.</voice></p>\n</speak>',
+    ]);
+    const documents = withSpeakers('ANNA: A line of hers.\n\n'.repeat(3_000), speakers);
+    expect(documents.length).toBeGreaterThan(1);
+    expect(documents.every(({ length }) => length < 50_000)).toBe(true);
+    expect(() => parseSpeakers(['Anna'])).toThrow('NAME=VOICE');
+  });
+
+  test('the time left is by the rate of this run', () => {
+    let nowMs = 0;
+    const left = createTimeLeft(() => nowMs);
+    expect(left(500, 1_000)).toBe('');
+    nowMs = 60_000;
+    expect(left(600, 1_000)).toBe(', 4 min left');
+    expect(left(990, 1_000)).toBe(', 1 s left');
+    expect(createTimeLeft(() => nowMs)(0, 1_000)).toBe('');
+  });
+});

@@ -1,0 +1,174 @@
+// What the tables of jobs do in every row store, as src/store/job-rows.ts promises: ids of owners, leases, segments that are
+// charged once, and a job that is joined when its chapters are done.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createId } from '../../src/id.ts';
+import { createJobRows, type JobRows, type NewJob } from '../../src/store/job-rows.ts';
+import { LeaseLost } from '../../src/store/job-segment-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+
+/** `open` opens an empty store. */
+export function jobTableConformance(name: string, open: () => Promise<RowStore>): void {
+  describe(`${name} stores jobs`, () => {
+    let store: RowStore;
+    let rows: JobRows;
+    const ended: string[] = [];
+    beforeAll(async () => {
+      store = await open();
+      rows = createJobRows(store, { onEnd: async (_, { jobId, status }) => void ended.push(`${jobId} ${status}`) });
+    });
+    afterAll(() => store.close());
+    const add = async (job: NewJob = newJob()) => {
+      await rows.add(job, 100);
+      return job.job;
+    };
+    const charged = async (keyId: string) => {
+      const sql = 'select characters from usage where key_id = $1';
+      return (await store.query<{ characters: number }>(sql, keyId)).map(({ characters }) => characters);
+    };
+
+    test('an id is its owner’s once, and nobody else’s', async () => {
+      const first = newJob({ ownerId: 'key_A', jobId: 'book' });
+      expect(await rows.add(first, 100)).toMatchObject({ isNew: true });
+      expect(await rows.add(newJob({ ownerId: 'key_A', jobId: 'book' }), 100)).toEqual({
+        job: first.job,
+        isNew: false,
+      });
+      expect(await rows.add(newJob({ ownerId: 'key_B', jobId: 'book' }), 100)).toMatchObject({ isNew: true });
+      expect(await rows.find('key_A', 'book')).toEqual(first.job);
+      expect(await rows.find('key_C', 'book')).toBeUndefined();
+    });
+
+    test('an account has so many that have not ended', async () => {
+      const its = { accountId: createId('key') };
+      const job = await add(newJob(its));
+      expect(await rows.add(newJob(its), 1)).toBe('too many');
+      await rows.end(job.jobKey, { status: 'canceled', nowMs: 1, expiresAtMs: 2 });
+      expect(await rows.add(newJob(its), 1)).toMatchObject({ isNew: true });
+    });
+
+    test('of many who claim a chapter one gets it; another when the lease is over, released, or its holder dead', async () => {
+      const { jobKey } = await add();
+      const id = { jobKey, chapter: 0 };
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => rows.claim(id, `holder ${i}`, 1_000, 2_000)),
+      );
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      const holder = `holder ${claims.indexOf(true)}`;
+      expect(await rows.listHolders(1_500)).toContain(holder);
+      expect(await rows.renew(id, 'another', 5_000)).toBe(false);
+      expect(await rows.renew(id, holder, 3_000)).toBe(true);
+      expect(await rows.claim(id, 'late', 2_500, 4_000)).toBe(false);
+      expect(await rows.claim(id, 'late', 3_000, 4_000)).toBe(true);
+      expect(await rows.renew(id, holder, 5_000)).toBe(false);
+      await rows.release(id, 'late', 9_000);
+      const open = async (nowMs: number) => (await rows.listOpen(nowMs, 100)).find((each) => each.jobKey === jobKey);
+      expect(await open(3_500)).toMatchObject({ chapter: 1 });
+      expect(await open(9_000)).toMatchObject({ chapter: 0 });
+      expect(await rows.claim(id, 'dead', 9_000, 99_000)).toBe(true);
+      await rows.endLeasesOf('dead');
+      expect(await rows.claim(id, 'next', 9_000, 10_000)).toBe(true);
+      expect((await rows.countHeld(9_500)).get((await rows.findByKey(jobKey))!.accountId)).toBe(1);
+    });
+
+    test('a segment is charged once, however often it is written, and only by who holds the chapter', async () => {
+      const { jobKey, keyId } = await add();
+      const id = { jobKey, chapter: 0 };
+      await rows.claim(id, 'me', 1_000, 2_000);
+      const write = (segment: number, holder = 'me', chars = 10) => {
+        const usage = { keyId, voiceId: 'ada', day: '2026-11-21', requests: 0, characters: 10, audioMs: 500 };
+        const row = {
+          ...id,
+          segment,
+          fingerprint: 'f',
+          voiceId: 'ada',
+          clipKey: createId('seg'),
+          sampleRateHz: 24_000,
+        };
+        const progress = { holder, leaseUntilMs: 3_000, chars, seconds: 0.5, busyMs: 7, usage };
+        return rows.addSegment({ ...row, words: '[]' }, progress);
+      };
+      await write(0);
+      await write(1);
+      await write(0, 'me', 0);
+      await expect(write(2, 'another')).rejects.toThrow(LeaseLost);
+      expect(await charged(keyId)).toEqual([20]);
+      expect(await rows.findSegment(id, 2)).toBeUndefined();
+      expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1.5, busyMs: 21 });
+      const clips = await rows.segmentClipsOf(jobKey);
+      expect(clips).toHaveLength(2);
+      expect(await rows.isSegmentClip(clips[0]!)).toBe(true);
+      await rows.end(jobKey, { status: 'canceled', nowMs: 5, expiresAtMs: 6 });
+      await expect(write(2)).rejects.toThrow(LeaseLost);
+      expect(await charged(keyId)).toEqual([20]);
+    });
+
+    test('joining is queued when all chapters are done, and waits again when one is reopened', async () => {
+      const { jobKey, jobId } = await add();
+      const finish = async (chapter: number) => {
+        await rows.claim({ jobKey, chapter }, 'me', 1_000, 2_000);
+        const done = { holder: 'me', audioId: `aud_${chapter}`, seconds: 2, sampleCount: 96_000 };
+        return rows.finishChapter({ jobKey, chapter }, done);
+      };
+      const open = async () => (await rows.listOpen(50_000, 100)).find((each) => each.jobKey === jobKey)?.chapter;
+      await finish(1);
+      expect(await open()).toBe(0);
+      await finish(0);
+      expect(await open()).toBe(2);
+      await expect(finish(0)).rejects.toThrow(LeaseLost);
+      const revisions = (await rows.chaptersOf(jobKey)).map(({ doneRevision }) => doneRevision!);
+      expect(revisions).toHaveLength(2);
+      expect(revisions[1]).toBeLessThan(revisions[0]!);
+      await rows.reopenChapter({ jobKey, chapter: 1 });
+      expect(await open()).toBe(1);
+      await finish(1);
+      const end = { status: 'succeeded', nowMs: 5, expiresAtMs: 6, audioId: 'aud_A', seconds: 4 } as const;
+      expect(await rows.end(jobKey, end)).toMatchObject({ status: 'succeeded', audioId: 'aud_A', seconds: 4 });
+      expect(await rows.end(jobKey, end)).toBeUndefined();
+      expect(ended.filter((each) => each.startsWith(jobId))).toEqual([`${jobId} succeeded`]);
+      expect(await rows.retry(jobKey)).toBe(false);
+      expect(await rows.findPart(jobKey, 0, 0)).toBeUndefined();
+    });
+
+    test('what has failed is queued again; what is removed is gone', async () => {
+      const { jobKey } = await add();
+      await rows.end(jobKey, { status: 'failed', nowMs: 5, expiresAtMs: 6, error: '{}' });
+      expect((await rows.listExpired(6, 100)).map((job) => job.jobKey)).toContain(jobKey);
+      expect(await rows.retry(jobKey)).toBe(true);
+      expect(await rows.findByKey(jobKey)).toMatchObject({ status: 'queued', error: null, expiresAtMs: null });
+      await rows.remove(jobKey);
+      expect(await rows.findByKey(jobKey)).toBeUndefined();
+      expect(await rows.chaptersOf(jobKey)).toEqual([]);
+    });
+
+    test('a list is the newest first, of one owner, by status, and goes on where it ended', async () => {
+      const ownerId = createId('key');
+      const keys: string[] = [];
+      for (let i = 0; i < 3; i++) keys.unshift((await add(newJob({ ownerId }))).jobKey);
+      const list = async (status: string, after?: string) =>
+        (await rows.list(ownerId, { status, limit: 2, after })).map(({ jobKey }) => jobKey);
+      expect(await list('')).toEqual(keys.slice(0, 2));
+      expect(await list('', keys[1])).toEqual(keys.slice(2));
+      await rows.end(keys[2]!, { status: 'canceled', nowMs: 5, expiresAtMs: 6 });
+      expect(await list('canceled')).toEqual(keys.slice(2));
+    });
+  });
+}
+
+/** Of two chapters. */
+function newJob(own: Partial<NewJob['job']> = {}): NewJob {
+  const jobKey = createId('job');
+  const ownerId = createId('key');
+  const job = {
+    ...{ jobKey, ownerId, jobId: jobKey, accountId: ownerId, keyId: ownerId, address: '::1', fingerprint: 'f' },
+    ...{ status: 'queued', settings: '{}', chars: 20, chapterCount: 2, charsDone: 0, chaptersDone: 0, seconds: 0 },
+    ...{ busyMs: 0, revision: 1, createdAtMs: 1, startedAtMs: null, endedAtMs: null, endedRevision: null },
+    ...{ expiresAtMs: null, error: null, audioId: null, ...own },
+  };
+  const chapters = [0, 1, 2].map((chapter) => ({
+    ...{ jobKey, chapter, title: '', speech: '{}', voiceId: 'ada', chars: 10, charsDone: 0, partCount: 1 },
+    ...{ status: chapter < 2 ? ('queued' as const) : ('waiting' as const), seconds: 0, sampleCount: 0 },
+    ...{ audioId: null, doneRevision: null },
+  }));
+  const parts = [0, 1].map((chapter) => ({ jobKey, chapter, part: 0, offset: 0, text: 'Some text.' }));
+  return { job, chapters, parts };
+}

@@ -1,0 +1,60 @@
+// The receivers of examples/webhooks, against the real sender: they take what is signed, and refuse what was changed.
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../free-port.ts';
+import { isInstalled } from '../programs.ts';
+import { audit, openReceiver, openTestSender, openTestStore } from '../webhooks/open-sender.ts';
+
+const folder = join(import.meta.dirname, '../../examples/webhooks');
+
+async function openSender() {
+  const { store, keyId } = await openTestStore();
+  const sender = await openTestSender(store, { now: Date.now });
+  const { secret } = await sender.secrets.rotate(keyId, 0, audit);
+  return { ...sender, keyId, secret };
+}
+
+test.for([
+  ['node', 'receiver.ts'],
+  ['python3', 'receiver.py'],
+] as const)('%s %s takes what is signed, once, and refuses what was changed', async ([program, file], { skip }) => {
+  if (program === 'python3' && !isInstalled('python3')) skip();
+  const { keyId, secret, send, rows } = await openSender();
+  const port = await freePort();
+  const command = program === 'node' ? process.execPath : program;
+  const child = spawn(command, [join(folder, file), String(port)], { env: { ...process.env, WEBHOOK_SECRET: secret } });
+  onTestFinished(() => void child.kill());
+  const said: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+  await expect.poll(() => said, { timeout: 30_000 }).toEqual(['receiving']);
+  const url = `http://127.0.0.1:${port}/`;
+  const first = await send(url, { keyId, data: { id: 'job_größe' }, atMs: Date.now() });
+  expect(await rows.find(first)).toMatchObject({ outcome: 'delivered' });
+  await expect.poll(() => said, { timeout: 30_000 }).toEqual(['receiving', 'job.succeeded job_größe']);
+  const proxy = await openReceiver(async ({ headers, body }, response) => {
+    const changed = {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body: body.replace('job_2', 'job_3'),
+    };
+    delete changed.headers.connection;
+    response.writeHead((await fetch(url, changed)).status).end();
+  });
+  const second = await send(proxy.url, { keyId, data: { id: 'job_2' }, atMs: Date.now() });
+  expect(await rows.find(second)).toMatchObject({ lastResult: 'status 400' });
+  await expect.poll(() => said.at(-1), { timeout: 30_000 }).toMatch(/^refused: /);
+});
+
+test.skipIf(!isInstalled('openssl'))('verify.sh takes what is signed, and refuses what was changed', async () => {
+  const receiver = await openReceiver();
+  const { keyId, secret, send } = await openSender();
+  await send(receiver.url, { keyId, data: { id: 'job_1' }, atMs: Date.now() });
+  const [{ headers, body }] = receiver.received as [(typeof receiver.received)[0]];
+  const args = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => String(headers[name]));
+  const verify = (input: string) =>
+    spawnSync('sh', [join(folder, 'verify.sh'), ...args], { input, env: { ...process.env, WEBHOOK_SECRET: secret } });
+  expect(verify(body).status).toBe(0);
+  expect(verify(body.replace('job_1', 'job_2')).status).toBe(1);
+});

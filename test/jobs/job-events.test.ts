@@ -1,0 +1,83 @@
+// The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader comes back.
+import { expect, test } from 'vitest';
+import {
+  JobService,
+  JobStatus,
+  type WatchJobResponse,
+  WatchJobResponse_Kind,
+} from '../../gen/sonant/v1/job_service_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { type JobJson, openJobsGateway } from './open-jobs.ts';
+
+interface SentEvent {
+  id: number;
+  type: string;
+  data: JobJson;
+}
+
+function parseEvents(text: string): SentEvent[] {
+  return text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((block) => {
+      const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)));
+      return { id: Number(fields.id), type: fields.event, data: JSON.parse(fields.data) };
+    });
+}
+
+test('events tell of every chapter and of the end, and go on where a reader left', async () => {
+  const { create, sendJobs, until } = await openJobsGateway({ trouble: { pieceDelayMs: 10 } });
+  const { id } = await create();
+  const whole = parseEvents(await (await sendJobs(`/${id}/events`)).text());
+  const done = (events: readonly SentEvent[]) =>
+    events.flatMap(({ type, data }) => (type === 'job.chapter.done' ? [data.chapter] : []));
+  expect(done(whole)).toEqual([0, 1, 2]);
+  expect(whole.at(-1)).toMatchObject({ type: 'job.done', data: { job: { status: 'succeeded' } } });
+  expect(whole.map((event) => event.id)).toEqual(whole.map((event) => event.id).toSorted((a, b) => a - b));
+  const job = await until(id, ({ status }) => status === 'succeeded');
+  expect(whole.at(-1)!.data.job).toEqual(job);
+
+  const first = whole.find(({ type }) => type === 'job.chapter.done')!;
+  const headers = { 'Last-Event-ID': String(first.id) };
+  const rest = parseEvents(await (await sendJobs(`/${id}/events`, { headers })).text());
+  expect(done(rest)).toEqual([1, 2]);
+  expect(rest.at(-1)!.type).toBe('job.done');
+  const none = await sendJobs(`/${id}/events`, { headers: { 'Last-Event-ID': String(whole.at(-1)!.id) } });
+  expect(none.status).toBe(204);
+});
+
+test('the end of a job that fails is an error', async () => {
+  const { create, sendJobs } = await openJobsGateway({ trouble: { failsAfterSegments: 2 } });
+  const { id } = await create();
+  const events = parseEvents(await (await sendJobs(`/${id}/events`)).text());
+  expect(events.at(-1)).toMatchObject({ type: 'error', data: { job: { error: { error: 'engine_error' } } } });
+});
+
+test('JobService has the same operations', async () => {
+  const { services, jobsKey, get } = await openJobsGateway();
+  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+  const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
+  const call = { metadata: { 'x-api-key': jobsKey } };
+  const request = {
+    ...{ jobId: 'by-grpc', voiceId: 'tone-low', metadata: { title: 'A book' } },
+    chapters: [
+      { title: 'One', text: 'The first.' },
+      { title: 'Two', text: 'The second.', voiceId: 'tone-high' },
+    ],
+  };
+  const { job } = await client.unary('createJob', request, call);
+  expect(job).toMatchObject({ jobId: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });
+  const events = await Array.fromAsync<WatchJobResponse>(client.stream('watchJob', { jobId: 'by-grpc' }, call));
+  expect(events.at(-1)).toMatchObject({ kind: WatchJobResponse_Kind.DONE, job: { status: JobStatus.SUCCEEDED } });
+  const seen = await get('by-grpc');
+  expect(events.at(-1)!.job!.audioUrl).toBe(seen.audio_url);
+  const { jobs } = await client.unary('listJobs', { status: JobStatus.SUCCEEDED }, call);
+  expect(jobs).toHaveLength(1);
+  expect((await client.unary('getJob', { jobId: 'by-grpc' }, call)).job).toEqual(jobs[0]);
+  expect((await client.unary('retryJob', { jobId: 'by-grpc' }, call)).job!.status).toBe(JobStatus.SUCCEEDED);
+  expect((await client.unary('cancelJob', { jobId: 'by-grpc' }, call)).job!.status).toBe(JobStatus.SUCCEEDED);
+  await client.unary('deleteJob', { jobId: 'by-grpc' }, call);
+  expect((await client.unary('listJobs', {}, call)).jobs).toEqual([]);
+  await server.drain(0);
+});

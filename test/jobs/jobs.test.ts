@@ -1,0 +1,30 @@
+// Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
+import { describe, expect, test } from 'vitest';
+import { chapters, openJobsGateway } from './open-jobs.ts';
+
+describe('a job', () => {
+  test('becomes one file, and a file for each chapter', async () => {
+    const { create, untilEnded, download, faults } = await openJobsGateway();
+    const made = await create({ output_format: 'wav', chapter_gap_seconds: 1.5, captions: ['vtt'] });
+    expect(made).toMatchObject({ status: 'queued', audio_url: null, error: null });
+    const job = await untilEnded(made.id);
+    expect(faults).toEqual([]);
+    expect(job).toMatchObject({ status: 'succeeded', error: null });
+    const chars = chapters.reduce((sum, { text }) => sum + text.length, 0);
+    expect(job.progress).toMatchObject({ chars, chars_done: chars, chapters_done: 3 });
+    expect(job.usage.characters).toBe(chars);
+    expect(job.chapters.map(({ title }: { title: string }) => title)).toEqual(['One', 'Two', 'Three']);
+    const whole = await download(job.audio_url);
+    expect(whole.subarray(0, 4).toString()).toBe('RIFF');
+    for (const { audio_url, start, end } of job.chapters) {
+      const own = await download(audio_url);
+      const sound = own.subarray(44);
+      const at = 44 + Math.round(start * 44_100) * 2;
+      expect(own.length - 44).toBeCloseTo((end - start) * 88_200, -3);
+      expect(whole.subarray(at, at + sound.length).equals(sound)).toBe(true);
+    }
+    const vtt = (await download(job.captions.vtt)).toString();
+    expect(vtt).toContain('The train leaves at nine.');
+    expect(vtt).toContain('The end.');
+  });
+});

@@ -1,0 +1,63 @@
+// Somebody who works on jobs and can be killed: from then on nothing reaches the stores any more, as if the process were
+// gone. Its name is that of a dead process of this machine.
+import type { ClipStore } from '../../src/clips/clip-store.ts';
+import { createId } from '../../src/id.ts';
+import { processName } from '../../src/operations/process-name.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import type { JobsGateway } from './open-jobs.ts';
+
+export interface KilledRunner {
+  /** Resolves when it is dead. */
+  dead: Promise<void>;
+  /** Operations of the stores so far. */
+  readonly operations: number;
+}
+
+/** Dies at the operation of that number. */
+export function openKilledRunner(
+  { store, storedClips, openOwnJobs }: Pick<JobsGateway, 'store' | 'storedClips' | 'openOwnJobs'>,
+  diesAt: number,
+): KilledRunner {
+  const died = Promise.withResolvers<void>();
+  let operations = 0;
+  const alive = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (++operations === diesAt) died.resolve();
+    return operations >= diesAt ? new Promise<Result>(() => {}) : work();
+  };
+  const rows: RowStore = {
+    query: (...asked) => alive(() => store.query(...asked)) as never,
+    transaction: (...asked) => alive(() => store.transaction(...asked)) as never,
+    listen: () => () => {},
+    close: async () => {},
+  };
+  const { clips } = storedClips.memory;
+  const mortal: ClipStore = {
+    create: (...asked) =>
+      alive(async () => {
+        const draft = await clips.create(...asked);
+        return {
+          write: (bytes) => alive(() => draft.write(bytes)),
+          commit: (head) => alive(() => draft.commit(head)),
+          discard: () => alive(() => draft.discard()),
+        };
+      }),
+    open: (...asked) => alive(() => clips.open(...asked)),
+    remove: (key) => alive(() => clips.remove(key)),
+    sweep: async () => 0,
+    disk: () => clips.disk(),
+    close: async () => {},
+  };
+  openOwnJobs({
+    chaptersMax: 4,
+    store: rows,
+    clips: { index: createClipRows(rows), memory: { ...storedClips.memory, clips: mortal } },
+    holder: processName.replace(/[^|]*$/, createId('run')),
+  });
+  return {
+    dead: died.promise,
+    get operations() {
+      return operations;
+    },
+  };
+}

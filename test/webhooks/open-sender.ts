@@ -1,0 +1,117 @@
+// Webhooks as a test needs them: a store, a key with a secret, a clock that the test turns, and receivers on this machine.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { operator, toAuditRow } from '../../src/keys/actor.ts';
+import { createSeal } from '../../src/secrets/seal.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import { createWebhookRows } from '../../src/store/webhook-rows.ts';
+import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
+import type { WebhookMessage } from '../../src/webhooks/webhook.ts';
+import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
+import type { SenderOptions } from '../../src/webhooks/webhook-sender.ts';
+import { createWebhookTargets, type TargetOptions } from '../../src/webhooks/webhook-target.ts';
+import { createStorage } from '../distributed/storage.ts';
+import { openKeys } from '../keys/open-keys.ts';
+import { testCertificate } from '../rpc/test-certificate.ts';
+
+export const seal = createSeal('a secret of thirty-two characters');
+export const audit = (change: Parameters<typeof toAuditRow>[0]) => toAuditRow(change, operator);
+/** Nothing of the table's own accord: the test wakes the sender. */
+const rarely = { pollMs: 3_600_000, attemptMs: 15_000 };
+
+export async function openTestStore() {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-webhooks-'));
+  const { settings } = await createStorage(folder);
+  const store = await openStore(loadConfig({ env: settings, folder, engines: [] }));
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const keys = openKeys({ rows: createApiKeyRows(store) });
+  onTestFinished(() => keys.close());
+  const { apiKey } = await keys.create();
+  return { folder, store, keys, keyId: apiKey.keyId };
+}
+
+export interface SenderSetting extends Partial<SenderOptions> {
+  targets?: never;
+  target?: Partial<TargetOptions>;
+}
+
+/** A sender of the store's messages; of a second replica where it is opened twice. */
+export async function openTestSender(store: RowStore, { target, ...given }: SenderSetting = {}) {
+  const clock = { ms: Date.UTC(2030, 0, 2) };
+  const now = () => clock.ms;
+  const rows = createWebhookRows(store);
+  const secrets = createWebhookSecrets({ rows, seal, now });
+  const targets = createWebhookTargets({ allow: ['127.0.0.1'], ...target });
+  const faults: unknown[] = [];
+  const webhooks = openWebhooks({
+    ...{ rows, secrets, targets, now, random: () => 0.5, limits: rarely, onFault: (fault) => faults.push(fault) },
+    ...given,
+  });
+  onTestFinished(() => webhooks.close());
+  let count = 0;
+  /** Adds one, and waits until it was tried. */
+  const send = async (url: string, message: Partial<WebhookMessage> & { keyId: string }): Promise<string> => {
+    const messageId = message.messageId ?? `msg_${++count}`;
+    const usual = { messageId, accountId: 'account', url, event: 'job.succeeded', atMs: clock.ms } as const;
+    await store.transaction((added) => webhooks.add(added, { data: { id: 'job_1' }, ...usual, ...message }));
+    await settle();
+    return messageId;
+  };
+  const settle = async () => {
+    webhooks.wake();
+    await webhooks.settle();
+  };
+  /** Turns the clock to when the message is due, and has it tried; answers what it is after that. */
+  const turn = async (messageId: string) => {
+    clock.ms = Math.max(clock.ms, (await rows.find(messageId))!.dueAtMs);
+    await settle();
+    return (await rows.find(messageId))!;
+  };
+  return { clock, rows, secrets, webhooks, faults, send, settle, turn };
+}
+
+export interface Received {
+  headers: IncomingMessage['headers'];
+  path: string;
+  body: string;
+}
+
+/** What `answer` does not answer gets status 204. */
+export async function openReceiver(
+  answer: (received: Received, response: ServerResponse) => void | Promise<void> = () => {},
+  { isSecure = false, host = '127.0.0.1' } = {},
+) {
+  const received: Received[] = [];
+  const listen: RequestListener = async (request, response) => {
+    const one = { headers: request.headers, path: request.url!, body: await text(request) };
+    received.push(one);
+    await answer(one, response);
+    if (!response.writableEnded && !response.headersSent) response.writeHead(204).end();
+  };
+  const server = isSecure ? createTlsServer(testCertificate, listen) : createServer(listen);
+  server.listen(0, host);
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${isSecure ? 'https' : 'http'}://${isSecure ? 'localhost' : host}:${port}/hook`,
+    received,
+    server,
+  };
+}

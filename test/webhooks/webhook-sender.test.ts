@@ -1,0 +1,314 @@
+// Messages on their way to receivers on this machine: verified by the public library of Standard Webhooks, tried again on a
+// clock that the test turns, kept from addresses inside, and by several senders on one table.
+
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { operator } from '../../src/keys/actor.ts';
+import { testCertificate } from '../rpc/test-certificate.ts';
+import { audit, openReceiver, openTestSender, openTestStore, type SenderSetting } from './open-sender.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+async function open(setting: SenderSetting = {}) {
+  const stored = await openTestStore();
+  const sender = await openTestSender(stored.store, setting);
+  const { secret } = await sender.secrets.rotate(stored.keyId, 0, audit);
+  return { ...stored, ...sender, secret };
+}
+
+/** At the time of the signature, for the library takes that of the machine. */
+function verify(secret: string, { headers, body }: { headers: object; body: string }): unknown {
+  const signed = headers as Record<string, string>;
+  const webhook = new Webhook(secret);
+  const at = new Date(Number(signed['webhook-timestamp']) * 1000);
+  const again = webhook.sign(signed['webhook-id']!, at, body);
+  expect(signed['webhook-signature']!.split(' ')).toContain(again);
+  return JSON.parse(body);
+}
+
+test('a message arrives once, signed, and is verified by the library of Standard Webhooks', async () => {
+  const receiver = await openReceiver();
+  const { send, rows, keyId, secret } = await open({ now: Date.now });
+  const messageId = await send(receiver.url, { keyId, data: { id: 'job_1', title: 'Größe 審判' }, atMs: Date.now() });
+  expect(receiver.received.length).toBe(1);
+  const [{ headers, body }] = receiver.received as [(typeof receiver.received)[0]];
+  expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': messageId });
+  const event = new Webhook(secret).verify(body, headers as Record<string, string>);
+  expect(event).toMatchObject({ type: 'job.succeeded', data: { id: 'job_1', title: 'Größe 審判' } });
+  expect(() => new Webhook(secret).verify(body.replace('job_1', 'job_2'), headers as Record<string, string>)).toThrow();
+  expect(await rows.find(messageId)).toMatchObject({ outcome: 'delivered', attempts: 1, body: '' });
+});
+
+test('a message that is there already is not added again', async () => {
+  const receiver = await openReceiver();
+  const { send, keyId } = await open();
+  await send(receiver.url, { keyId, messageId: 'msg_same' });
+  await send(receiver.url, { keyId, messageId: 'msg_same' });
+  expect(receiver.received.length).toBe(1);
+});
+
+test('while a secret replaces another, both sign; then only the new one', async () => {
+  const receiver = await openReceiver();
+  const { send, keyId, secret, secrets, clock } = await open();
+  const { secret: next, formerUntilMs } = await secrets.rotate(keyId, 3600, audit);
+  expect(formerUntilMs).toBe(clock.ms + hourMs);
+  await send(receiver.url, { keyId });
+  const [both] = receiver.received;
+  expect(both!.headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/);
+  verify(secret, both!);
+  verify(next, both!);
+  clock.ms += hourMs;
+  await send(receiver.url, { keyId });
+  expect(receiver.received[1]!.headers['webhook-signature']).toMatch(/^v1,\S{44}$/);
+  verify(next, receiver.received[1]!);
+});
+
+test('the secret of a key is that of its successor, and no part of it is in the database', async () => {
+  const { keys, keyId, secret, secrets, store } = await open();
+  const { apiKey } = await keys.management.rotate(keyId, 60, operator);
+  expect(await secrets.signing(apiKey.keyId)).toEqual([secret]);
+  const kept = JSON.stringify([
+    await store.query('select * from webhook_secrets'),
+    await store.query('select * from audit'),
+  ]);
+  expect(kept).not.toContain(secret.slice(12));
+  expect(kept).toContain(secret.slice(0, 12));
+});
+
+test('a receiver that is down for an hour gets the message when it is back', async () => {
+  const { send, turn, clock, keyId } = await open();
+  const from = clock.ms;
+  const isDown = () => clock.ms < from + hourMs;
+  const receiver = await openReceiver((_, response) => void (isDown() && response.destroy()));
+  const messageId = await send(receiver.url, { keyId });
+  while (isDown()) expect(await turn(messageId)).toMatchObject(isDown() ? { endedAtMs: null } : {});
+  const row = await turn(messageId);
+  expect(row).toMatchObject({ outcome: 'delivered', lastResult: 'status 204' });
+  expect(row.attempts).toBe(receiver.received.length);
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([messageId]));
+  const stamps = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']));
+  expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
+  expect(row.endedAtMs! - from).toBeLessThan(2 * hourMs);
+});
+
+test('a receiver that stays down is given up after 24 hours', async () => {
+  const { send, turn, clock, keyId } = await open();
+  const from = clock.ms;
+  const messageId = await send('http://127.0.0.1:9/', { keyId });
+  let row = await turn(messageId);
+  while (row.endedAtMs === null) row = await turn(messageId);
+  expect(row).toMatchObject({ outcome: 'given up', attempts: 31 });
+  expect(row.endedAtMs! - from).toBe(24 * hourMs);
+  expect(row.lastResult).toMatch(/ECONNREFUSED/);
+});
+
+test('410 ends it, and Retry-After moves the next attempt', async () => {
+  const answers = [
+    [503, { 'Retry-After': '600' }],
+    [410, {}],
+  ] as const;
+  let n = 0;
+  const receiver = await openReceiver((_, response) => {
+    const [status, headers] = answers[n++]!;
+    response.writeHead(status, headers).end();
+  });
+  const { send, turn, rows, clock, keyId } = await open();
+  const messageId = await send(receiver.url, { keyId });
+  expect((await rows.find(messageId))!.dueAtMs - clock.ms).toBe(10 * minuteMs);
+  expect(await turn(messageId)).toMatchObject({ outcome: 'gone', attempts: 2 });
+});
+
+test('a redirect is not followed', async () => {
+  const inside = await openReceiver();
+  const receiver = await openReceiver((_, response) => void response.writeHead(307, { Location: inside.url }).end());
+  const { send, rows, keyId } = await open();
+  const messageId = await send(receiver.url, { keyId });
+  expect(await rows.find(messageId)).toMatchObject({ endedAtMs: null, lastResult: 'status 307' });
+  expect(inside.received).toEqual([]);
+});
+
+test('a key without a secret sends nothing', async () => {
+  const receiver = await openReceiver();
+  const { keys, send, rows, webhooks } = await open();
+  const { apiKey } = await keys.create();
+  const messageId = await send(receiver.url, { keyId: apiKey.keyId });
+  expect(await rows.find(messageId)).toMatchObject({ outcome: 'unsigned' });
+  expect(receiver.received).toEqual([]);
+  const facts = { details: [{ field: 'webhook_url' }] };
+  await expect(webhooks.check(receiver.url, apiKey.keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
+});
+
+test('a body that is too large says only what it is about', async () => {
+  const receiver = await openReceiver();
+  const { send, keyId } = await open();
+  await send(receiver.url, { keyId, data: { id: 'job_9', text: 'x'.repeat(600_000) } });
+  expect(JSON.parse(receiver.received[0]!.body)).toMatchObject({ type: 'job.succeeded', data: { id: 'job_9' } });
+  expect(receiver.received[0]!.body.length).toBeLessThan(200);
+});
+
+describe('a slow receiver', () => {
+  test('is left after the limit of an attempt, and holds up no other', async () => {
+    const waiting = Promise.withResolvers<void>();
+    const connections = { now: 0, most: 0 };
+    const slow = await openReceiver(async (_, response) => {
+      connections.most = Math.max(connections.most, ++connections.now);
+      response.once('close', () => connections.now--);
+      await waiting.promise;
+    });
+    const quick = await openReceiver(() => void expect(connections.now).toBe(4));
+    const limits = { pollMs: 3_600_000, attemptMs: 3_000 };
+    const { store, send, webhooks, rows, keyId, clock } = await open({ limits });
+    const ids = Array.from({ length: 8 }, (_, i) => `msg_slow${i}`);
+    await store.transaction(async (added) => {
+      for (const messageId of ids) {
+        const about = { keyId, accountId: 'a', event: 'job.failed', data: {}, atMs: clock.ms } as const;
+        await webhooks.add(added, { messageId, url: slow.url, ...about });
+      }
+    });
+    webhooks.wake();
+    await expect.poll(() => slow.received.length, { timeout: 10_000 }).toBe(4);
+    await send(quick.url, { keyId, accountId: 'b', messageId: 'msg_quick' });
+    expect(quick.received.length).toBe(1);
+    expect(connections.most).toBe(4);
+    for (const id of ids) expect(await rows.find(id)).toMatchObject({ attempts: 1, lastResult: 'no answer in time' });
+    waiting.resolve();
+  });
+});
+
+describe('an address inside', () => {
+  test('by a name that resolves to it is not connected to', async () => {
+    const receiver = await openReceiver();
+    const { send, rows, keyId } = await open({ target: { allow: [], resolve: async () => ['127.0.0.1'] } });
+    const messageId = await send(`https://inside.test:${receiver.port}/`, { keyId });
+    expect(await rows.find(messageId)).toMatchObject({
+      endedAtMs: null,
+      lastResult: expect.stringMatching(/not public/),
+    });
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('by number is refused when a job is made, and not connected to', async () => {
+    const receiver = await openReceiver();
+    const { send, rows, webhooks, keyId } = await open({ target: { allow: [] } });
+    for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]']) {
+      const url = `https://${host}:${receiver.port}/`;
+      await expect(webhooks.check(url, keyId)).rejects.toMatchObject({ reason: 'invalid_request' });
+      expect((await rows.find(await send(url, { keyId })))!.lastResult).toMatch(/not public/);
+    }
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('that a name resolves to a moment later is not connected to', async () => {
+    const checked = await openReceiver();
+    const inside = await openReceiver(undefined, { host: '127.0.0.2' });
+    const answers = [['127.0.0.1'], ['127.0.0.2']];
+    const resolve = async () => answers.shift() ?? ['127.0.0.2'];
+    const { send, rows, turn, keyId } = await open({ target: { resolve } });
+    const messageId = await send(`http://rebinding.test:${checked.port}/`, { keyId });
+    expect(await rows.find(messageId)).toMatchObject({ outcome: 'delivered' });
+    expect([checked.received.length, inside.received.length, answers.length]).toEqual([1, 0, 1]);
+    const second = await send(`http://rebinding.test:${inside.port}/`, { keyId });
+    expect(await turn(second)).toMatchObject({ endedAtMs: null, lastResult: expect.stringMatching(/not public/) });
+    expect(inside.received).toEqual([]);
+  });
+});
+
+describe('TLS', () => {
+  const resolve = async () => ['127.0.0.1'];
+
+  test('is with the name of the host, though the connection is to an address', async () => {
+    const receiver = await openReceiver(undefined, { isSecure: true });
+    const { send, rows, keyId } = await open({ target: { resolve }, ca: testCertificate.cert });
+    expect(await rows.find(await send(receiver.url, { keyId }))).toMatchObject({ outcome: 'delivered' });
+    expect(receiver.received[0]!.headers.host).toBe(`localhost:${receiver.port}`);
+  });
+
+  test('of another name, or that nobody vouches for, is refused', async () => {
+    const receiver = await openReceiver(undefined, { isSecure: true });
+    const { send, rows, keyId } = await open({ target: { resolve }, ca: testCertificate.cert });
+    const messageId = await send(`https://other.test:${receiver.port}/`, { keyId });
+    expect((await rows.find(messageId))!.lastResult).toMatch(/other\.test|altnames/);
+    const strict = await open({ target: { resolve } });
+    const unknown = await strict.send(receiver.url, { keyId: strict.keyId });
+    expect((await strict.rows.find(unknown))!.lastResult).toMatch(/self.signed/);
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+test('what is due is listed for all accounts in turn, and of no host or account more than its part', async () => {
+  const { store, webhooks, rows, keyId, clock } = await open();
+  await webhooks.close();
+  const add = (accountId: string, host: string, count: number) =>
+    store.transaction(async (added) => {
+      const about = {
+        keyId,
+        accountId,
+        url: `http://${host}/`,
+        event: 'job.failed',
+        data: {},
+        atMs: clock.ms,
+      } as const;
+      for (let i = 0; i < count; i++) await webhooks.add(added, { messageId: `${host} ${i}`, ...about });
+    });
+  await add('loud', 'slow', 100);
+  for (let n = 0; n < 20; n++) await add('loud', `other-${n}`, 10);
+  clock.ms += 1;
+  await add('quiet', 'quick', 1);
+  const due = await rows.listDue(clock.ms, { perHost: 4, perAccount: 32, limit: 1_000 });
+  expect(due.findIndex(({ accountId }) => accountId === 'quiet')).toBe(1);
+  expect(due.filter(({ host }) => host === 'slow').length).toBeLessThanOrEqual(4);
+  expect(due.filter(({ accountId }) => accountId === 'loud').length).toBe(32);
+  expect(new Set(due.map(({ host }) => host)).size).toBe(22);
+});
+
+test('two senders on one table deliver each message once', async () => {
+  const receiver = await openReceiver();
+  const { store, webhooks, settle, keyId, clock, rows } = await open();
+  const other = await openTestSender(store);
+  const ids = Array.from({ length: 40 }, (_, i) => `msg_${i}`);
+  await store.transaction(async (added) => {
+    for (const [i, messageId] of ids.entries()) {
+      const accountId = `account ${i % 5}`;
+      await webhooks.add(added, {
+        messageId,
+        keyId,
+        accountId,
+        url: receiver.url,
+        event: 'job.failed',
+        data: {},
+        atMs: clock.ms,
+      });
+    }
+  });
+  await Promise.all([settle(), other.settle()]);
+  const seen = receiver.received.map(({ headers }) => headers['webhook-id']);
+  expect(seen.toSorted()).toEqual(ids.toSorted());
+  for (const id of ids) expect(await rows.find(id)).toMatchObject({ outcome: 'delivered', attempts: 1 });
+});
+
+test('a sender that closes gives back what is under way, and another delivers it at once', async () => {
+  const waiting = Promise.withResolvers<void>();
+  let isSlow = true;
+  const receiver = await openReceiver(() => (isSlow ? waiting.promise : undefined));
+  const { store, webhooks, keyId, clock, rows } = await open();
+  await store.transaction((added) =>
+    webhooks.add(added, {
+      messageId: 'msg_1',
+      keyId,
+      accountId: 'a',
+      url: receiver.url,
+      event: 'job.failed',
+      data: {},
+      atMs: clock.ms,
+    }),
+  );
+  webhooks.wake();
+  await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+  await webhooks.close();
+  isSlow = false;
+  waiting.resolve();
+  const other = await openTestSender(store);
+  await other.settle();
+  expect(await rows.find('msg_1')).toMatchObject({ outcome: 'delivered', attempts: 1 });
+});
