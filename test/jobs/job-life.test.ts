@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseJobRequest } from '../../src/jobs/job-request.ts';
+import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
 import type { WebhookMessage, Webhooks } from '../../src/webhooks/webhook.ts';
 import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';
@@ -229,4 +230,17 @@ test('the end of a job is told to its webhook, once for each end', async () => {
   ]);
   expect(new Set(told.map(({ messageId }) => messageId)).size).toBe(2);
   expect(told[1]).toMatchObject({ keyId: caller.keyId, data: { id: 'told', status: 'succeeded', error: null } });
+});
+
+test('of a voice that may not be heard any more, no segment is kept', async () => {
+  const { create, untilEnded, tone, store, storedClips } = await openJobsGateway();
+  tone.trouble = { failsAfterSegments: 3 };
+  const { id } = await create();
+  expect((await untilEnded(id)).status).toBe('failed');
+  const kept = () => store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');
+  const [segment] = await kept();
+  const { clips } = storedClips.memory;
+  await removeSegmentsOfVoice({ rows: createJobRows(store), clips }, 'tone-low');
+  expect(await kept()).toEqual([]);
+  expect(await clips.open(segment!.clipKey)).toBeUndefined();
 });

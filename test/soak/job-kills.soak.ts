@@ -10,7 +10,8 @@ import { makeKey, openService, type Service } from './open-service.ts';
 
 const { KILLS = '100', CHARS = '60000', FORMAT = 'flac' } = process.env;
 const kills = Number(KILLS);
-const aliveMsMax = 700;
+/** A process lives so long at most, as a share of the undisturbed run, so that the kills spread over the job. */
+const aliveShare = 1.5;
 const scopes = ['jobs:read', 'jobs:write', 'usage:read'];
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of the API, which other tests check
@@ -67,7 +68,7 @@ test(`a job whose process is killed ${kills} times on one machine`, async () => 
   let done = 0;
   const doneAt: number[] = [];
   while (done < kills) {
-    await sleep(Math.random() * aliveMsMax);
+    await sleep((Math.random() * aliveShare * undisturbedSeconds * 1000) / kills);
     const { ended_at, progress } = await jobOf(service, 'killed');
     if (ended_at !== null) break;
     doneAt.push(progress.chars_done);

@@ -82,6 +82,14 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   return { clock, rows, secrets, webhooks, faults, send, settle, turn };
 }
 
+/** Of a key that has a secret. */
+export async function openSigned(setting: SenderSetting = {}) {
+  const stored = await openTestStore();
+  const sender = await openTestSender(stored.store, setting);
+  const { secret } = await sender.secrets.rotate(stored.keyId, 0, audit);
+  return { ...stored, ...sender, secret };
+}
+
 export interface Received {
   headers: IncomingMessage['headers'];
   path: string;

@@ -139,53 +139,61 @@ const usage = describeObject(
   'What was charged so far.',
 );
 
-export const job = describeObject('Job', {
-  id: [text('Its id.'), 'origin-of-species'],
-  status: [text('Where it is in its life.', { enum: [...jobStatuses] }), 'running'],
-  voice_id: [text('Its voice, as it was sent.'), 'clara'],
-  output_format: [text('Encoding of its audio.'), 'mp3'],
-  sample_rate: [whole('Sample rate in hertz.'), 44_100],
-  created_at: [
-    { type: 'string', format: 'date-time', description: 'When it was created.' },
-    '2030-01-02T03:04:05.000Z',
-  ],
-  started_at: [nullableTime('When it began to be spoken.'), '2030-01-02T03:04:06.000Z'],
-  ended_at: [nullableTime('When it ended.'), null],
-  expires_at: [nullableTime('When it is deleted, with its audio.'), null],
-  metadata: [
-    { type: 'object', additionalProperties: { type: 'string' }, description: 'As it was sent.' },
-    { title: 'On the Origin of Species', author: 'Charles Darwin' },
-  ],
-  progress: [progress.schema, progress.example],
-  chapters: [
-    { type: 'array', items: chapter.schema, description: 'Its chapters.' },
-    [
-      chapter.example,
-      {
-        ...chapter.example,
-        title: 'Variation under Domestication',
-        chars_done: 0,
-        start: null,
-        end: null,
-        audio_url: null,
-      },
+export const job = describeObject(
+  'Job',
+  {
+    id: [text('Its id.'), 'origin-of-species'],
+    status: [text('Where it is in its life.', { enum: [...jobStatuses] }), 'running'],
+    voice_id: [text('Its voice, as it was sent.'), 'clara'],
+    output_format: [text('Encoding of its audio.'), 'mp3'],
+    sample_rate: [whole('Sample rate in hertz.'), 44_100],
+    created_at: [
+      { type: 'string', format: 'date-time', description: 'When it was created.' },
+      '2030-01-02T03:04:05.000Z',
     ],
-  ],
-  audio_url: [nullableText('URL of the whole; null until it has succeeded.'), null],
-  captions: [
-    {
-      type: 'object',
-      properties: Object.fromEntries(captionKinds.map((kind) => [kind, text('URL of the captions of the whole.')])),
-      description: 'Captions of the whole, of the kinds that were asked for.',
-    },
-    {},
-  ],
-  error: [{ ...error, type: ['object', 'null'] }, null],
-  usage: [usage.schema, usage.example],
-});
+    started_at: [nullableTime('When it began to be spoken.'), '2030-01-02T03:04:06.000Z'],
+    ended_at: [nullableTime('When it ended.'), null],
+    expires_at: [nullableTime('When it is deleted, with its audio.'), null],
+    metadata: [
+      { type: 'object', additionalProperties: { type: 'string' }, description: 'As it was sent.' },
+      { title: 'On the Origin of Species', author: 'Charles Darwin' },
+    ],
+    progress: [progress.schema, progress.example],
+    chapters: [
+      { type: 'array', items: chapter.schema, description: 'Its chapters.' },
+      [
+        chapter.example,
+        {
+          ...chapter.example,
+          title: 'Variation under Domestication',
+          chars_done: 0,
+          start: null,
+          end: null,
+          audio_url: null,
+        },
+      ],
+    ],
+    audio_url: [nullableText('URL of the whole; null until it has succeeded.'), null],
+    captions: [
+      {
+        type: 'object',
+        properties: Object.fromEntries(captionKinds.map((kind) => [kind, text('URL of the captions of the whole.')])),
+        description: 'Captions of the whole, of the kinds that were asked for.',
+      },
+      {},
+    ],
+    error: [{ ...error, type: ['object', 'null'] }, null],
+    usage: [usage.schema, usage.example],
+  },
+  'A job, as it is.',
+);
 
 const event = (title: string, type: string, more: Readonly<Record<string, Schema>> = {}): Schema =>
-  objectSchema(title, { type: { type: 'string', const: type }, ...more, job: job.schema });
+  objectSchema(title, {
+    type: { type: 'string', const: type },
+    ...more,
+    job: { ...job.schema, description: 'The job as it is.' },
+  });
 
 export const jobEventSchema: Schema = {
   title: 'JobEvent',

@@ -74,6 +74,15 @@ const secret = text('The key itself, returned only this once.');
 const madeSchema = objectSchema('MadeApiKey', { ...(key.schema.properties as Record<string, Schema>), key: secret });
 const madeExample = { ...key.example, key: `snt_4Fq9ZtR1xW_${'0'.repeat(49)}` };
 
+/** Of a request to replace a secret. */
+export const rotationSchema = (title: string, description: string): Schema => ({
+  title,
+  type: 'object',
+  properties: {
+    grace_seconds: { type: 'integer', minimum: 0, maximum: 2_592_000, default: 86_400, description },
+  },
+});
+
 const id = pathId('Id of the key.', key.example.id, 'key_');
 const uncached = ['Cache-Control'] as const;
 const found = (description: string) => ({ 200: jsonAnswer(description, key.schema, key.example, uncached) });
@@ -130,19 +139,7 @@ export const keyDocs = {
       'Creates a key with the same settings. Both keys are valid until the grace period ends. The new key never has more rights than the caller.',
     parameters: [id],
     body: {
-      schema: {
-        title: 'Rotation',
-        type: 'object',
-        properties: {
-          grace_seconds: {
-            type: 'integer',
-            minimum: 0,
-            maximum: 2_592_000,
-            default: 86_400,
-            description: 'How long the old key stays valid, in seconds.',
-          },
-        },
-      },
+      schema: rotationSchema('Rotation', 'How long the old key stays valid, in seconds.'),
       examples: { hour: { grace_seconds: 3600 } },
       isOptional: true,
     },

@@ -10,6 +10,7 @@ import {
   type Schema,
   text,
 } from '../http/route-docs.ts';
+import { rotationSchema } from './openapi.ts';
 
 const secret = describeObject('WebhookSecret', {
   hint: [text('The first characters of the secret.'), 'whsec_Q2hhbG'],
@@ -39,19 +40,7 @@ export const webhookSecretDocs = {
     description:
       'It signs the webhooks of the key of the request, and of the keys that replace it, by [Standard Webhooks](https://www.standardwebhooks.com). The secret is returned only in this response. The former one signs too until the grace period ends.',
     body: {
-      schema: {
-        title: 'SecretRotation',
-        type: 'object',
-        properties: {
-          grace_seconds: {
-            type: 'integer',
-            minimum: 0,
-            maximum: 2_592_000,
-            default: 86_400,
-            description: 'How long the former secret signs too, in seconds.',
-          },
-        },
-      },
+      schema: rotationSchema('SecretRotation', 'How long the former secret signs too, in seconds.'),
       examples: { hour: { grace_seconds: 3600 } },
       isOptional: true,
     },
