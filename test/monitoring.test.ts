@@ -18,7 +18,7 @@ function familyNames(): string[] {
   metrics.watchLedger({ owedRows: 0 });
   metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
-  metrics.watchSpeech({ engines: [], guards: () => ({}) as never, slots: { speaking: 0, waiting: 0 } as never });
+  metrics.watchSpeech({ engines: [], guards: (() => ({})) as never, slots: { speaking: 0, waiting: 0 } as never });
   metrics.close();
   return metrics.families().map(({ name }) => name);
 }

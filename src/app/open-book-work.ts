@@ -56,7 +56,11 @@ export async function openBookWork(
   return {
     jobs: jobs.operations,
     clips,
-    call: { caller, requestId: '', address: '', signal, leaving: signal, reportLimits() {} },
+    call: {
+      ...{ caller, requestId: '', address: '', signal, leaving: signal, begunMs: performance.now() },
+      reportLimits() {},
+      reportSpeech() {},
+    },
     close: () => kept.disposeAsync(),
   };
 }

@@ -2,7 +2,7 @@
 // The format comes from a flag or the extension of the file.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
-import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
+import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';

@@ -231,7 +231,8 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } =
+    operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;

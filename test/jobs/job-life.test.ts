@@ -214,7 +214,11 @@ test('the end of a job is told to its webhook, once for each end', async () => {
   const { operations, close } = openOwnJobs({ webhooks });
   const caller = await keyVerifier.verify(await makeKey(scopes));
   const { signal } = new AbortController();
-  const call = { caller, requestId: 'req_A', address: '127.0.0.1', signal, leaving: signal, reportLimits() {} };
+  const call = {
+    ...{ caller, requestId: 'req_A', address: '127.0.0.1', signal, leaving: signal, begunMs: 0 },
+    reportLimits() {},
+    reportSpeech() {},
+  };
   const request = (url: string) => parseJobRequest({ voice_id: 'tone-low', text: 'One. Two.', webhook_url: url });
   await expect(operations.createJob(call, request('https://forbidden.test'))).rejects.toThrow();
   tone.trouble = { failsAfterSegments: 0 };

@@ -6,7 +6,7 @@ import { Failure } from '../../src/errors.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { castSpeech } from '../../src/speech/plan.ts';
+import { bestCasting, castSpeech } from '../../src/speech/plan.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';

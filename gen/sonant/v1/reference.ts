@@ -381,6 +381,62 @@ export const protoReference: ProtoReference = {
           ]
         }
       ]
+    },
+    {
+      "name": "LexiconService",
+      "comment": "Keeps lexicons, which state how words are said. A request asks for them by `lexicon_ids`; those that are bound to a voice are used by every request with it.\n\nA private lexicon of another account does not exist for a key. A lexicon is changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).",
+      "methods": [
+        {
+          "name": "ListLexicons",
+          "comment": "Lists the lexicons that the key may use, without their entries, in the order of their ids.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.",
+          "input": "ListLexiconsRequest",
+          "output": "ListLexiconsResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "GetLexicon",
+          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key may use no such lexicon.",
+          "input": "GetLexiconRequest",
+          "output": "GetLexiconResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "CreateLexicon",
+          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, a document that cannot be read, with line and column, and an account that has as many lexicons as it may; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.",
+          "input": "CreateLexiconRequest",
+          "output": "CreateLexiconResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:write"
+          ]
+        },
+        {
+          "name": "ReplaceLexicon",
+          "comment": "Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the entries they started with. Fails as CreateLexicon and GetLexicon do.",
+          "input": "ReplaceLexiconRequest",
+          "output": "ReplaceLexiconResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:write"
+          ]
+        },
+        {
+          "name": "DeleteLexicon",
+          "comment": "Deletes a lexicon. Voices that it is bound to speak on without it, with a warning. Fails as GetLexicon does.",
+          "input": "DeleteLexiconRequest",
+          "output": "DeleteLexiconResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:write"
+          ]
+        }
+      ]
     }
   ],
   "messages": [
@@ -410,7 +466,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -459,6 +515,12 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 13,
+          "type": "repeated string",
+          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -592,7 +654,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -635,6 +697,12 @@ export const protoReference: ProtoReference = {
           "number": 11,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 12,
+          "type": "repeated string",
+          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -809,6 +877,12 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
+        },
+        {
+          "name": "language_code",
+          "number": 4,
+          "type": "string",
+          "comment": "What they are spoken in, as a BCP-47 tag; empty unless the request has language_code \"auto\"."
         }
       ]
     },
@@ -999,7 +1073,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -1036,6 +1110,12 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 10,
+          "type": "repeated string",
+          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -1233,6 +1313,12 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
+        },
+        {
+          "name": "language_code",
+          "number": 4,
+          "type": "string",
+          "comment": "What they are spoken in, as a BCP-47 tag; empty unless `start` has language_code \"auto\"."
         }
       ]
     },
@@ -1358,7 +1444,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "speaking_rate",
@@ -1395,6 +1481,12 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 10,
+          "type": "repeated string",
+          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
@@ -1550,6 +1642,12 @@ export const protoReference: ProtoReference = {
           "number": 16,
           "type": "repeated BlendPart",
           "comment": "The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 17,
+          "type": "repeated string",
+          "comment": "The lexicons that every request with it uses, after its own; the first that has a word wins."
         }
       ]
     },
@@ -1873,6 +1971,12 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "repeated BlendPart",
           "comment": "In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 10,
+          "type": "repeated string",
+          "comment": "Lexicons that every request with it uses, by id: at most 10, each once."
         }
       ]
     },
@@ -3158,6 +3262,269 @@ export const protoReference: ProtoReference = {
     {
       "name": "DeleteJobResponse",
       "comment": "Response of DeleteJob.",
+      "fields": []
+    },
+    {
+      "name": "Lexicon",
+      "comment": "A lexicon.",
+      "fields": [
+        {
+          "name": "lexicon_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the lexicon."
+        },
+        {
+          "name": "name",
+          "number": 2,
+          "type": "string",
+          "comment": "Name of the lexicon, in any script."
+        },
+        {
+          "name": "access",
+          "number": 3,
+          "type": "VoiceAccess",
+          "comment": "Who may use it."
+        },
+        {
+          "name": "owner",
+          "number": 4,
+          "type": "VoiceOwner",
+          "comment": "Whose it is, as the caller sees it."
+        },
+        {
+          "name": "version",
+          "number": 5,
+          "type": "string",
+          "comment": "Another one where the content is another."
+        },
+        {
+          "name": "entry_count",
+          "number": 6,
+          "type": "int32",
+          "comment": "How many entries it has."
+        },
+        {
+          "name": "entries",
+          "number": 7,
+          "type": "repeated LexiconEntry",
+          "comment": "Its entries; empty in lists, and in the responses to changes."
+        },
+        {
+          "name": "create_time",
+          "number": 8,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was created."
+        },
+        {
+          "name": "update_time",
+          "number": 9,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was last changed."
+        }
+      ]
+    },
+    {
+      "name": "LexiconEntry",
+      "comment": "How a word, or several, are said. Of two entries for the same words, the first wins.",
+      "fields": [
+        {
+          "name": "grapheme",
+          "number": 1,
+          "type": "string",
+          "comment": "The words as they are written: 1 to 100 characters, required."
+        },
+        {
+          "name": "alias",
+          "number": 2,
+          "type": "string",
+          "comment": "What is said in their place: 1 to 200 characters; or `phoneme`."
+        },
+        {
+          "name": "phoneme",
+          "number": 3,
+          "type": "string",
+          "comment": "How they are pronounced, in the alphabet: 1 to 200 characters."
+        },
+        {
+          "name": "alphabet",
+          "number": 4,
+          "type": "string",
+          "comment": "Alphabet of the phoneme: ipa or x-sampa. Default ipa."
+        },
+        {
+          "name": "language_code",
+          "number": 5,
+          "type": "string",
+          "comment": "Only for text in this BCP-47 language. Default any."
+        },
+        {
+          "name": "case",
+          "number": 6,
+          "type": "string",
+          "comment": "Whether letters must be of the same case: sensitive or insensitive. Default sensitive."
+        }
+      ]
+    },
+    {
+      "name": "LexiconSpec",
+      "comment": "What a lexicon is made of.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the lexicon, in any script: 1 to 200 characters. Default: in a new lexicon the title of the document, in another its present name."
+        },
+        {
+          "name": "access",
+          "number": 2,
+          "type": "VoiceAccess",
+          "comment": "Who may use it. Default: private in a new lexicon, in another as it is."
+        },
+        {
+          "name": "entries",
+          "number": 3,
+          "type": "repeated LexiconEntry",
+          "comment": "Its entries: at most 20000, 2 MiB as JSON."
+        },
+        {
+          "name": "pls",
+          "number": 4,
+          "type": "string",
+          "comment": "In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0."
+        }
+      ]
+    },
+    {
+      "name": "ListLexiconsRequest",
+      "comment": "Request of ListLexicons.",
+      "fields": [
+        {
+          "name": "page_size",
+          "number": 1,
+          "type": "int32",
+          "comment": "Maximum number of lexicons to return: 1 to 1000. Default 100."
+        },
+        {
+          "name": "page_token",
+          "number": 2,
+          "type": "string",
+          "comment": "`next_page_token` of the previous page. Empty for the first page."
+        }
+      ]
+    },
+    {
+      "name": "ListLexiconsResponse",
+      "comment": "A page of lexicons.",
+      "fields": [
+        {
+          "name": "lexicons",
+          "number": 1,
+          "type": "repeated Lexicon",
+          "comment": "The lexicons."
+        },
+        {
+          "name": "next_page_token",
+          "number": 2,
+          "type": "string",
+          "comment": "Token of the next page; empty on the last one."
+        }
+      ]
+    },
+    {
+      "name": "GetLexiconRequest",
+      "comment": "Request of GetLexicon.",
+      "fields": [
+        {
+          "name": "lexicon_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the lexicon, required."
+        }
+      ]
+    },
+    {
+      "name": "GetLexiconResponse",
+      "comment": "Response of GetLexicon.",
+      "fields": [
+        {
+          "name": "lexicon",
+          "number": 1,
+          "type": "Lexicon",
+          "comment": "The lexicon."
+        }
+      ]
+    },
+    {
+      "name": "CreateLexiconRequest",
+      "comment": "Request of CreateLexicon.",
+      "fields": [
+        {
+          "name": "spec",
+          "number": 1,
+          "type": "LexiconSpec",
+          "comment": "What it is made of."
+        }
+      ]
+    },
+    {
+      "name": "CreateLexiconResponse",
+      "comment": "Response of CreateLexicon.",
+      "fields": [
+        {
+          "name": "lexicon",
+          "number": 1,
+          "type": "Lexicon",
+          "comment": "The lexicon."
+        }
+      ]
+    },
+    {
+      "name": "ReplaceLexiconRequest",
+      "comment": "Request of ReplaceLexicon.",
+      "fields": [
+        {
+          "name": "lexicon_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the lexicon, required."
+        },
+        {
+          "name": "spec",
+          "number": 2,
+          "type": "LexiconSpec",
+          "comment": "What it is made of from then on."
+        }
+      ]
+    },
+    {
+      "name": "ReplaceLexiconResponse",
+      "comment": "Response of ReplaceLexicon.",
+      "fields": [
+        {
+          "name": "lexicon",
+          "number": 1,
+          "type": "Lexicon",
+          "comment": "The lexicon."
+        }
+      ]
+    },
+    {
+      "name": "DeleteLexiconRequest",
+      "comment": "Request of DeleteLexicon.",
+      "fields": [
+        {
+          "name": "lexicon_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the lexicon, required."
+        }
+      ]
+    },
+    {
+      "name": "DeleteLexiconResponse",
+      "comment": "Response of DeleteLexicon.",
       "fields": []
     }
   ],
