@@ -63,11 +63,8 @@ export interface ServiceOptions {
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
   checkPorts(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
-  const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const metrics = createServiceMetrics();
-  opened.defer(metrics.close);
-  const tracing = openTracing({ config, definitions, log, opened, metrics, onFault });
-  const opening: Opening = { config, definitions, log, opened, metrics, tracing, onFault };
+  const opening = beginOpening({ config, definitions, log, opened });
+  const { onFault, tracing } = opening;
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
   const access = await openAccess(opening, stored.store);
@@ -131,6 +128,14 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await kept.disposeAsync().catch(onFault);
     },
   };
+}
+
+function beginOpening(begun: Pick<Opening, 'config' | 'definitions' | 'log' | 'opened'>): Opening {
+  const { log, opened } = begun;
+  const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
+  const metrics = createServiceMetrics();
+  opened.defer(metrics.close);
+  return { ...begun, onFault, metrics, tracing: openTracing({ ...begun, onFault, metrics }) };
 }
 
 interface JobParts extends Omit<Changing, 'runner'> {

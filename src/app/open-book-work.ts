@@ -57,7 +57,12 @@ export async function openBookWork(
     jobs: jobs.operations,
     clips,
     call: {
-      ...{ caller, requestId: '', address: '', signal, leaving: signal, begunMs: performance.now() },
+      caller,
+      requestId: '',
+      address: '',
+      signal,
+      leaving: signal,
+      begunMs: performance.now(),
       reportLimits() {},
       reportSpeech() {},
     },

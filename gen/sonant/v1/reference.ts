@@ -3070,6 +3070,12 @@ export const protoReference: ProtoReference = {
           "number": 16,
           "type": "bytes",
           "comment": "Picture for the file, JPEG or PNG, at most 1 MiB."
+        },
+        {
+          "name": "lexicon_ids",
+          "number": 17,
+          "type": "repeated string",
+          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
         }
       ]
     },
