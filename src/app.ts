@@ -1,8 +1,8 @@
 // Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
-import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
+import { localUrl } from './app/local-url.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openJobs } from './app/open-jobs.ts';
@@ -292,11 +292,4 @@ async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks
   );
   opened.defer(admin.close);
   return admin.port;
-}
-
-/** The URL of a listener on this machine; one on all addresses is reached through localhost. */
-function localUrl(host: string, port: number, isSecure: boolean): string {
-  const isEverywhere = host === '0.0.0.0' || host === '::';
-  const name = isEverywhere ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
-  return `${isSecure ? 'https' : 'http'}://${name}:${port}`;
 }

