@@ -2,18 +2,12 @@
 // time, and freed of unknown members of JSON; deadlines are capped at what a timer can hold; and a client that leaves ends the call. Listeners put Node's own
 // request into the context, since only that can be rejected without closing its connection.
 import type { DescMethod } from '@bufbuild/protobuf';
-import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  type ContextValues,
-  createContextKey,
-  createContextValues,
-} from '@connectrpc/connect';
+import { type ConnectRouter, type ContextValues, createContextKey, createContextValues } from '@connectrpc/connect';
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { toFailure } from '../errors.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import { addressKey, connectionKey } from './call-context.ts';
+import { callerLeft } from './caller-left.ts';
 import { deadlineMsMax } from './limits.ts';
 import { toConnectError } from './status.ts';
 import { ignoredMembersKey, rejectUnknown, withoutUnknown } from './unknown-members.ts';
@@ -79,13 +73,10 @@ async function* bodyOf(
   }
 }
 
-/** Shared by all calls, since every call would create one at its end. */
-const callerLeft = new ConnectError('the caller has left', Code.Canceled);
-
 /** Whatever the reason for which the connection closed, the caller has left. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
-  const leave = () => left.abort(callerLeft);
+  const leave = () => left.abort(callerLeft());
   if (closed.aborted) leave();
   else closed.addEventListener('abort', leave, { once: true });
   return left.signal;

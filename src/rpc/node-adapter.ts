@@ -9,12 +9,13 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
 import { clientAddressOf } from '../net/client-address.ts';
 import type { Turns } from '../net/turns.ts';
 import { type Handler, toContextValues } from './bounded-handler.ts';
+import { callerLeft } from './caller-left.ts';
 import { answerCall, type DirectMethod, isDirect } from './grpc-call.ts';
 import type { Services } from './services.ts';
 import { toTrailers } from './trailers.ts';
@@ -30,8 +31,6 @@ export interface NodeAdapterOptions {
   /** Called with unexpected errors; each fails one request only. */
   onFault(fault: unknown): void;
 }
-
-const callerLeft = new ConnectError('the caller has left', Code.Canceled);
 
 export function createNodeAdapter(options: NodeAdapterOptions): NodeAdapter {
   const { handlers, callsOf, turns, isBehindProxy, onFault } = options;
@@ -111,7 +110,7 @@ async function answer(
   address: string,
 ): Promise<void> {
   const left = new AbortController();
-  response.once('close', () => left.abort(callerLeft));
+  response.once('close', () => left.abort(callerLeft()));
   const universal = toUniversalRequest(request, address);
   if (!universal) return end(request, response, 400);
   await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);

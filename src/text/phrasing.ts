@@ -33,7 +33,8 @@ const toPhrasing = (
   starters: wordSet(lists.starters),
 });
 
-const english: Phrasing = {
+/** Its table is read when English is first spoken. */
+const toEnglish = (): Phrasing => ({
   openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
     who whom whose that if after before as than whether like with without for from into through during including
@@ -54,10 +55,11 @@ const english: Phrasing = {
     Yesterday Tomorrow Once Still Perhaps Maybe Such Each Every Both Another Since Because Let Please Is Are Was Were Do
     Does Did Can Could Will Would Should Have Has Had
   `),
-};
+});
+
+let english: Phrasing | undefined;
 
 const rows: Readonly<Record<string, Phrasing>> = {
-  en: english,
   de: toPhrasing(
     {
       openers: 'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
@@ -132,5 +134,9 @@ const rows: Readonly<Record<string, Phrasing>> = {
 
 const unknown: Phrasing = { openers: new Set(), clinging: new Set(), abbreviations: new Map(), starters: new Set() };
 
-export const phrasingOf = (languageCode: string): Phrasing =>
-  rows[languageCode.toLowerCase().split('-', 1)[0]!] ?? unknown;
+export function phrasingOf(languageCode: string): Phrasing {
+  const language = languageCode.toLowerCase().split('-', 1)[0]!;
+  if (language !== 'en') return rows[language] ?? unknown;
+  english ??= toEnglish();
+  return english;
+}

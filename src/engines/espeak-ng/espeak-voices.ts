@@ -14,7 +14,13 @@ export interface EspeakVoice extends Omit<Voice, 'version'> {
 
 const voicesMax = 1_000;
 
-const languageNames = new Intl.DisplayNames('en', { type: 'language', languageDisplay: 'standard', fallback: 'none' });
+/** Created when it is first asked: the names take long to load. */
+let languageNames: Intl.DisplayNames | undefined;
+const englishNameOf = (languageCode: string): string | undefined => {
+  const options = { type: 'language', languageDisplay: 'standard', fallback: 'none' } as const;
+  languageNames ??= new Intl.DisplayNames('en', options);
+  return languageNames.of(languageCode);
+};
 
 function toCanonical(languageCode: string): string | undefined {
   try {
@@ -37,7 +43,7 @@ function toLanguageTag(code: string): string | undefined {
 
 /** "French (Belgium)" where English has a name for the language, else eSpeak NG's own: "English (Lancaster)". */
 function nameOf(languageCode: string, ownName: string): string {
-  const named = languageCode.includes('-x-') ? undefined : languageNames.of(languageCode);
+  const named = languageCode.includes('-x-') ? undefined : englishNameOf(languageCode);
   return named ?? ownName.replaceAll('_', ' ').trim();
 }
 

@@ -5,7 +5,6 @@ import { type NamedVoice, pageOfVoices, toNamedVoices } from '../http/named-voic
 
 /** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
-const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 export const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
 
@@ -42,6 +41,8 @@ export function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fiel
 
 export function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
   const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
+  // Created here: the names take long to load, and few ask for them.
+  const languageNames = new Intl.DisplayNames('en', { type: 'language' });
   const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));
   return modelIds.map((id) => ({
     model_id: id,
