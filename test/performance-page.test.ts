@@ -21,21 +21,25 @@ const columns = [
     { name: 'most', digits: 2 },
   ],
 ];
-const doors: BenchReport = {
-  ...{ name: 'doors', about: 'one : another', startedAt: '2026-01-02T03:04:05.000Z', seconds: 60, machine },
-  watch: { loadAtStart: 1, othersShare: 0.62, isDisturbed: true },
-  rounds: { cpu: { count: 3, typical: 0.02, most: 0.07 } },
-  tables: [
-    {
-      ...{ title: 'Loads', columns },
-      rows: [
-        ['REST <voice>', 'sonant', 500, 200],
-        ['', 'node:http', 1000, 100, 0.5, 0.4, 0.6],
-      ],
-    },
-  ],
-  goals: [{ name: 'REST <voice>: requests/s, sonant / node:http', figure: 0.5, digits: 2, min: 0.75 }],
-};
+/** As it is kept. */
+const doors: BenchReport = JSON.parse(
+  JSON.stringify({
+    ...{ name: 'doors', about: 'one : another', startedAt: '2026-01-02T03:04:05.000Z', seconds: 60, machine },
+    watch: { loadAtStart: 1, othersShare: 0.62, isDisturbed: true },
+    rounds: { cpu: { count: 3, typical: 0.02, most: 0.07 } },
+    tables: [
+      {
+        ...{ title: 'Loads', columns },
+        rows: [
+          ['REST <voice>', 'sonant', 500, 200],
+          ['', 'node:http', 1000, 100, 0.5, 0.4, 0.6],
+          ['Stored', 'sonant', 300, undefined, undefined],
+        ],
+      },
+    ],
+    goals: [{ name: 'REST <voice>: requests/s, sonant / node:http', figure: 0.5, digits: 2, min: 0.75 }],
+  } satisfies BenchReport),
+);
 
 test('the performance page and its plots are what the kept reports render to', () => {
   const files = renderPage(readReports());
@@ -52,6 +56,7 @@ test('the page says who disturbed a measurement, what spread it has, and which g
   expect(page).toContain('Other work took 62 % of the machine meanwhile');
   expect(page).toContain('of CPU 2 % (median of 3 ratios), at most 7 %');
   expect(page).toContain('|  | node:http | 1000 | 100 | 0.50 | 0.40 | 0.60 |');
+  expect(page).toContain('| Stored | sonant | 300 |  |  |  |  |');
   expect(page).toMatch(/Not measured yet: `start`/);
 });
 

@@ -42,9 +42,11 @@ function columnsOf(bench: string, { columns }: Table, wanted: string | RegExp): 
   throw new Error(`the report of ${bench} has no column ${wanted}; it has ${names}: see bench/performance/sections.ts`);
 }
 
-/** A number names a row together with its unit, where the column has one. */
-const labelOf = (cell: Cell, { name }: Column): string =>
-  typeof cell === 'number' ? name.replace(/Hz$/, `${cell} Hz`) : (cell ?? '');
+/** A number names a row together with its unit, as 60 of the characters and 24000 of "from Hz". */
+function labelOf(cell: Cell, { name }: Column): string {
+  if (typeof cell === 'number') return name.replace(/Hz$/, `${cell} Hz`);
+  return /^\d+$/.test(cell ?? '') ? `${cell} ${name}` : (cell ?? '');
+}
 
 function rangeOf({ columns }: Table, row: readonly Cell[], at: number): Bar['range'] {
   const [least, most] = [row[at + 1], row[at + 2]];

@@ -144,7 +144,8 @@ function tableOf({ columns, rows }: Omit<Table, 'title'>): string[] {
   ];
 }
 
-const cellText = (cell: Cell, { digits = 0 }: Partial<Column> = {}): string =>
-  cell === undefined ? '' : typeof cell === 'number' ? cell.toFixed(digits) : cell.replaceAll('|', '\\|');
+/** JSON has null where there is no figure. */
+const cellText = (cell: Cell | null, { digits = 0 }: Partial<Column> = {}): string =>
+  typeof cell === 'number' ? cell.toFixed(digits) : (cell ?? '').replaceAll('|', '\\|');
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
