@@ -39,8 +39,8 @@ const introduction = [
 table was measured in one run: each has its turn twice in every round, in one order and then in the other, and a ratio is the median of
 the rounds' own ratios, since the speed of a machine changes from minute to minute. Compare ratios; times and rates are this machine's.`,
   `This page is written by \`npm run bench report\` from the reports in \`docs/performance/\`, and a test renders it again and compares. To
-repeat it on your machine:`,
-  `\`\`\`sh not-run: takes half an hour, and a machine with nothing else to do
+repeat it, which takes half an hour of a machine that does nothing else:`,
+  `\`\`\`sh not-run: takes minutes
 npm run bench            # all benches; npm run bench doors stored for some
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
