@@ -62,7 +62,7 @@ test('the page says who disturbed a measurement, what spread it has, and which g
 
 test('a plot has a title, its figures in words, the spread, the goal that is missed, and no script', () => {
   const svg = renderPage(new Map([['doors', doors]])).get('performance/doors-1.svg')!;
-  expect(svg).toContain('REST &lt;voice&gt;, node:http: 0.50 (goal ≥ 0.75, missed).</desc>');
+  expect(svg).toContain('REST &lt;voice&gt;, node:http: 0.50, 0.40 to 0.60 (goal ≥ 0.75, missed).</desc>');
   expect(svg).toMatch(/aria-labelledby="doors-1-title doors-1-desc"/);
   expect(svg).toContain('prefers-color-scheme: dark');
   expect(svg).toMatch(/class="spread"[^>]*\/>\n<line class="missed"/);

@@ -10,7 +10,7 @@ export interface Bar {
   shown: string;
   /** Sonant's own, among those that it is compared with. */
   isOurs: boolean;
-  range?: { least: number; most: number };
+  range?: { least: number; most: number; shown: string };
   goal?: { bound: number; shown: string; isMet: boolean };
 }
 
@@ -120,9 +120,9 @@ function rowOf({ label, value, shown, isOurs, range, goal }: Bar, y: number, x: 
 const goalWords = (goal: Bar['goal']): string => (goal ? ` (goal ${goal.shown}${goal.isMet ? '' : ', missed'})` : '');
 
 function wordsOf(bars: readonly Bar[], axis: string): string {
-  const words = bars.map(({ group, label, shown, goal }) => {
+  const words = bars.map(({ group, label, shown, range, goal }) => {
     const name = [group, label].filter((part) => part !== '').join(', ');
-    return `${name}: ${shown}${goalWords(goal)}`;
+    return `${name}: ${shown}${range ? `, ${range.shown}` : ''}${goalWords(goal)}`;
   });
   return `${axis}. ${words.join('; ')}.`;
 }

@@ -5,8 +5,6 @@ import type { BenchReport } from '../measuring/report.ts';
 import type { Bar } from './bar-chart.ts';
 import type { Plot } from './sections.ts';
 
-const sonant = /^sonant|sonant\.js|^npm start/;
-
 export function barsOf(report: BenchReport, plot: Plot): Bar[] {
   const table = report.tables[plot.table];
   if (!table) throw new Error(`the report of ${report.name} has no table ${plot.table}`);
@@ -15,7 +13,7 @@ export function barsOf(report: BenchReport, plot: Plot): Bar[] {
     ? plot.labels.flatMap((name) => columnsOf(report.name, table, name))
     : table.columns.flatMap((_, n) => (table.rows.some((row) => typeof row[n] === 'string') ? [n] : []));
   const named = table.rows.map(() => '');
-  const isOurs = (bar: string) => (plot.ours ?? sonant).test(bar);
+  const isOurs = (name: readonly string[]) => plot.ours.test(name.join(', '));
   return table.rows.flatMap((row, n) => {
     const words = labels.map((at) => labelOf(row[at], table.columns[at]!));
     if (words.length > 1 && words[0] === '') words[0] = named[n - 1] ?? '';
@@ -26,7 +24,7 @@ export function barsOf(report: BenchReport, plot: Plot): Bar[] {
       const { name, digits = 0 } = table.columns[at]!;
       const parts = typeof plot.values === 'string' ? words : [words.join(', '), name];
       const [group, label] = parts.length > 1 ? [parts[0]!, parts.slice(1).join(', ')] : ['', parts[0]!];
-      const bar: Bar = { group, label, value, shown: value.toFixed(digits), isOurs: isOurs(label) };
+      const bar: Bar = { group, label, value, shown: value.toFixed(digits), isOurs: isOurs(parts) };
       const range = rangeOf(table, row, at);
       const goal = goalOf(report.goals, plot.goalOf?.({ group, label }));
       return [{ ...bar, ...(range && { range }), ...(goal && { goal }) }];
@@ -51,7 +49,9 @@ function labelOf(cell: Cell, { name }: Column): string {
 function rangeOf({ columns }: Table, row: readonly Cell[], at: number): Bar['range'] {
   const [least, most] = [row[at + 1], row[at + 2]];
   const isThere = columns[at + 1]?.name === 'least' && columns[at + 2]?.name === 'most';
-  return isThere && typeof least === 'number' && typeof most === 'number' ? { least, most } : undefined;
+  if (!isThere || typeof least !== 'number' || typeof most !== 'number') return undefined;
+  const { digits = 0 } = columns[at]!;
+  return { least, most, shown: `${least.toFixed(digits)} to ${most.toFixed(digits)}` };
 }
 
 function goalOf(goals: readonly Goal[], name: string | undefined): Bar['goal'] {
