@@ -1,10 +1,13 @@
 // `npm run bench [NAME...]`: runs these benches, or all, prints what they find and keeps it in bench/results. Each runs
 // in a process of its own, so that none inherits another's memory or warm code. Exits with 1 where a goal is missed.
+// `npm run bench report` writes docs/performance.md from what was kept last.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Bench, isMet } from './measuring/bench.ts';
 import { machineFacts, watchMachine } from './measuring/machine.ts';
 import { keepReport, reportText } from './measuring/report.ts';
+import { spreadsOfRounds } from './measuring/rounds.ts';
+import { writePage } from './performance/kept-reports.ts';
 
 const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   engine: () => import('./engine.ts'),
@@ -40,7 +43,7 @@ async function runHere(name: string): Promise<boolean> {
   const startedAt = new Date();
   const findings = await bench.run();
   const seconds = (Date.now() - startedAt.getTime()) / 1000;
-  const facts = { machine: machineFacts(), watch: stopWatching() };
+  const facts = { machine: machineFacts(), watch: stopWatching(), rounds: spreadsOfRounds() };
   const report = { name, about: bench.about, startedAt: startedAt.toISOString(), seconds, ...facts, ...findings };
   await keepReport(report);
   console.log(reportText(report));
@@ -54,9 +57,13 @@ async function runInChild(name: string): Promise<boolean> {
 }
 
 const chosen = process.argv.slice(2);
+if (chosen.join() === 'report') {
+  writePage();
+  process.exit();
+}
 const unknown = chosen.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
-  console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`);
+  console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}, and report`);
   process.exit(2);
 }
 const names = chosen.length > 0 ? chosen : Object.keys(benches);

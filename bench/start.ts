@@ -128,8 +128,10 @@ const isReady = (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** npm is the parent of a shell that is the parent of the service: whoever has no child is the service. */
+/** npm is the parent of a shell that is the parent of the service, which has children of its own where espeak-ng is. */
 async function serviceOf(pid: number): Promise<number> {
+  const [, script] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
+  if (script === 'src/sonant.js') return pid;
   const tasks = await readdir(`/proc/${pid}/task`);
   const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1'));
   const [child] = (await Promise.all(lists)).join(' ').trim().split(/\s+/);

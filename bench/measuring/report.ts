@@ -3,8 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cell, type Column, type Findings, type Goal, isMet, type Table } from './bench.ts';
 import type { MachineFacts, MachineWatch } from './machine.ts';
+import type { RoundSpreads } from './rounds.ts';
 
-const resultsFolder = join(import.meta.dirname, '../results');
+export const resultsFolder = join(import.meta.dirname, '../results');
 
 export interface BenchReport extends Findings {
   name: string;
@@ -13,6 +14,8 @@ export interface BenchReport extends Findings {
   seconds: number;
   machine: MachineFacts;
   watch: MachineWatch;
+  /** Of what was compared in rounds; not there where nothing was. */
+  rounds?: RoundSpreads | undefined;
 }
 
 export async function keepReport(report: BenchReport): Promise<void> {

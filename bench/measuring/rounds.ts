@@ -39,7 +39,45 @@ export async function compare<Name extends string, W = Work>(
       costs[name].push({ wallMs: mean('wallMs'), cpuMs: mean('cpuMs') });
     }
   }
+  compared.push(costs);
   return costs;
+}
+
+/** How far apart the rounds' ratios were, as a share of their median. */
+export interface Spread {
+  count: number;
+  /** The median of all ratios' spreads. */
+  typical: number;
+  most: number;
+}
+
+/** Not there where it was not measured. */
+export interface RoundSpreads {
+  cpu?: Spread | undefined;
+  wall?: Spread | undefined;
+}
+
+/** All comparisons of this process, which is that of one bench. */
+const compared: Costs<string>[] = [];
+
+/** Of each contender's cost, divided by that of the first one in the same round; undefined where nothing was compared. */
+export function spreadsOfRounds(all: readonly Costs<string>[] = compared): RoundSpreads | undefined {
+  const [cpu, wall] = [spreadOf(all, 'cpuMs'), spreadOf(all, 'wallMs')];
+  return cpu || wall ? { cpu, wall } : undefined;
+}
+
+function spreadOf(all: readonly Costs<string>[], of: keyof Cost): Spread | undefined {
+  const spreads = all.flatMap((costs) => {
+    const [first, ...others] = Object.values(costs).map((rounds) => rounds.map((cost) => cost[of]));
+    if (!first || others.length === 0 || first.length < 2 || first.includes(0)) return [];
+    const ratios = others.map((other) => other.map((cost, round) => cost / first[round]!));
+    return ratios
+      .filter((each) => median(each) > 0)
+      .map((each) => (Math.max(...each) - Math.min(...each)) / median(each));
+  });
+  return spreads.length === 0
+    ? undefined
+    : { count: spreads.length, typical: median(spreads), most: Math.max(...spreads) };
 }
 
 export const cpuOf = (costs: readonly Cost[]): number => median(costs.map(({ cpuMs }) => cpuMs));
