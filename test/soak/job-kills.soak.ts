@@ -6,12 +6,11 @@ import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { textOf } from './long-text.ts';
-import { makeKey, openService, type Service } from './open-service.ts';
+import { openInstallation } from './open-installation.ts';
+import { baseUrl, makeKey, openService } from './open-service.ts';
 
 const { KILLS = '100', CHARS = '60000', FORMAT = 'flac' } = process.env;
 const kills = Number(KILLS);
-/** A process lives so long at most, as a share of the undisturbed run, so that the kills spread over the job. */
-const aliveShare = 1.5;
 const scopes = ['jobs:read', 'jobs:write', 'usage:read'];
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of the API, which other tests check
@@ -23,68 +22,113 @@ const chapters = Array.from({ length: 12 }, (_, i) => ({
 }));
 const body = { voice_id: 'arthur', output_format: FORMAT, sample_rate: 24_000, captions: ['vtt'], chapters };
 
-const jobOf = async (service: Service, id: string): Promise<JobJson> =>
-  (await service.ask(`/api/audio/jobs/${id}`)).json();
+/** What runs the jobs, and how one of its processes is killed and started again. */
+interface Killed {
+  where: string;
+  /** A process lives so long at most, as a share of the undisturbed run, so that the kills spread over the job. */
+  aliveShare: number;
+  ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
+  kill(): Promise<void>;
+}
 
-async function untilEnded(service: Service, id: string): Promise<JobJson> {
+async function jobOf({ ask }: Killed, id: string): Promise<JobJson> {
+  return (await ask(`/api/audio/jobs/${id}`)).json();
+}
+
+async function untilEnded(killed: Killed, id: string): Promise<JobJson> {
   for (;;) {
-    const job = await jobOf(service, id);
+    const job = await jobOf(killed, id);
     if (job.ended_at !== null) return job;
     await sleep(200);
   }
 }
 
-async function hashesOf(service: Service, job: JobJson): Promise<string[]> {
+async function hashesOf({ ask }: Killed, job: JobJson): Promise<string[]> {
   const urls = [job.audio_url, job.captions.vtt, ...job.chapters.map((each: JobJson) => each.audio_url)];
   const hashes: string[] = [];
   for (const url of urls) {
-    const file = Buffer.from(await (await service.ask(url)).arrayBuffer());
+    const file = Buffer.from(await (await ask(url.replace(/^.*(?=\/audio\/)/, ''))).arrayBuffer());
     hashes.push(createHash('sha256').update(file).digest('hex'));
   }
   return hashes;
 }
 
-let service: Service | undefined;
+async function expectWhole(killed: Killed): Promise<void> {
+  const { where, aliveShare } = killed;
+  const put = (id: string) => killed.ask(`/api/audio/jobs/${id}`, { method: 'PUT', body });
+  const startedMs = performance.now();
+  expect((await put('undisturbed')).status).toBe(202);
+  const undisturbed = await untilEnded(killed, 'undisturbed');
+  expect(undisturbed.error).toBe(null);
+  const undisturbedSeconds = (performance.now() - startedMs) / 1000;
+  const expected = await hashesOf(killed, undisturbed);
+
+  await put('killed');
+  const doneAt: number[] = [];
+  while (doneAt.length < kills) {
+    await sleep((Math.random() * aliveShare * undisturbedSeconds * 1000) / kills);
+    const { ended_at, progress } = await jobOf(killed, 'killed');
+    if (ended_at !== null) break;
+    doneAt.push(progress.chars_done);
+    await killed.kill();
+  }
+  const job = await untilEnded(killed, 'killed');
+  const { chars, seconds } = undisturbed.progress;
+  console.log(
+    `${where}: ${chars} characters, ${Math.round(seconds)} s of sound, undisturbed in ${undisturbedSeconds.toFixed(0)} s; ` +
+      `${doneAt.length} kills, between ${doneAt[0]} and ${doneAt.at(-1)} characters`,
+  );
+  expect(job).toMatchObject({ status: 'succeeded', error: null });
+  expect(await hashesOf(killed, job)).toEqual(expected);
+  expect(job.usage).toEqual(undisturbed.usage);
+  const usage: JobJson = await (await killed.ask('/api/usage')).json();
+  expect(usage.total.characters).toBe(2 * undisturbed.usage.characters);
+  expect(doneAt.length).toBe(kills);
+}
+
+const closing: (() => unknown)[] = [];
 afterAll(async () => {
-  await service?.kill();
-  if (service) rmSync(service.dataDir, { recursive: true });
+  for (const close of closing.toReversed()) await close();
 });
 
 test(`a job whose process is killed ${kills} times on one machine`, async () => {
   const first = await openService();
+  closing.push(() => rmSync(first.dataDir, { recursive: true }));
   const key = makeKey(first.dataDir, ['--scopes', scopes.join(',')]);
   const left = { dataDir: first.dataDir, key };
   await first.kill();
-  service = await openService({ left });
-  const put = (id: string) => service!.ask(`/api/audio/jobs/${id}`, { method: 'PUT', body });
-  const startedMs = performance.now();
-  expect((await put('undisturbed')).status).toBe(202);
-  const undisturbed = await untilEnded(service, 'undisturbed');
-  expect(undisturbed.error).toBe(null);
-  const undisturbedSeconds = (performance.now() - startedMs) / 1000;
-  const expected = await hashesOf(service, undisturbed);
-
-  await put('killed');
-  let done = 0;
-  const doneAt: number[] = [];
-  while (done < kills) {
-    await sleep((Math.random() * aliveShare * undisturbedSeconds * 1000) / kills);
-    const { ended_at, progress } = await jobOf(service, 'killed');
-    if (ended_at !== null) break;
-    doneAt.push(progress.chars_done);
+  let service = await openService({ left });
+  closing.push(() => service.kill());
+  const kill = async () => {
     await service.kill();
-    done++;
     service = await openService({ left });
-  }
-  const job = await untilEnded(service, 'killed');
-  console.log(
-    `${undisturbed.progress.chars} characters, ${Math.round(undisturbed.progress.seconds)} s of sound, undisturbed in ${undisturbedSeconds.toFixed(0)} s; ` +
-      `${done} kills, between ${doneAt[0]} and ${doneAt.at(-1)} characters`,
-  );
-  expect(job).toMatchObject({ status: 'succeeded', error: null });
-  expect(await hashesOf(service, job)).toEqual(expected);
-  expect(job.usage).toEqual(undisturbed.usage);
-  const usage: JobJson = await (await service.ask('/api/usage')).json();
-  expect(usage.total.characters).toBe(2 * undisturbed.usage.characters);
-  expect(done).toBe(kills);
+  };
+  await expectWhole({ where: 'one machine', aliveShare: 1.5, ask: (...request) => service.ask(...request), kill });
+});
+
+test(`a job of which one of two replicas is killed ${kills} times`, async () => {
+  const installation = await openInstallation(2, { isWired: false });
+  closing.push(installation.close);
+  const { key } = await installation.makeKey();
+  /** The balancer may choose a replica that was just killed. */
+  const ask: Killed['ask'] = async (path, { body: sent, headers, ...init } = {}) => {
+    const url = installation.url + path.replace(baseUrl, '');
+    for (;;) {
+      const answer = await fetch(url, {
+        ...init,
+        ...(sent !== undefined && { body: JSON.stringify(sent) }),
+        headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...headers },
+      }).catch(() => undefined);
+      if (answer && answer.status < 500) return answer;
+      await sleep(200);
+    }
+  };
+  let next = 0;
+  const kill = async () => {
+    const replica = installation.replicas[next++ % 2]!;
+    await replica.end('SIGKILL');
+    await replica.start();
+  };
+  // The other replica goes on meanwhile.
+  await expectWhole({ where: 'two replicas', aliveShare: 0.3, ask, kill });
 });
