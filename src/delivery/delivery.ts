@@ -96,7 +96,9 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await find();
       if (cached) return toDelivered(cached, voice, true, request);
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(cast, bestCasting))} ${kind}`;
+      // Who has no deadline is not refused with one who has.
+      const patience = caller.deadlineMs === undefined ? '' : ' until';
+      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(cast, bestCasting))} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
       return toDelivered(spoken, voice, !isMade, request);
     },

@@ -12,6 +12,8 @@ export interface Speaking {
   signal: AbortSignal;
   /** Until when the first segment may wait for its engine. */
   waitUntilMs: number | undefined;
+  /** Nobody listens: what is to be heard goes before it. */
+  isBulk?: boolean;
 }
 
 export function speakCut(
@@ -30,7 +32,7 @@ export function speakCut(
     languageCode,
     speakingRate,
     timings: isTimed && engine.capabilities.timings,
-    urgent: breakBefore === undefined,
+    urgent: breakBefore === undefined && !speaking.isBulk,
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
