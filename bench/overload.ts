@@ -50,7 +50,7 @@ async function measureCheckout(root: string, name: string) {
   await using opened = new AsyncDisposableStack();
   const service = await start(opened, root);
   const load = { service: service.addresses, seconds, fields: stream };
-  await closedLoop({ ...load, seconds: 1 }, 1);
+  await closedLoop({ ...load, seconds: 3 }, fewClients);
   const alone = await measure('one at a time', service, () => closedLoop({ ...load, seconds: 3 }, 1));
   const closed: Measured[] = [];
   for (const times of [1, 2, 10])

@@ -67,7 +67,7 @@ export function createAdaptiveLimit({ min, max, initial }: AdaptiveLimitOptions)
     const slowdown = baselines.slowdownOf(samples);
     if (isUsed) {
       const queued = Math.max(0, limit * (1 - tolerance / slowdown));
-      const few = 1 + Math.log10(limit);
+      const few = 0.5 + Math.log10(limit);
       if (queued < few) limit += few;
       else if (queued > 2 * few) limit -= Math.max(1, (queued - 2 * few) / 2);
       limit = clamp(limit, min, max);

@@ -10,6 +10,8 @@ export interface SlotUse {
   voiceId: string;
   /** Of the first segment. */
   chars: number;
+  /** Of the whole text, where the answer is all of it. */
+  wholeChars?: number | undefined;
   /** Nobody listens: it waits behind those who do. */
   isBulk: boolean;
   /** How many segments the engine speaks at once, where it says so. */
@@ -46,10 +48,14 @@ export interface Lane {
   /** Interactive requests that were admitted and not heard yet. */
   starting: number;
   bulkHeld: number;
+  /** When the last interactive request was admitted. */
+  interactiveAtMs: number;
   /** Starts that the limit was told. */
   noted: number;
   /** From the admission of an interactive request to its first sound, by the work of its first segment. */
   meanStartMs: number;
+  /** From the admission of a whole text to its end, by its characters. */
+  meanMsPerChar: number;
   /** Interactive admissions since the last bulk one. */
   sinceBulk: number;
 }
@@ -66,7 +72,15 @@ export function openLane(name: string, limit: AdaptiveLimit | undefined, now: ()
     };
     return line;
   };
-  const counts = { starting: 0, bulkHeld: 0, noted: 0, meanStartMs: 0, sinceBulk: 0 };
+  const counts = {
+    starting: 0,
+    bulkHeld: 0,
+    interactiveAtMs: -Infinity,
+    noted: 0,
+    meanStartMs: 0,
+    meanMsPerChar: 0,
+    sinceBulk: 0,
+  };
   return { name, limit, interactive: openLine(false), bulk: openLine(true), ...counts };
 }
 

@@ -15,23 +15,26 @@ const engineBytesPerSecond = 48_000;
 /** For the encoder, and what waits to be sent. */
 const streamBytes = 512 * 1024;
 
-export const isBulkRequest = ({ method, returnFormat, chars }: SpeechRequest): boolean =>
+const isBulk = ({ method, returnFormat, chars }: SpeechRequest): boolean =>
   method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin;
 
-export function slotUseOf({ engine, speaker }: Binding, chars: number, options: { isBulk: boolean }): SlotUse {
-  const {
-    firstSegmentCharsMax = firstCharsUsual,
-    segmentsSpokenMax,
-    segmentCharsMax,
-    segmentsAtOnce,
-  } = engine.capabilities;
+export const slotUseOf = (binding: Binding, request: SpeechRequest): SlotUse => ({
+  ...slotUseOfText(binding, request.chars),
+  wholeChars: request.method === 'rest' ? request.chars : undefined,
+  isBulk: isBulk(request),
+});
+
+/** Of so many characters of a text that is heard while it is spoken. */
+export function slotUseOfText({ engine, speaker }: Binding, chars: number): SlotUse {
+  const { segmentsSpokenMax, segmentCharsMax, segmentsAtOnce } = engine.capabilities;
+  const { firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
   return {
     engine: engine.name,
     voiceId: speaker.voiceId,
     chars: Math.min(chars, firstSegmentCharsMax),
+    isBulk: false,
     seats: segmentsSpokenMax,
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,
-    ...options,
   };
 }

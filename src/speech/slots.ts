@@ -11,7 +11,7 @@ import { type Lane, type Line, lineOf, openLane, type Slot, type SlotUse, type S
 export interface SlotOptions {
   /** Default: as long as it takes. */
   waitMsMax?: number | undefined;
-  /** Until when the first sound is of use, on the clock of the slots. */
+  /** Until when the answer is of use, on the clock of the slots. */
   deadlineMs?: number | undefined;
   /** Default: nothing is to be heard. */
   use?: SlotUse | undefined;
@@ -29,9 +29,13 @@ export interface SlotsOptions {
 
 /** The weight of the newest in the means from which waits are estimated. */
 const newestWeight = 0.1;
+/** Estimates of whole texts are rough: so much of one must fit. */
+const wholeShare = 0.5;
 const limitMin = 2;
 /** Of the admissions while bulk requests wait, one in so many is theirs. */
 const bulkTurnEvery = 10;
+/** For so long after an interactive request, bulk ones leave a seat of the engine free. */
+const seatLeftMs = 10_000;
 const timerMsMax = 2 ** 31 - 1;
 
 export const createSlots = (options: SlotsOptions): Slots => new Slots(options);
@@ -75,12 +79,11 @@ export class Slots {
     const line = lineOf(lane, use);
     const isFirst = line.waiters.count === 0 && lane.interactive.waiters.count === 0;
     if (isFirst && this.#hasRoom(lane, use)) return this.#hold(lane, use);
-    const startMs = lane.meanStartMs * workOf(use?.chars ?? 0);
-    const leftMs = deadlineMs === undefined ? Infinity : deadlineMs - this.#now() - startMs;
+    const leftMs = deadlineMs === undefined ? Infinity : deadlineMs - this.#now() - workMs(lane, use);
     const patienceMs = Math.min(waitMsMax ?? Infinity, leftMs);
     const waitMs = line.pace.waitMs(line.waiters.countBefore(owner, line.isNewestFirst), this.#usualMs);
     if (waitMs > patienceMs || !this.#makeRoom(lane, line, owner)) throw this.#overloaded(owner, line, waitMs);
-    return this.#wait(lane, line, { owner, use, signal, patienceMs });
+    return this.#wait(line, { owner, use, signal, patienceMs });
   }
 
   /** Between two admissions, where nothing is measured. */
@@ -94,18 +97,24 @@ export class Slots {
     if (known) return known;
     const { createLimit = createAdaptiveLimit, speakingMax: max } = this.#options;
     // An engine that does not say how many segments it speaks at once is held back by what is measured alone.
-    const initial = use?.seats === undefined ? max : 2 * use.seats + 1;
+    const initial = use?.seats === undefined ? max : use.seats + 1;
     const lane = openLane(name, use && createLimit({ min: limitMin, max, initial }), this.#now);
     this.#lanes.set(name, lane);
     return lane;
   }
 
-  #hasRoom({ limit, starting, bulkHeld }: Lane, use: SlotUse | undefined): boolean {
+  #hasRoom(lane: Lane, use: SlotUse | undefined): boolean {
+    const { limit, starting, bulkHeld } = lane;
     const { speakingMax, bytesMax = Infinity } = this.#options;
     if (this.#held >= speakingMax) return false;
     if (this.#held > 0 && this.#heldBytes + (use?.bytesMax ?? 0) > bytesMax) return false;
     if (!use || !limit) return true;
-    return use.isBulk ? bulkHeld < Math.max(limit.value, (use.seats ?? 0) + 1) : starting < limit.value;
+    return use.isBulk ? bulkHeld < this.#bulkMax(lane, use) : starting < limit.value;
+  }
+
+  /** Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
+  #bulkMax({ limit, interactiveAtMs }: Lane, { seats = limit!.value }: SlotUse): number {
+    return this.#now() - interactiveAtMs < seatLeftMs ? Math.max(1, seats - 1) : seats + 1;
   }
 
   #hold(lane: Lane, use: SlotUse | undefined): Slot {
@@ -114,6 +123,7 @@ export class Slots {
     this.#held++;
     this.#heldBytes += bytes;
     if (use?.isBulk) lane.bulkHeld++;
+    else lane.interactiveAtMs = sinceMs;
     lane.sinceBulk = use?.isBulk ? 0 : lane.sinceBulk + 1;
     const start = use && !use.isBulk ? this.#start(lane, use, sinceMs) : undefined;
     let isHeld = true;
@@ -121,7 +131,9 @@ export class Slots {
       if (!isHeld) return;
       isHeld = false;
       start?.end();
-      this.#meanHoldMs += newestWeight * (this.#now() - sinceMs - this.#meanHoldMs);
+      const heldMs = this.#now() - sinceMs;
+      this.#meanHoldMs += newestWeight * (heldMs - this.#meanHoldMs);
+      if (use?.wholeChars) lane.meanMsPerChar += newestWeight * (heldMs / use.wholeChars - lane.meanMsPerChar);
       this.#held--;
       this.#heldBytes -= bytes;
       if (use?.isBulk) lane.bulkHeld--;
@@ -204,13 +216,13 @@ export class Slots {
   }
 
   /** Of a line beyond saving, only those wait who are served soon. */
-  #shorten(lane: Lane, line: Line): void {
+  #shorten(line: Line): void {
     line.update(this.#usualMs);
-    const soon = Math.max(lineMsTarget / line.pace.intervalMs(this.#usualMs), lane.limit?.value ?? 1);
+    const soon = Math.max(1, lineMsTarget / line.pace.intervalMs(this.#usualMs));
     while (line.isNewestFirst && line.waiters.count > soon) this.#refuse(line, line.waiters.ofLongest('oldest')!);
   }
 
-  #wait(lane: Lane, line: Line, { owner, use, signal, patienceMs }: Wait): Promise<Slot> {
+  #wait(line: Line, { owner, use, signal, patienceMs }: Wait): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const waiter: SlotWaiter = { owner, use, resolve, reject };
     const leave = () => {
@@ -225,13 +237,17 @@ export class Slots {
     const timer = isTimed ? setTimeout(() => this.#refuse(line, waiter), patienceMs) : undefined;
     if (line.waiters.count === 0) line.pace.begin();
     line.waiters.add(waiter);
-    this.#shorten(lane, line);
+    this.#shorten(line);
     return promise.finally(() => {
       signal.removeEventListener('abort', leave);
       clearTimeout(timer);
     });
   }
 }
+
+/** How long the answer takes that is of use: a stream is heard from its first sound on. */
+const workMs = ({ meanStartMs, meanMsPerChar }: Lane, use: SlotUse | undefined): number =>
+  use ? Math.max(meanStartMs * workOf(use.chars), wholeShare * meanMsPerChar * (use.wholeChars ?? 0)) : 0;
 
 interface Wait extends Pick<SlotWaiter, 'owner' | 'use'> {
   signal: AbortSignal;

@@ -15,7 +15,7 @@ import { type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
-import { isBulkRequest, slotUseOf } from './slot-use.ts';
+import { slotUseOf, slotUseOfText } from './slot-use.ts';
 import type { Slots } from './slots.ts';
 import { type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
@@ -55,12 +55,8 @@ export interface SpeechOptions {
   waitMsMax?: number;
 }
 
-export function createSpeech({
-  voices,
-  slots,
-  guards: guardOf = createEngineGuards(),
-  waitMsMax,
-}: SpeechOptions): Speech {
+export function createSpeech(options: SpeechOptions): Speech {
+  const { voices, slots, guards: guardOf = createEngineGuards(), waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
@@ -68,9 +64,9 @@ export function createSpeech({
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
     const { callerId, accountId = callerId, deadlineMs } = caller;
-    const waitUntilMs = waitMsMax && performance.now() + waitMsMax;
+    const waitUntilMs = waitMsMax && Math.min(performance.now() + waitMsMax, deadlineMs ?? Infinity);
     const { request, bindings, cast } = planned;
-    const use = slotUseOf(readiest(bindings, restMs), request.chars, { isBulk: isBulkRequest(request) });
+    const use = slotUseOf(readiest(bindings, restMs), request);
     const slot = await slots.take(accountId, signal, { waitMsMax, deadlineMs, use });
     const leaving = new AbortController();
     let ended = false;
@@ -146,7 +142,7 @@ async function* speakTurnOf(
   const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
   const [binding] = planned.bindings;
   const takeSlot = (chars: number) => {
-    const use = slotUseOf(binding!, chars, { isBulk: false });
+    const use = slotUseOfText(binding!, chars);
     return slots.take(accountId, until, { waitMsMax, use });
   };
   const turns = createTurnPlace(text, place, takeSlot);

@@ -89,6 +89,19 @@ test('interactive requests go before bulk ones, which get one turn in ten', asyn
   expect(admitted.at(-1)).toBe('b2');
 });
 
+test('where somebody has listened of late, bulk requests leave a seat of the engine', async () => {
+  const { ask, admitted, clock } = openSlots({ limit: 10 });
+  ask('a0', { ...speech, seats: 3 });
+  for (let n = 1; n <= 6; n++) ask(`b${n}`, { ...bulk, seats: 3 });
+  await settle();
+  expect(admitted).toEqual(['a0', 'b1', 'b2']);
+  clock.ms = 20_000;
+  ask('c0', { ...speech, engine: 'other' });
+  ask('b7', { ...bulk, seats: 3 });
+  await settle();
+  expect(admitted.at(-1)).toBe('c0');
+});
+
 test('a bulk request makes room in a full line for an interactive one', async () => {
   const { ask, refused, slots } = openSlots({ speakingMax: 1, waitingMax: 2 });
   ask('a0', speech);
@@ -116,6 +129,21 @@ test('who cannot be heard by its deadline is refused at once, and who can waits'
   expect(slots.waiting).toBe(2);
   while (!admitted.includes('b2')) await finish(admitted.at(-1)!, 300);
   expect(refused).toEqual(['b1']);
+});
+
+test('a whole text that would not be done by its deadline is refused, where a stream of it waits', async () => {
+  const { ask, refused, finish, clock, slots } = openSlots({ limit: 1 });
+  ask('a0', { ...speech, wholeChars: 100 });
+  for (let n = 1; n < 40; n++) {
+    ask(`a${n}`, { ...speech, wholeChars: 100 });
+    await settle();
+    await finish(`a${n - 1}`, 300);
+  }
+  // Three milliseconds a character.
+  ask('b1', { ...speech, wholeChars: 4000 }, { deadlineMs: clock.ms + 3000, waitMsMax: 5000 });
+  ask('b2', speech, { deadlineMs: clock.ms + 3000, waitMsMax: 5000 });
+  await settle();
+  expect([refused, slots.waiting]).toEqual([['b1'], 1]);
 });
 
 test('a deadline is no reason to refuse who need not wait', async () => {
