@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createServiceMetrics } from '../src/app/service-metrics.ts';
+import { createSlots } from '../src/speech/slots.ts';
 import { isInstalled } from './programs.ts';
 
 const folder = join(import.meta.dirname, '../deploy');
@@ -18,7 +19,11 @@ function familyNames(): string[] {
   metrics.watchLedger({ owedRows: 0 });
   metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
-  metrics.watchSpeech({ engines: [], guards: (() => ({})) as never, slots: { speaking: 0, waiting: 0 } as never });
+  metrics.watchSpeech({
+    engines: [],
+    guards: (() => ({})) as never,
+    slots: createSlots({ speakingMax: 1, waitingMax: 1 }),
+  });
   metrics.close();
   return metrics.families().map(({ name }) => name);
 }

@@ -46,8 +46,8 @@ export async function openSpeech(options: OpenSpeechOptions) {
     log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
       defaultVoice,
     });
-  const { speakingMax, waitingMax, waitingSeconds } = config;
-  const slots = createSlots({ speakingMax, waitingMax });
+  const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
+  const slots = createSlots({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20 });
   const speech = createSpeech({ voices, lexicons, slots, guards, waitMsMax: waitingSeconds * 1000 });
   const kept = opened.move();
   return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };

@@ -51,8 +51,7 @@ export function createServiceMetrics() {
       observeHttp(request);
     },
     watchSpeech({ engines, guards, slots }: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void {
-      metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
-      metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () => [[{}, slots.waiting]]);
+      watchSlots(metrics, slots);
       metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
         engines.flatMap((engine) =>
           states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
@@ -104,6 +103,16 @@ function createHttpMetrics(metrics: Metrics) {
     const labels = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': String(status) };
     observe(labels, durationMs / 1000);
   };
+}
+
+function watchSlots(metrics: Metrics, slots: Slots): void {
+  metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
+  metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () =>
+    (['interactive', 'bulk'] as const).map((kind) => [{ class: kind }, slots.waitingOf(kind)] as const),
+  );
+  metrics.gauge('sonant_speaking_limit', 'Requests of an engine that may be about to be heard.', () =>
+    slots.limits().map(([engine, limit]) => [{ engine }, limit] as const),
+  );
 }
 
 function watchRoom(metrics: Metrics, state: () => RoomState): void {

@@ -1,6 +1,7 @@
-// A queue for slots, the one way to wait for a turn. Urgent requests are admitted first; then slots go round the owners,
-// one each, and each owner's requests are admitted in the order they came. A wait ends with a slot, an abort, a timeout, or
-// a refusal when the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
+// A queue for slots, the one way to wait for a turn. Urgent requests are admitted first, but one in ten of those admitted
+// while others wait is one of the others; slots go round the owners, one each, and each owner's requests are admitted in the
+// order they came. A wait ends with a slot, an abort, a timeout, or a refusal when the queue is full; then an owner with
+// fewer waiting requests replaces the newest of the owner with the most.
 
 /** Gives a slot back. Only the first call counts. */
 export type Release = () => void;
@@ -30,6 +31,9 @@ export interface SlotQueueOptions {
 }
 
 export class SlotTimeout extends Error {}
+
+/** So many urgent requests in a row, while others wait: without end, what is begun would never go on. */
+const urgentInRowMax = 9;
 
 interface Waiter {
   request: SlotRequest;
@@ -89,6 +93,7 @@ export class SlotQueue {
         if (ms < Infinity) this.#timer = setTimeout(() => this.admit(), Math.ceil(ms));
         return;
       }
+      this.#waiters.noteTurn(next);
       this.#waiters.remove(next);
       next.resolve(this.#hold(next.request));
     }
@@ -138,6 +143,12 @@ class Waiters {
   readonly urgent = new Map<string, Waiter[]>();
   readonly #others = new Map<string, Waiter[]>();
   count = 0;
+  #urgentInRow = 0;
+
+  /** It is admitted. */
+  noteTurn({ request }: Waiter): void {
+    this.#urgentInRow = request.isUrgent && this.#others.size > 0 ? this.#urgentInRow + 1 : 0;
+  }
 
   add(waiter: Waiter): void {
     const byOwner = this.#byOwner(waiter);
@@ -149,7 +160,8 @@ class Waiters {
   }
 
   first(): Waiter | undefined {
-    const byOwner = this.urgent.size > 0 ? this.urgent : this.#others;
+    const isTurnOfOthers = this.#others.size > 0 && this.#urgentInRow >= urgentInRowMax;
+    const byOwner = this.urgent.size > 0 && !isTurnOfOthers ? this.urgent : this.#others;
     return byOwner.values().next().value?.[0];
   }
 

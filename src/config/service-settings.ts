@@ -1,6 +1,6 @@
 // The settings of the service, without those of the engines, in the order in which they are listed. A room with several
 // settings declares them itself.
-
+import { totalmem } from 'node:os';
 import { s3Settings } from '../clips/s3-settings.ts';
 import { parseApiKey } from '../keys/api-key.ts';
 import { redisSettings } from '../limits/redis-settings.ts';
@@ -20,6 +20,9 @@ import { type LogLevel, logLevels } from '../telemetry/log.ts';
 import { otlpSettings } from '../telemetry/otlp-settings.ts';
 import { webhookSettings } from '../webhooks/webhook-settings.ts';
 import { wyomingSettings } from '../wyoming/wyoming-settings.ts';
+
+/** For sound that is made, of all memory. */
+const memoryShare = 0.5;
 
 export const serviceSettings = {
   httpAddr: addressSetting({
@@ -191,6 +194,13 @@ export const serviceSettings = {
     max: 3600,
     fallback: 5,
   }),
+  soundMemoryMb: integerSetting({
+    name: 'SONANT_SOUND_MEMORY_MB',
+    help: 'Memory, in MB, that the sound of all that is synthesized at once may take at most; further requests wait. Default: half of what the process may use',
+    min: 1,
+    max: 1_000_000,
+    fallback: Math.max(1, Math.floor(memoryShare * memoryMb())),
+  }),
   ...otlpSettings,
   jobChaptersMax: integerSetting({
     name: 'SONANT_JOB_CHAPTERS',
@@ -200,3 +210,9 @@ export const serviceSettings = {
     fallback: 4,
   }),
 };
+
+/** Of the machine or, if that is less, of the container. */
+function memoryMb(): number {
+  const constrained = process.constrainedMemory();
+  return Math.min(totalmem(), constrained > 0 ? constrained : Infinity) / 2 ** 20;
+}

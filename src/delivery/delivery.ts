@@ -106,7 +106,9 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await find();
       if (cached) return toDelivered(cached, voice, true, request);
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      const flight = `${callerId} ${bestKeyOf(planned)} ${kind}`;
+      // Who has no deadline is not refused with one who has.
+      const patience = caller.deadlineMs === undefined ? '' : ' until';
+      const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
       return toDelivered(spoken, voice, !isMade, request);
     },

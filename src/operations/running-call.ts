@@ -25,6 +25,7 @@ export interface Incoming {
   address: string;
   /** Stands for the connection that it came on, where that is known. */
   connection?: object | undefined;
+  deadlineMs?: KeyCaller['deadlineMs'];
   /** The trace that the caller has begun. */
   trace?: TraceHeaders | undefined;
   reportLimits(status: LimitStatus): void;
@@ -212,8 +213,8 @@ export class RunningCall {
   /** From here on the call is limited in time, and ends when its key does. */
   #start(operation: Operation, timeoutMs: number): Call {
     this.#operation = operation;
-    const { requestId, address, reportLimits } = this.#incoming;
-    const caller = operation.isOpen ? anonymous : this.caller;
+    const { requestId, address, deadlineMs, reportLimits } = this.#incoming;
+    const caller = { ...(operation.isOpen ? anonymous : this.caller), deadlineMs };
     if (this.#admittedTo.length > 1) this.narrow(operation);
     const { signal } = this.#ending;
     signal.throwIfAborted();
@@ -225,8 +226,8 @@ export class RunningCall {
     const reportSpeech = (facts: SpeechFacts) => {
       this.#speech = { ...this.#speech, ...facts };
     };
-    const begunMs = this.#begunMs;
-    return { caller, requestId, address, begunMs, reportLimits, reportSpeech, signal, leaving: leaving.signal };
+    const since = { requestId, address, begunMs: this.#begunMs };
+    return { caller, ...since, reportLimits, reportSpeech, signal, leaving: leaving.signal };
   }
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {

@@ -37,6 +37,7 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
       requestId,
       address: values.get(addressKey),
       connection: values.get(connectionKey),
+      deadlineMs: toDeadline(context.timeoutMs()),
       trace: {
         traceparent: requestHeader.get('traceparent') ?? undefined,
         tracestate: requestHeader.get('tracestate') ?? undefined,
@@ -85,6 +86,8 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   };
   return { gate, interceptor };
 }
+
+const toDeadline = (leftMs: number | undefined) => (leftMs === undefined ? undefined : performance.now() + leftMs);
 
 const openOperationOf = (method: DescMethod): Operation => ({
   ...operationOf(method),

@@ -26,6 +26,8 @@ export interface SpeechRequest extends SpeechFields {
 /** Who was admitted: whose turn it is, who is charged, and with which voices it may speak. */
 export interface Caller extends VoiceUser {
   callerId: string;
+  /** Until when an answer is of use to it, on the clock of `performance.now`; absent where it has not said. */
+  deadlineMs?: number | undefined;
 }
 
 export interface ParseOptions {

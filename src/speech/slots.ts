@@ -1,50 +1,255 @@
-// Slots of the service: so many requests are spoken at once, so many wait, and further ones are refused with the time
-// after which to try again. Slots go round the callers: a caller with a hundred requests waits behind itself. Whoever
-// would wait longer than it may is refused at once, so that it is told early; and when the wait has lasted that long.
-import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
+// Slots of the service: so many requests are spoken at once and, where they are to be heard, so many of each engine are about
+// to be heard as it can begin without a queue (adaptive-limit.ts). So many wait, interactive requests before bulk ones, and
+// slots go round the owners. Who would wait longer than it may is refused at once, with the time to come again. Where the
+// line is beyond saving, the newest go first, and what is too much of it is refused, the oldest first.
 import { Failure } from '../errors.ts';
+import { createAdaptiveLimit, workOf } from './adaptive-limit.ts';
+import { lineMsTarget } from './admission-pace.ts';
+import { createPromisedReturns } from './promised-returns.ts';
+import { type Lane, type Line, lineOf, openLane, type Slot, type SlotUse, type SlotWaiter } from './slot-lanes.ts';
 
-export type Slots = ReturnType<typeof createSlots>;
+export interface SlotOptions {
+  /** Default: as long as it takes. */
+  waitMsMax?: number | undefined;
+  /** Until when the answer is of use, on the clock of the slots. */
+  deadlineMs?: number | undefined;
+  /** Default: nothing is to be heard. */
+  use?: SlotUse | undefined;
+}
 
-/** The weight of the newest hold in the mean from which waits are estimated. */
-const holdWeight = 0.1;
+export interface SlotsOptions {
+  speakingMax: number;
+  waitingMax: number;
+  /** The most memory for sound of all that are spoken; one is spoken whatever it takes. Default: as much as they take. */
+  bytesMax?: number;
+  createLimit?: typeof createAdaptiveLimit;
+  /** Default: `performance.now`. */
+  now?: () => number;
+}
 
-export function createSlots({ speakingMax, waitingMax }: { speakingMax: number; waitingMax: number }) {
-  let meanHoldMs = 1000;
-  /** How long until so many that wait, and one more, have had a slot. */
-  const waitMsAfter = (waiting: number) => (meanHoldMs * (waiting + 1)) / speakingMax;
-  const overloaded = (waitMs = waitMsAfter(queue.waiting)): Failure =>
-    new Failure('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
-  const queue: SlotQueue = new SlotQueue({ slotsMax: speakingMax, waitingMax, refusal: overloaded });
+/** The weight of the newest in the means from which waits are estimated. */
+const newestWeight = 0.1;
+/** Estimates of whole texts are rough: so much of one must fit. */
+const wholeShare = 0.5;
+const limitMin = 2;
+/** Of the admissions while bulk requests wait, one in so many is theirs. */
+const bulkTurnEvery = 10;
+/** For so long after an interactive request, bulk ones leave a seat of the engine free. */
+const seatLeftMs = 10_000;
+const timerMsMax = 2 ** 31 - 1;
 
-  const admit = async (owner: string, signal: AbortSignal, waitMsMax: number | undefined): Promise<Release> => {
-    const before = queue.waitingBefore(owner);
-    const waitMs = queue.held < speakingMax && before === 0 ? 0 : waitMsAfter(before);
-    if (waitMsMax !== undefined && waitMs > waitMsMax) throw overloaded(waitMs);
-    try {
-      return await queue.take({ owner, signal, ...(waitMsMax !== undefined && { waitMsMax }) });
-    } catch (error) {
-      throw error instanceof SlotTimeout ? overloaded(waitMsAfter(before)) : error;
+export const createSlots = (options: SlotsOptions): Slots => new Slots(options);
+
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #now: () => number;
+  readonly #returns: ReturnType<typeof createPromisedReturns>;
+  readonly #lanes = new Map<string, Lane>();
+  #held = 0;
+  #heldBytes = 0;
+  #meanHoldMs = 1000;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#returns = createPromisedReturns(this.#now);
+  }
+
+  get speaking(): number {
+    return this.#held;
+  }
+
+  get waiting(): number {
+    return this.waitingOf('interactive') + this.waitingOf('bulk');
+  }
+
+  waitingOf(kind: 'interactive' | 'bulk'): number {
+    return this.#lanes.values().reduce((sum, lane) => sum + lane[kind].waiters.count, 0);
+  }
+
+  /** How many requests of each engine may be about to be heard. */
+  limits(): (readonly [engine: string, limit: number])[] {
+    return [...this.#lanes.values()].flatMap(({ name, limit }) => (limit ? [[name, limit.value] as const] : []));
+  }
+
+  /** Resolves with the slot. Rejects when aborted, full, or waited for too long. */
+  async take(owner: string, signal: AbortSignal, { waitMsMax, deadlineMs, use }: SlotOptions = {}): Promise<Slot> {
+    signal.throwIfAborted();
+    const lane = this.#laneOf(use);
+    const line = lineOf(lane, use);
+    const isFirst = line.waiters.count === 0 && lane.interactive.waiters.count === 0;
+    if (isFirst && this.#hasRoom(lane, use)) return this.#hold(lane, use);
+    const leftMs = deadlineMs === undefined ? Infinity : deadlineMs - this.#now() - workMs(lane, use);
+    const patienceMs = Math.min(waitMsMax ?? Infinity, leftMs);
+    const waitMs = line.pace.waitMs(line.waiters.countBefore(owner, line.isNewestFirst), this.#usualMs);
+    if (waitMs > patienceMs || !this.#makeRoom(lane, line, owner)) throw this.#overloaded(owner, line, waitMs);
+    return this.#wait(line, { owner, use, signal, patienceMs });
+  }
+
+  /** Between two admissions, where nothing is measured. */
+  get #usualMs(): number {
+    return this.#meanHoldMs / this.#options.speakingMax;
+  }
+
+  #laneOf(use: SlotUse | undefined): Lane {
+    const name = use?.engine ?? '';
+    const known = this.#lanes.get(name);
+    if (known) return known;
+    const { createLimit = createAdaptiveLimit, speakingMax: max } = this.#options;
+    // An engine that does not say how many segments it speaks at once is held back by what is measured alone.
+    const initial = use?.seats === undefined ? max : use.seats + 1;
+    const lane = openLane(name, use && createLimit({ min: limitMin, max, initial }), this.#now);
+    this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #hasRoom(lane: Lane, use: SlotUse | undefined): boolean {
+    const { limit, starting, bulkHeld } = lane;
+    const { speakingMax, bytesMax = Infinity } = this.#options;
+    if (this.#held >= speakingMax) return false;
+    if (this.#held > 0 && this.#heldBytes + (use?.bytesMax ?? 0) > bytesMax) return false;
+    if (!use || !limit) return true;
+    return use.isBulk ? bulkHeld < this.#bulkMax(lane, use) : starting < limit.value;
+  }
+
+  /** Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
+  #bulkMax({ limit, interactiveAtMs }: Lane, { seats = limit!.value }: SlotUse): number {
+    return this.#now() - interactiveAtMs < seatLeftMs ? Math.max(1, seats - 1) : seats + 1;
+  }
+
+  #hold(lane: Lane, use: SlotUse | undefined): Slot {
+    const sinceMs = this.#now();
+    const bytes = use?.bytesMax ?? 0;
+    this.#held++;
+    this.#heldBytes += bytes;
+    if (use?.isBulk) lane.bulkHeld++;
+    else lane.interactiveAtMs = sinceMs;
+    lane.sinceBulk = use?.isBulk ? 0 : lane.sinceBulk + 1;
+    const start = use && !use.isBulk ? this.#start(lane, use, sinceMs) : undefined;
+    let isHeld = true;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      start?.end();
+      const heldMs = this.#now() - sinceMs;
+      this.#meanHoldMs += newestWeight * (heldMs - this.#meanHoldMs);
+      if (use?.wholeChars) lane.meanMsPerChar += newestWeight * (heldMs / use.wholeChars - lane.meanMsPerChar);
+      this.#held--;
+      this.#heldBytes -= bytes;
+      if (use?.isBulk) lane.bulkHeld--;
+      this.#admit();
+    };
+    return Object.assign(release, { heard: (engine: string) => start?.heard(engine) });
+  }
+
+  /** A request is about to be heard. */
+  #start(lane: Lane, { engine, voiceId, chars }: SlotUse, sinceMs: number) {
+    const startingAtOnce = ++lane.starting;
+    const notedBefore = lane.noted;
+    let isStarting = true;
+    const end = () => {
+      if (isStarting) lane.starting--;
+      isStarting = false;
+    };
+    const heard = (by: string) => {
+      if (!isStarting) return;
+      end();
+      if (by === engine) {
+        const ms = this.#now() - sinceMs;
+        lane.noted++;
+        lane.meanStartMs += newestWeight * (ms / workOf(chars) - lane.meanStartMs);
+        lane.limit?.note({ voiceId, chars, ms, startingAtOnce, notedBefore });
+      }
+      this.#admit();
+    };
+    return { end, heard };
+  }
+
+  #admit(): void {
+    for (let isOver = false; !isOver; ) {
+      isOver = true;
+      for (const lane of [...this.#lanes.values()]) {
+        const line = this.#lineWithTurn(lane);
+        if (!line) continue;
+        isOver = false;
+        const waiter = line.waiters.takeNext(line.isNewestFirst)!;
+        line.pace.admitted();
+        line.update(this.#usualMs);
+        // The other lanes come next.
+        this.#lanes.delete(lane.name);
+        this.#lanes.set(lane.name, lane);
+        waiter.resolve(this.#hold(lane, waiter.use));
+      }
     }
-  };
+  }
 
-  return {
-    /** Resolves with the function that gives the slot back. Rejects when aborted, full, or waited for too long. */
-    async take(owner: string, signal: AbortSignal, waitMsMax?: number): Promise<Release> {
-      const release = await admit(owner, signal, waitMsMax);
-      const sinceMs = performance.now();
-      let isHeld = true;
-      return () => {
-        if (isHeld) meanHoldMs += holdWeight * (performance.now() - sinceMs - meanHoldMs);
-        isHeld = false;
-        release();
-      };
-    },
-    get speaking(): number {
-      return queue.held;
-    },
-    get waiting(): number {
-      return queue.waiting;
-    },
-  };
+  /** Whose turn it is in a lane, if there is room. */
+  #lineWithTurn(lane: Lane): Line | undefined {
+    const { interactive, bulk } = lane;
+    const nextBulk = bulk.waiters.next(false);
+    const isBulkTurn = interactive.waiters.count === 0 || lane.sinceBulk >= bulkTurnEvery;
+    if (nextBulk && isBulkTurn && this.#hasRoom(lane, nextBulk.use)) return bulk;
+    const next = interactive.waiters.next(interactive.isNewestFirst);
+    return next && this.#hasRoom(lane, next.use) ? interactive : undefined;
+  }
+
+  #overloaded(owner: string, line: Line, waitMs: number): Failure {
+    const afterMs = this.#returns.promise(owner, waitMs, line.pace.intervalMs(this.#usualMs));
+    return new Failure('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(afterMs / 1000)) });
+  }
+
+  #refuse(line: Line, waiter: SlotWaiter): void {
+    line.waiters.remove(waiter);
+    line.update(this.#usualMs);
+    waiter.reject(this.#overloaded(waiter.owner, line, line.pace.waitMs(line.waiters.count, this.#usualMs)));
+  }
+
+  /** Refuses another so that this one can wait, where it may; answers whether it can. */
+  #makeRoom(lane: Lane, line: Line, owner: string): boolean {
+    if (this.waiting < this.#options.waitingMax) return true;
+    const bulk = line === lane.interactive ? lane.bulk.waiters.ofLongest('newest') : undefined;
+    if (bulk) this.#refuse(lane.bulk, bulk);
+    else if (line.isNewestFirst) this.#refuse(line, line.waiters.ofLongest('oldest')!);
+    else if (line.waiters.hasLongerThan(owner)) this.#refuse(line, line.waiters.ofLongest('newest')!);
+    else return false;
+    return true;
+  }
+
+  /** Of a line beyond saving, only those wait who are served soon. */
+  #shorten(line: Line): void {
+    line.update(this.#usualMs);
+    const soon = Math.max(1, lineMsTarget / line.pace.intervalMs(this.#usualMs));
+    while (line.isNewestFirst && line.waiters.count > soon) this.#refuse(line, line.waiters.ofLongest('oldest')!);
+  }
+
+  #wait(line: Line, { owner, use, signal, patienceMs }: Wait): Promise<Slot> {
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const waiter: SlotWaiter = { owner, use, resolve, reject };
+    const leave = () => {
+      line.waiters.remove(waiter);
+      line.update(this.#usualMs);
+      reject(signal.reason);
+      // What it was waiting for may be enough for the next.
+      this.#admit();
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    const isTimed = patienceMs <= timerMsMax;
+    const timer = isTimed ? setTimeout(() => this.#refuse(line, waiter), patienceMs) : undefined;
+    if (line.waiters.count === 0) line.pace.begin();
+    line.waiters.add(waiter);
+    this.#shorten(line);
+    return promise.finally(() => {
+      signal.removeEventListener('abort', leave);
+      clearTimeout(timer);
+    });
+  }
+}
+
+/** How long the answer takes that is of use: a stream is heard from its first sound on. */
+const workMs = ({ meanStartMs, meanMsPerChar }: Lane, use: SlotUse | undefined): number =>
+  use ? Math.max(meanStartMs * workOf(use.chars), wholeShare * meanMsPerChar * (use.wholeChars ?? 0)) : 0;
+
+interface Wait extends Pick<SlotWaiter, 'owner' | 'use'> {
+  signal: AbortSignal;
+  patienceMs: number;
 }

@@ -14,6 +14,8 @@ export interface Speaking {
   waitUntilMs: number | undefined;
   /** Set for work that interactive requests go before: each segment waits until it may be spoken, and is kept. */
   keep?: KeepSegment | undefined;
+  /** Nobody listens: what is to be heard goes before it. */
+  isBulk?: boolean;
 }
 
 /** Yields the sound of a cut that was kept before; otherwise has it spoken, and keeps it. */
@@ -38,7 +40,7 @@ export function speakCut(
     languageCode,
     speakingRate,
     timings: isTimed && engine.capabilities.timings,
-    urgent: breakBefore === undefined && !speaking.keep,
+    urgent: breakBefore === undefined && !speaking.keep && !speaking.isBulk,
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };

@@ -16,6 +16,7 @@ import { type CastSpeech, castSpeech, type PlannedSpeech, type SpeechPlan } from
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
+import { slotUseOf, slotUseOfText } from './slot-use.ts';
 import type { Slots } from './slots.ts';
 import { type KeepSegment, type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
@@ -72,22 +73,25 @@ export function createSpeech(options: SpeechOptions): Speech {
   const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
   const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
 
-  async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
-    const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
-    const giveBack = await slots.take(accountId, signal, waitMsMax);
+  async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
+    const { callerId, accountId = callerId, deadlineMs } = caller;
+    const waitUntilMs = waitMsMax && Math.min(performance.now() + waitMsMax, deadlineMs ?? Infinity);
+    const { request, bindings, cast } = planned;
+    const use = slotUseOf(readiest(bindings, restMs), request);
+    const slot = await slots.take(accountId, signal, { waitMsMax, deadlineMs, use });
     const leaving = new AbortController();
     let ended = false;
-    signal.addEventListener('abort', giveBack, { once: true });
+    signal.addEventListener('abort', slot, { once: true });
     try {
-      const { main, others } = planned.cast;
-      const ends = [main, ...others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
-      const signals = [signal, leaving.signal, ...ends];
-      yield* speakPlans(planned, { accountId, signal: AbortSignal.any(signals), waitUntilMs });
+      const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+      const until = AbortSignal.any([signal, leaving.signal, ...ends]);
+      const speaking = { accountId, signal: until, waitUntilMs, isBulk: use.isBulk };
+      yield* tellHeard(speakPlans(planned, speaking), slot.heard);
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
-      signal.removeEventListener('abort', giveBack);
-      giveBack();
+      signal.removeEventListener('abort', slot);
+      slot();
     }
   }
 
@@ -99,7 +103,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     const failed = new Set<Binding>();
     const casting: Casting = ({ bindings }) => {
       const left = bindings.filter((binding) => !failed.has(binding));
-      return left.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0] ?? bindings[0]!;
+      return left.length > 0 ? readiest(left, restMs) : bindings[0]!;
     };
     for (;;) {
       let isHeard = false;
@@ -150,13 +154,18 @@ async function* speakTurnOf(
   const leaving = new AbortController();
   const { kept } = planned.voice;
   const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
-  const turns = createTurnPlace(text, place, () => slots.take(accountId, until, waitMsMax));
+  const [binding] = planned.bindings;
+  const takeSlot = (chars: number) => {
+    const use = slotUseOfText(binding!, chars);
+    return slots.take(accountId, until, { waitMsMax, use });
+  };
+  const turns = createTurnPlace(text, place, takeSlot);
   const fail = () => text.fail(until.reason);
   until.addEventListener('abort', fail, { once: true });
   try {
     const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
-    const speaking = { accountId, signal: until, waitUntilMs: undefined };
-    for await (const event of speakPlans({ planFor }, speaking)) {
+    const speaking = { accountId, signal: until, waitUntilMs: undefined, isBulk: false };
+    for await (const event of tellHeard(speakPlans({ planFor }, speaking), turns.heard)) {
       yield event;
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
@@ -167,6 +176,20 @@ async function* speakTurnOf(
     turns.close();
   }
 }
+
+/** Tells of each sound which engine it is of, before it leaves. */
+async function* tellHeard(events: AsyncIterable<SpeechEvent>, heard: (engine: string) => void) {
+  let engine = '';
+  for await (const event of events) {
+    if (event.type === 'info') engine = event.speaker.engine;
+    if (event.type === 'info' || event.type === 'audio') heard(engine);
+    yield event;
+  }
+}
+
+/** The best of those that may be called now; the best, where none may. */
+const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
+  bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 
 type Plans = Pick<PlannedSpeech, 'planFor'>;
 

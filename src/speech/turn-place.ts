@@ -1,15 +1,15 @@
 // What a live turn holds while it is spoken: a slot of the service from the text of a part to the end of its sound; and a
 // place of the caller's, which is kept until the text no longer goes on, so that other requests of the caller do not stop a
 // turn in its middle.
-import type { Release } from '../concurrency/slot-queue.ts';
 import type { LivePlace } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
+import type { Slot } from './slot-lanes.ts';
 
 /** How long the place of a turn of which nothing is spoken is kept, however slowly its text goes on. */
 const placeKeptMsMax = 10_000;
 
-export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promise<Release>) {
-  let release: Release | undefined;
+export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: (chars: number) => Promise<Slot>) {
+  let release: Slot | undefined;
   let isClosed = false;
   /** Of each part, whichever engines speak it. */
   const parts: Promise<void>[] = [];
@@ -26,7 +26,7 @@ export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () =
   };
   const takePart = async (chars: number) => {
     clearTimeout(resting);
-    release ??= await takeSlot();
+    release ??= await takeSlot(chars);
     if (isClosed) {
       giveBack();
       throw new Error('the turn is over');
@@ -39,6 +39,10 @@ export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () =
     take(index: number, chars: number): Promise<void> {
       parts[index] ??= takePart(chars);
       return parts[index];
+    },
+    /** The sound of a part is there. */
+    heard(engine: string): void {
+      release?.heard(engine);
     },
     partDone(): void {
       done++;

@@ -20,6 +20,21 @@ test('urgent requests are first, then owners take turns, each in the order of it
   expect([queue.held, queue.waiting]).toEqual([0, 0]);
 });
 
+test('urgent requests without an end leave one turn in ten to the others', async () => {
+  const queue = new SlotQueue({ slotsMax: 1 });
+  const order: string[] = [];
+  const release = await queue.take({ signal });
+  const take = async (name: string, isUrgent: boolean) => {
+    const done = await queue.take({ signal, isUrgent });
+    order.push(name);
+    done();
+  };
+  const all = [take('later', false), take('last', false), ...Array.from({ length: 25 }, () => take('urgent', true))];
+  release();
+  await Promise.all(all);
+  expect([order.indexOf('later'), order.indexOf('last')]).toEqual([9, 19]);
+});
+
 test('a wait ends with an abort or a timeout, and leaves nothing behind', async () => {
   const queue = new SlotQueue({ slotsMax: 1 });
   const release = await queue.take({ signal });

@@ -52,7 +52,10 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     });
     onTestFinished(() => engine.close());
     const voices = createVoices([engine]);
-    const speech = createSpeech({ voices, slots: createSlots({ speakingMax: streamCount + 10, waitingMax: 0 }) });
+    const speech = createSpeech({
+      voices,
+      slots: createSlots({ speakingMax: streamCount + 10, waitingMax: streamCount }),
+    });
     const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
       const fields = { voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 };
       return speech.streamSpeech(parseSpeechRequest(fields), { callerId: `caller ${n}` }, new AbortController().signal);

@@ -14,7 +14,7 @@ let flite: Engine;
 let speech: Speech;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  speech = createSpeech({ voices: createVoices([flite]), slots: createSlots({ speakingMax: 100, waitingMax: 0 }) });
+  speech = createSpeech({ voices: createVoices([flite]), slots: createSlots({ speakingMax: 100, waitingMax: 100 }) });
 });
 afterAll(() => flite.close());
 

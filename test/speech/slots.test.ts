@@ -77,7 +77,7 @@ test('an abort leaves the queue; an aborted request never enters it', async () =
 test('who would wait longer than it may is refused before it waits, with the wait', async () => {
   const slots = createSlots({ speakingMax: 1, waitingMax: 10 });
   await slots.take('a', never);
-  const refused = await slots.take('b', never, 500).catch((error) => error);
+  const refused = await slots.take('b', never, { waitMsMax: 500 }).catch((error) => error);
   expect(refused).toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
   expect(slots.waiting).toBe(0);
 });
@@ -85,7 +85,7 @@ test('who would wait longer than it may is refused before it waits, with the wai
 test('who has waited as long as it may is refused all the same, and its place is free', async () => {
   const slots = createSlots({ speakingMax: 1, waitingMax: 10 });
   await slots.take('a', never);
-  const waiting = slots.take('b', never, 1100);
+  const waiting = slots.take('b', never, { waitMsMax: 1100 });
   await settle();
   expect(slots.waiting).toBe(1);
   await expect(waiting).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
@@ -97,8 +97,10 @@ test('the wait of a caller does not count what another has waiting behind its tu
   const giveBack = await slots.take('greedy', never);
   const left = new AbortController();
   const greedy = Array.from({ length: 20 }, () => slots.take('greedy', left.signal).catch(() => {}));
-  await expect(slots.take('greedy', never, 5000)).rejects.toMatchObject({ facts: { retryAfterSeconds: 21 } });
-  const guest = slots.take('guest', never, 5000);
+  await expect(slots.take('greedy', never, { waitMsMax: 5000 })).rejects.toMatchObject({
+    facts: { retryAfterSeconds: 21 },
+  });
+  const guest = slots.take('guest', never, { waitMsMax: 5000 });
   giveBack();
   (await greedy[0])!();
   await guest;

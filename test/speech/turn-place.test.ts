@@ -18,7 +18,7 @@ function openPlace(refusal?: Error) {
     counts.taken++;
     await slot.promise;
     counts.held++;
-    return () => void counts.held--;
+    return Object.assign(() => void counts.held--, { heard: () => {} });
   });
   return { turns, counts, admitted, slot };
 }

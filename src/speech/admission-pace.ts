@@ -1,0 +1,56 @@
+// How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
+// saving: its last would have waited for too long for seconds. It is saved when it is empty.
+/** A line that takes longer to be served is too long. */
+export const lineMsTarget = 500;
+/** A line that was too long for so long is beyond saving: a moment of many requests is not. */
+const beyondSavingMs = 2000;
+/** The weight of the newest interval in the mean. */
+const intervalWeight = 0.1;
+
+export class AdmissionPace {
+  readonly #now: () => number;
+  #meanMs: number | undefined;
+  #lastMs = 0;
+  #tooLongSinceMs: number | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** A line begins. */
+  begin(): void {
+    this.#lastMs = this.#now();
+  }
+
+  /** One of those that wait was admitted. */
+  admitted(): void {
+    const nowMs = this.#now();
+    const ms = nowMs - this.#lastMs;
+    this.#meanMs = this.#meanMs === undefined ? ms : this.#meanMs + intervalWeight * (ms - this.#meanMs);
+    this.#lastMs = nowMs;
+  }
+
+  /** Between two that are admitted; `usualMs` where nothing has been measured. */
+  intervalMs(usualMs: number): number {
+    return Math.max(1, this.#meanMs ?? usualMs);
+  }
+
+  /** Until so many, and one more, have been admitted. */
+  waitMs(before: number, usualMs: number): number {
+    const interval = this.intervalMs(usualMs);
+    const late = this.#meanMs === undefined ? 0 : Math.max(0, this.#now() - this.#lastMs - interval);
+    return interval * (before + 1) + late;
+  }
+
+  /** To be asked after every change of the line. */
+  isBeyondSaving(waiting: number, usualMs: number): boolean {
+    if (waiting === 0) this.#tooLongSinceMs = undefined;
+    else if (this.intervalMs(usualMs) * waiting > lineMsTarget) this.#tooLongSinceMs ??= this.#now();
+    else if (!this.#isBeyond()) this.#tooLongSinceMs = undefined;
+    return this.#isBeyond();
+  }
+
+  #isBeyond(): boolean {
+    return this.#tooLongSinceMs !== undefined && this.#now() - this.#tooLongSinceMs >= beyondSavingMs;
+  }
+}
