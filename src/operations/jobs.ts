@@ -161,11 +161,17 @@ function* eventsSince(
   else yield { type: 'done', revision, job };
 }
 
-/** The same request has the same. */
-const fingerprintOf = ({ settings, chapters }: JobRequest): string =>
-  createHash('sha256')
-    .update(JSON.stringify([settings, chapters.map(({ title, speech, parts }) => [title, speech, parts])]))
+/** The same request has the same, in whatever order its metadata come: maps of gRPC and objects of JSON have none. */
+function fingerprintOf({ settings, chapters }: JobRequest): string {
+  const metadata = Object.fromEntries(
+    Object.entries(settings.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+  return createHash('sha256')
+    .update(
+      JSON.stringify([{ ...settings, metadata }, chapters.map(({ title, speech, parts }) => [title, speech, parts])]),
+    )
     .digest('base64url');
+}
 
 function checkSame(job: JobRow, fingerprint: string): JobRow {
   if (job.fingerprint === fingerprint) return job;

@@ -132,6 +132,15 @@ describe('a caller', () => {
     ).toBe(400);
   });
 
+  test('repeats a request whose metadata come in another order', async () => {
+    const { sendJobs } = await openJobsGateway();
+    const put = (metadata: object) =>
+      sendJobs('/my-book', { method: 'PUT', body: { voice_id: 'tone-low', text: 'A short book.', metadata } });
+    expect((await put({ title: 'Night', author: 'Ada' })).status).toBe(202);
+    expect((await put({ author: 'Ada', title: 'Night' })).status).toBe(202);
+    expect((await put({ author: 'Night', title: 'Ada' })).status).toBe(409);
+  });
+
   test('sees no jobs of other keys', async () => {
     const { create, untilEnded, makeKey, send, readJson } = await openJobsGateway();
     const { id } = await create();
