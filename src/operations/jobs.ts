@@ -55,10 +55,10 @@ export interface JobOperationsOptions
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The caller's own id of a job; a Failure where it is malformed. */
-export function parseJobId(id: string): string {
+export function parseJobId(id: string, field = 'id'): string {
   if (idPattern.test(id)) return id;
   const message = 'must be 1 to 64 letters, digits, hyphens and underscores';
-  throw new Failure('invalid_request', { details: [{ field: 'id', reason: 'format', message }] });
+  throw new Failure('invalid_request', { details: [{ field, reason: 'format', message }] });
 }
 
 export function createJobOperations(options: JobOperationsOptions): JobOperations {
@@ -194,12 +194,29 @@ async function checkSpeech(
   const voiceIds: string[] = [];
   for (const chapter of chapters) {
     for (const { text } of chapter.parts) {
-      const { request } = speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller);
+      const { request } = nameFaults(chapter, () =>
+        speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller),
+      );
       if (text === chapter.parts[0]!.text) voiceIds.push(request.voiceId);
       await yieldTurn();
     }
   }
   return voiceIds;
+}
+
+/** A refusal names the chapter that it is for. */
+function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Planned): Planned {
+  try {
+    return plan();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { reason, message, facts } = error;
+    const isOfVoice = Object.hasOwn(speech, 'voice_id') && reason.startsWith('voice_');
+    const faults = facts.details ?? (isOfVoice ? [{ field: 'voice_id', reason, message }] : undefined);
+    if (!faults) throw error;
+    const details = faults.map((fault) => ({ ...fault, field: nameOf(fault.field) }));
+    throw new Failure(reason, { ...facts, details }, error.cause);
+  }
 }
 
 interface Named {
@@ -236,7 +253,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     error: null,
     audioId: null,
   };
-  const toRow = (chapter: ChapterRequest, i: number): ChapterRow => ({
+  const toRow = (chapter: Omit<ChapterRequest, 'nameOf'>, i: number): ChapterRow => ({
     jobKey,
     chapter: i,
     title: chapter.title,

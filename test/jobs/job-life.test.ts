@@ -192,7 +192,19 @@ describe('a caller', () => {
     expect(await of({ chapters: [{ text: 'A.' }, { text: ' ' }, { title: 7, text: 'B.' }, {}] })).toEqual([
       ...['invalid_request', 'chapters[1].text', 'chapters[2].title', 'chapters[3].text'],
     ]);
-    expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual(['voice_not_found']);
+    expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual([
+      ...['voice_not_found', 'chapters[0].voice_id'],
+    ]);
+    expect(await of({ chapters: [{ text: 'A.' }], voice_id: 'nobody' })).toEqual(['voice_not_found']);
+    const foreign = [{ text: 'A.' }, { text: 'A.', language_code: 'ja' }];
+    expect(await of({ chapters: foreign })).toEqual(['invalid_request', 'chapters[1].language_code']);
+    expect(await of({ chapters: [{ text: 'A.' }, { text: 'Привет.' }] })).toEqual([
+      ...['invalid_request', 'chapters[1].text'],
+    ]);
+    expect(await of({ text: 'Привет.' })).toEqual(['invalid_request', 'text']);
+    expect(await readJobs('', { body: { voice_id: 'tone-low', chapters: [{ text: null }] } })).toMatchObject({
+      details: [{ field: 'chapters[0].text', reason: 'required' }],
+    });
     expect(await of({ text: 'A'.repeat(2_000_001) })).toEqual(['text_too_long', 'text']);
     expect(tone.segments).toEqual([]);
   });
