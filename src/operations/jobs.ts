@@ -78,12 +78,12 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
       const fingerprint = fingerprintOf(request);
       const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
       if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };
-      const voiceIds = await checkSpeech(speech, request, caller);
-      const added = await rows.add(toNewJob(call, request, { id, fingerprint, voiceIds }), jobsPerAccountMax);
+      const said = await checkSpeech(speech, request, caller);
+      const added = await rows.add(toNewJob(call, request, { id, fingerprint, said }), jobsPerAccountMax);
       if (added === 'too many') throw tooManyJobs();
       checkSame(added.job, fingerprint);
       if (added.isNew) {
-        const [voiceId = ''] = voiceIds;
+        const { voiceId = '' } = said[0] ?? {};
         const day = dayOf(Date.now());
         await noteUsage({ keyId: caller.keyId, voiceId, day, requests: 1, characters: 0, audioMs: 0 });
         runner.wake();
@@ -185,23 +185,26 @@ const tooManyJobs = () =>
     limit: jobsPerAccountMax,
   });
 
-/** What can be refused before anything is spoken is refused here. Returns the voice of each chapter. */
+/** What can be refused before anything is spoken is refused here. Returns who says each chapter, and how much. */
 async function checkSpeech(
   speech: JobOperationsOptions['speech'],
   { settings, chapters }: JobRequest,
   caller: Caller,
-): Promise<string[]> {
-  const voiceIds: string[] = [];
+): Promise<SaidChapter[]> {
+  const said: SaidChapter[] = [];
   for (const chapter of chapters) {
+    const saidHere: SaidChapter = { voiceId: '', chars: 0 };
     for (const { text } of chapter.parts) {
       const { request } = nameFaults(chapter, () =>
         speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller),
       );
-      if (text === chapter.parts[0]!.text) voiceIds.push(request.voiceId);
+      saidHere.voiceId = request.voiceId;
+      saidHere.chars += request.chars;
       await yieldTurn();
     }
+    said.push(saidHere);
   }
-  return voiceIds;
+  return said;
 }
 
 /** A refusal names the chapter that it is for. */
@@ -219,15 +222,21 @@ function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Pla
   }
 }
 
+interface SaidChapter {
+  voiceId: string;
+  /** With what lexicons say, as it is charged. */
+  chars: number;
+}
+
 interface Named {
   id: string | undefined;
   fingerprint: string;
-  voiceIds: readonly string[];
+  said: readonly SaidChapter[];
 }
 
-function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, voiceIds }: Named): NewJob {
+function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, said }: Named): NewJob {
   const jobKey = createId('job');
-  const { settings, chapters, chars } = request;
+  const { settings, chapters } = request;
   const job: JobRow = {
     jobKey,
     ownerId: caller.callerId,
@@ -238,7 +247,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     fingerprint,
     status: 'queued',
     settings: JSON.stringify(settings),
-    chars,
+    chars: said.reduce((sum, each) => sum + each.chars, 0),
     chapterCount: chapters.length,
     charsDone: 0,
     chaptersDone: 0,
@@ -258,8 +267,8 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     chapter: i,
     title: chapter.title,
     speech: JSON.stringify(chapter.speech),
-    voiceId: voiceIds[i]!,
-    chars: chapter.chars,
+    voiceId: said[i]?.voiceId ?? '',
+    chars: said[i]?.chars ?? 0,
     charsDone: 0,
     partCount: chapter.parts.length,
     status: 'queued',
@@ -271,7 +280,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
   const joining = toRow({ title: '', speech: {}, parts: [], chars: 0 }, chapters.length);
   return {
     job,
-    chapters: [...chapters.map(toRow), { ...joining, voiceId: '', status: 'waiting' }],
+    chapters: [...chapters.map(toRow), { ...joining, status: 'waiting' }],
     parts: chapters.flatMap(({ parts }, chapter) =>
       parts.map(({ offset, text }, part) => ({ jobKey, chapter, part, offset, text })),
     ),

@@ -141,6 +141,28 @@ describe('a caller', () => {
     expect((await put({ author: 'Night', title: 'Ada' })).status).toBe(409);
   });
 
+  test('is told the characters that lexicons say, which are charged', async () => {
+    const { url, makeKey, create, get, untilEnded } = await openJobsGateway();
+    const made = await fetch(`${url}/api/lexicons`, {
+      method: 'POST',
+      headers: { 'X-API-Key': await makeKey(['voices:write', 'admin']), 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        name: 'All',
+        access: 'everyone',
+        entries: [{ grapheme: 'AWS', alias: 'Amazon Web Services' }],
+      }),
+    });
+    const { lexicon_id: lexiconId } = (await made.json()) as JobJson;
+    const chars = 'Amazon Web Services is late.'.length;
+    const { id } = await create({ chapters: undefined, text: 'AWS is late.', lexicon_ids: [lexiconId] });
+    expect(await get(id)).toMatchObject({ progress: { chars }, chapters: [{ chars }] });
+    expect(await untilEnded(id)).toMatchObject({
+      status: 'succeeded',
+      progress: { chars, chars_done: chars },
+      usage: { characters: chars },
+    });
+  });
+
   test('sees no jobs of other keys', async () => {
     const { create, untilEnded, makeKey, send, readJson } = await openJobsGateway();
     const { id } = await create();
