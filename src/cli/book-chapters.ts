@@ -1,6 +1,7 @@
 // Which chapters of a book are spoken, and in which voices: the flags of `sonant book` about chapters.
 import type { BookChapter, BookPart } from '../books/book.ts';
 import { bookParts } from '../books/book.ts';
+import { countChars } from '../text/chars.ts';
 import { formatTable, UsageError } from './command.ts';
 
 /** A chapter with its number in the book, from 1. */
@@ -64,7 +65,12 @@ export function parseVoices(given: readonly string[], count: number): ChosenVoic
   return { usual, ofChapter };
 }
 
-export function listChapters(chapters: readonly BookChapter[]): string {
-  const rows = chapters.map(({ title, part, text }, n) => [String(n + 1), part, String(text.length), title]);
+const toListed = ({ number, part, text, title }: ChosenChapter) => ({ number, part, chars: countChars(text), title });
+
+export const listChaptersAsJson = (chapters: readonly ChosenChapter[]): string =>
+  JSON.stringify(chapters.map(toListed), null, 2);
+
+export function listChapters(chapters: readonly ChosenChapter[]): string {
+  const rows = chapters.map(toListed).map(({ number, part, chars, title }) => [`${number}`, part, `${chars}`, title]);
   return formatTable([['NUMBER', 'PART', 'CHARACTERS', 'TITLE'], ...rows]);
 }

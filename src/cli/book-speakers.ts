@@ -38,15 +38,27 @@ export function withSpeakers(text: string, speakers: Speakers): string[] {
   return [...documents, `<speak>${body}</speak>`];
 }
 
+/** The names that no line begins with. */
+export function silentSpeakers(texts: readonly string[], speakers: Speakers): string[] {
+  const lines = texts.flatMap((text) => text.split('\n').map((line) => nameOf(line).name));
+  return [...speakers.keys()].filter((name) => !lines.includes(name));
+}
+
 interface SpokenLine {
   voice: string | undefined;
   text: string;
 }
 
 function toLine(line: string, speakers: Speakers): SpokenLine {
-  const [whole = '', name = ''] = /^\s*([\p{L}\p{N}][\p{L}\p{N} .'’-]{0,60}?)\s*:\s+/u.exec(line) ?? [];
-  const voice = speakers.get(name.toUpperCase());
+  const { whole, name } = nameOf(line);
+  const voice = speakers.get(name);
   return voice === undefined ? { voice, text: line } : { voice, text: line.slice(whole.length) };
+}
+
+/** The name that a line may begin with, in capitals. */
+function nameOf(line: string): { whole: string; name: string } {
+  const [whole = '', name = ''] = /^\s*([\p{L}\p{N}][\p{L}\p{N} .'’-]{0,60}?)\s*:\s+/u.exec(line) ?? [];
+  return { whole, name: name.toUpperCase() };
 }
 
 const toMarkup = ({ voice, text }: SpokenLine): string =>

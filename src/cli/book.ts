@@ -17,8 +17,8 @@ import { toJobFields } from '../operations/books.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
 import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { openAudioFile } from './audio-sink.ts';
-import { type ChosenChapter, chooseChapters, listChapters, parseVoices } from './book-chapters.ts';
-import { parseSpeakers, withSpeakers } from './book-speakers.ts';
+import { type ChosenChapter, chooseChapters, listChapters, listChaptersAsJson, parseVoices } from './book-chapters.ts';
+import { parseSpeakers, silentSpeakers, withSpeakers } from './book-speakers.ts';
 import { chooseFormat } from './chosen-format.ts';
 import { chooseVoice } from './chosen-voice.ts';
 import {
@@ -77,7 +77,7 @@ author. What is spoken is kept in FILE.work until the file is whole: the same co
       --gap SECONDS          silence between two chapters
       --captions KIND        also write captions beside the file: ${captionKinds.join(', ')}, several times
       --code                 read blocks of code, which are left out otherwise
-      --json                 print what was made as JSON
+      --json                 print what was made, or the list, as JSON
 `,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
@@ -90,7 +90,8 @@ author. What is spoken is kept in FILE.work until the file is whole: the same co
     );
     for (const warning of book.warnings) process.stderr.write(`sonant: ${warning}\n`);
     if (values.list) {
-      line.print(listChapters(book.chapters));
+      const chosen = chooseChapters(book.chapters, { skip: values.skip, numbers: values.chapters });
+      line.print(values.json ? listChaptersAsJson(chosen) : listChapters(chosen));
       return 0;
     }
     if (!values.output) throw new UsageError(`name a file for the sound: ${usage}`);
@@ -150,6 +151,9 @@ function toFields(book: Book, chosen: readonly ChosenChapter[], { flags, format,
   const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
   const { usual, ofChapter } = parseVoices(flags.voice ?? [], book.chapters.length);
   const speakers = parseSpeakers(flags.speaker ?? []);
+  const texts = chosen.map(({ text }) => text);
+  for (const name of silentSpeakers(texts, speakers))
+    process.stderr.write(`sonant: --speaker ${name}: no line of the chapters begins with "${name}:"\n`);
   const { voiceId, languageCode } = chooseSpeech(voices, {
     voice: usual,
     language: flags.language,

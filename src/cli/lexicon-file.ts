@@ -13,7 +13,7 @@ export async function readLexiconFile(path: string): Promise<LexiconFields> {
     throw new UsageError(`cannot read ${path}: ${error.message}`);
   });
   const fields = { name: undefined, access: undefined };
-  if (/^\s*\ufeff?</.test(text)) return { ...fields, content: { pls: text.replace(/^\ufeff/, '') } };
+  if (/^\s*\ufeff?</.test(text)) return { ...fields, content: { pls: text.replace(/^\ufeff/, ''), field: 'body' } };
   try {
     const value: unknown = JSON.parse(text);
     if (Array.isArray(value)) return { ...fields, content: { entries: value } };

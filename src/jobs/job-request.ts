@@ -44,6 +44,8 @@ export interface ChapterRequest {
   speech: Fields;
   parts: readonly (TextPart & { chars: number })[];
   chars: number;
+  /** Where a field that counts for it was sent: in the chapter, or in the job. */
+  nameOf(field: string): string;
 }
 
 const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
@@ -142,10 +144,11 @@ function parseChapter(
   nameOf: (name: string) => string,
   report: Report,
 ): ChapterRequest {
-  const { text } = chapter;
+  const text = chapter.text ?? undefined;
   const title = chapter.title ?? '';
   const speech = pick(chapter, chapterSpeechNames);
-  const none = { title: '', speech, parts: [], chars: 0 };
+  const ownName = (field: string) => (field === 'text' || Object.hasOwn(speech, field) ? nameOf(field) : field);
+  const none = { title: '', speech, parts: [], chars: 0, nameOf: ownName };
   if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
   else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
     report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
@@ -160,7 +163,7 @@ function parseChapter(
     });
     return request ? [{ ...part, chars: request.chars }] : [];
   });
-  return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0) };
+  return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
 function parseSpeech(ofJob: Fields, ofChapter: Fields, text: string, report: Report): SpeechRequest | undefined {

@@ -29,7 +29,7 @@ export interface LexiconFields {
   /** Undefined: as it was, or as the document is titled. */
   name: string | undefined;
   access: string | undefined;
-  content: { entries: unknown } | { pls: string };
+  content: { entries: unknown } | { pls: string; field: string };
 }
 
 export interface CheckedLexicon {
@@ -79,7 +79,7 @@ function readContent(content: LexiconFields['content'], faults: FieldViolation[]
     return { title, entries };
   } catch (error) {
     if (!(error instanceof MarkupFault)) throw error;
-    faults.push({ field: 'body', reason: 'markup', message: error.message });
+    faults.push({ field: content.field, reason: 'markup', message: error.message });
     return { title: undefined, entries: [] };
   }
 }

@@ -55,10 +55,10 @@ export interface JobOperationsOptions
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The caller's own id of a job; a Failure where it is malformed. */
-export function parseJobId(id: string): string {
+export function parseJobId(id: string, field = 'id'): string {
   if (idPattern.test(id)) return id;
   const message = 'must be 1 to 64 letters, digits, hyphens and underscores';
-  throw new Failure('invalid_request', { details: [{ field: 'id', reason: 'format', message }] });
+  throw new Failure('invalid_request', { details: [{ field, reason: 'format', message }] });
 }
 
 export function createJobOperations(options: JobOperationsOptions): JobOperations {
@@ -78,12 +78,12 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
       const fingerprint = fingerprintOf(request);
       const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
       if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };
-      const voiceIds = await checkSpeech(speech, request, caller);
-      const added = await rows.add(toNewJob(call, request, { id, fingerprint, voiceIds }), jobsPerAccountMax);
+      const said = await checkSpeech(speech, request, caller);
+      const added = await rows.add(toNewJob(call, request, { id, fingerprint, said }), jobsPerAccountMax);
       if (added === 'too many') throw tooManyJobs();
       checkSame(added.job, fingerprint);
       if (added.isNew) {
-        const [voiceId = ''] = voiceIds;
+        const { voiceId = '' } = said[0] ?? {};
         const day = dayOf(Date.now());
         await noteUsage({ keyId: caller.keyId, voiceId, day, requests: 1, characters: 0, audioMs: 0 });
         runner.wake();
@@ -161,11 +161,17 @@ function* eventsSince(
   else yield { type: 'done', revision, job };
 }
 
-/** The same request has the same. */
-const fingerprintOf = ({ settings, chapters }: JobRequest): string =>
-  createHash('sha256')
-    .update(JSON.stringify([settings, chapters.map(({ title, speech, parts }) => [title, speech, parts])]))
+/** The same request has the same, in whatever order its metadata come: maps of gRPC and objects of JSON have none. */
+function fingerprintOf({ settings, chapters }: JobRequest): string {
+  const metadata = Object.fromEntries(
+    Object.entries(settings.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+  return createHash('sha256')
+    .update(
+      JSON.stringify([{ ...settings, metadata }, chapters.map(({ title, speech, parts }) => [title, speech, parts])]),
+    )
     .digest('base64url');
+}
 
 function checkSame(job: JobRow, fingerprint: string): JobRow {
   if (job.fingerprint === fingerprint) return job;
@@ -179,32 +185,58 @@ const tooManyJobs = () =>
     limit: jobsPerAccountMax,
   });
 
-/** What can be refused before anything is spoken is refused here. Returns the voice of each chapter. */
+/** What can be refused before anything is spoken is refused here. Returns who says each chapter, and how much. */
 async function checkSpeech(
   speech: JobOperationsOptions['speech'],
   { settings, chapters }: JobRequest,
   caller: Caller,
-): Promise<string[]> {
-  const voiceIds: string[] = [];
+): Promise<SaidChapter[]> {
+  const said: SaidChapter[] = [];
   for (const chapter of chapters) {
+    const saidHere: SaidChapter = { voiceId: '', chars: 0 };
     for (const { text } of chapter.parts) {
-      const { request } = speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller);
-      if (text === chapter.parts[0]!.text) voiceIds.push(request.voiceId);
+      const { request } = nameFaults(chapter, () =>
+        speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller),
+      );
+      saidHere.voiceId = request.voiceId;
+      saidHere.chars += request.chars;
       await yieldTurn();
     }
+    said.push(saidHere);
   }
-  return voiceIds;
+  return said;
+}
+
+/** A refusal names the chapter that it is for. */
+function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Planned): Planned {
+  try {
+    return plan();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { reason, message, facts } = error;
+    const isOfVoice = Object.hasOwn(speech, 'voice_id') && reason.startsWith('voice_');
+    const faults = facts.details ?? (isOfVoice ? [{ field: 'voice_id', reason, message }] : undefined);
+    if (!faults) throw error;
+    const details = faults.map((fault) => ({ ...fault, field: nameOf(fault.field) }));
+    throw new Failure(reason, { ...facts, details }, error.cause);
+  }
+}
+
+interface SaidChapter {
+  voiceId: string;
+  /** With what lexicons say, as it is charged. */
+  chars: number;
 }
 
 interface Named {
   id: string | undefined;
   fingerprint: string;
-  voiceIds: readonly string[];
+  said: readonly SaidChapter[];
 }
 
-function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, voiceIds }: Named): NewJob {
+function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, said }: Named): NewJob {
   const jobKey = createId('job');
-  const { settings, chapters, chars } = request;
+  const { settings, chapters } = request;
   const job: JobRow = {
     jobKey,
     ownerId: caller.callerId,
@@ -215,7 +247,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     fingerprint,
     status: 'queued',
     settings: JSON.stringify(settings),
-    chars,
+    chars: said.reduce((sum, each) => sum + each.chars, 0),
     chapterCount: chapters.length,
     charsDone: 0,
     chaptersDone: 0,
@@ -230,13 +262,13 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     error: null,
     audioId: null,
   };
-  const toRow = (chapter: ChapterRequest, i: number): ChapterRow => ({
+  const toRow = (chapter: Omit<ChapterRequest, 'nameOf'>, i: number): ChapterRow => ({
     jobKey,
     chapter: i,
     title: chapter.title,
     speech: JSON.stringify(chapter.speech),
-    voiceId: voiceIds[i]!,
-    chars: chapter.chars,
+    voiceId: said[i]?.voiceId ?? '',
+    chars: said[i]?.chars ?? 0,
     charsDone: 0,
     partCount: chapter.parts.length,
     status: 'queued',
@@ -248,7 +280,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
   const joining = toRow({ title: '', speech: {}, parts: [], chars: 0 }, chapters.length);
   return {
     job,
-    chapters: [...chapters.map(toRow), { ...joining, voiceId: '', status: 'waiting' }],
+    chapters: [...chapters.map(toRow), { ...joining, status: 'waiting' }],
     parts: chapters.flatMap(({ parts }, chapter) =>
       parts.map(({ offset, text }, part) => ({ jobKey, chapter, part, offset, text })),
     ),

@@ -13,7 +13,7 @@ export function createJobService(jobs: JobOperations): ServiceImpl<typeof JobSer
   return {
     async createJob(message, context) {
       const call = callOf(context);
-      const id = message.jobId === '' ? undefined : parseJobId(message.jobId);
+      const id = message.jobId === '' ? undefined : parseJobId(message.jobId, 'job_id');
       const { job } = await jobs.createJob(call, parseJobRequest(toJobFields(message)), id);
       return { job: toJobMessage(job) };
     },

@@ -54,7 +54,9 @@ function toFields(spec: LexiconSpec | undefined): LexiconFields {
     const message = 'stand beside a PLS document; give one of both';
     throw new Failure('invalid_request', { details: [{ field: 'entries', reason: 'conflict', message }] });
   }
-  const content = pls === '' ? { entries: (spec?.entries ?? []).map(toEntry) } : { pls };
+  // No entries are as in JSON without the member: what a lexicon has is not lost to a message that leaves them out.
+  const entries = spec?.entries.length ? spec.entries.map(toEntry) : undefined;
+  const content = pls === '' ? { entries } : { pls, field: 'pls' };
   return { name: spec?.name || undefined, access: toAccess(spec?.access), content };
 }
 

@@ -143,7 +143,7 @@ interface SpokenTexts {
 function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
   const { request, cast, lexiconVersions } = found;
   const { textField, chunks } = request;
-  const scripts = inspectScripts(written.map(toWritten).join('\n'), ...languagesOf(request, cast.main));
+  const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
   if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
@@ -171,9 +171,13 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
 
 const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
-/** What is written, without the markup. */
-const toWritten = ({ items }: MarkedText): string =>
-  items.flatMap((item) => (item.kind === 'run' ? item.pieces.map(({ text }) => text) : [' '])).join('');
+/** What is said, as it is written, without the markup. */
+const toSaidText = ({ items }: MarkedText): string =>
+  items
+    .flatMap((item) =>
+      item.kind === 'run' ? item.pieces.map(({ text, said }) => (said?.kind === 'alias' ? said.text : text)) : [' '],
+    )
+    .join('');
 
 /** Whether the markup states other languages or voices: what these cannot speak is spoken plainly. */
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>

@@ -20,6 +20,15 @@ export interface PlsLexicon {
 
 export const readPls = (document: string, entriesMax: number): PlsLexicon => new PlsReader(document, entriesMax).read();
 
+/** What may stand in an element, by its path; in others, such as metadata, anything may, and is passed over. */
+const contents: Readonly<Record<string, readonly string[]>> = {
+  lexicon: ['meta', 'metadata', 'lexeme'],
+  'lexicon/lexeme': ['grapheme', 'phoneme', 'alias', 'example'],
+  'lexicon/lexeme/grapheme': [],
+  'lexicon/lexeme/phoneme': [],
+  'lexicon/lexeme/alias': [],
+};
+
 interface Lexeme {
   at: number;
   case: LexiconEntry['case'];
@@ -79,8 +88,10 @@ class PlsReader {
       this.#refuse(at, `the document must be a lexicon element, not ${name.slice(0, 40)}`);
     if (this.#open.length >= depthMax) this.#refuse(at, `elements are nested deeper than ${depthMax}`);
     const outer = this.#open.at(-1)?.name;
-    this.#open.push({ name, at, attributes });
+    this.#checkLoose();
+    if (this.#known()?.includes(name) === false) this.#refuse(at, `${name.slice(0, 40)} may not stand in ${outer}`);
     this.#text = '';
+    this.#open.push({ name, at, attributes });
     if (outer === undefined) this.#lexicon = attributes;
     else if (name === 'meta' && attributes.name === 'title') this.#name = attributes.content;
     else if (name === 'lexeme' && outer === 'lexicon') {
@@ -90,9 +101,22 @@ class PlsReader {
     }
   }
 
+  #known(): readonly string[] | undefined {
+    return contents[this.#open.map(({ name }) => name).join('/')];
+  }
+
+  /** Text between elements would be lost. */
+  #checkLoose(): void {
+    if (!this.#known()?.length || this.#text.trim() === '') return;
+    const { name, at } = this.#open.at(-1)!;
+    this.#refuse(at, `${name} has text between its elements`);
+  }
+
   #closeTag(): void {
+    this.#checkLoose();
     const { name, at, attributes } = this.#open.pop()!;
     const text = this.#text.replace(/\s+/g, ' ').trim();
+    this.#text = '';
     const lexeme = this.#lexeme;
     if (!lexeme) return;
     if (name === 'lexeme') this.#endLexeme(lexeme);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chooseChapters, parseVoices } from '../../src/cli/book-chapters.ts';
-import { parseSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
+import { parseSpeakers, silentSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
 import { createTimeLeft } from '../../src/cli/time-left.ts';
 import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
 import { main, runSonant } from './sonant-program.ts';
@@ -47,6 +47,21 @@ test('lists the chapters of a book', async () => {
       '3       body   53          Chapter 2\n' +
       '4       body   53          Chapter 3\n',
   );
+});
+
+test('lists those that are chosen, as JSON too, and refuses what it cannot choose', async () => {
+  const { code, out } = await sonant('ledger.epub', '--list', '--json', '--skip', 'front', '--chapters', '1-2');
+  expect([code, JSON.parse(out)]).toEqual([0, [{ number: 2, part: 'body', chars: 53, title: 'Chapter 1' }]]);
+  for (const flags of [
+    ['--skip', 'foo'],
+    ['--chapters', '9'],
+  ])
+    expect((await sonant('ledger.epub', '--list', ...flags)).code).not.toBe(0);
+});
+
+test('names a speaker whom no line has', () => {
+  const speakers = parseSpeakers(['Anna=amy', 'BOB=bob']);
+  expect(silentSpeakers(['It rained.\nAnna: Who is there?', 'Bob said: no.'], speakers)).toEqual(['BOB']);
 });
 
 test('speaks chosen chapters into one file with marks, cover and captions, and leaves nothing else', async () => {

@@ -247,6 +247,11 @@ test('LexiconService does the same over gRPC', async () => {
   const { lexiconId } = lexicon!;
   const got = await client.unary('getLexicon', { lexiconId }, withKey);
   expect(got.lexicon).toMatchObject({ name: 'Calls', entryCount: 1, entries });
+  for (const spec of [undefined, {}, { name: 'Renamed' }]) {
+    const empty = await failureOf(client.unary('replaceLexicon', { lexiconId, ...(spec && { spec }) }, withKey));
+    expect(explain(empty).violations).toMatchObject([{ field: 'entries', reason: 'REQUIRED' }]);
+  }
+  expect((await client.unary('getLexicon', { lexiconId }, withKey)).lexicon).toEqual(got.lexicon);
   await client.unary('replaceLexicon', { lexiconId, spec: { pls } }, withKey);
   const listed = await client.unary('listLexicons', { pageSize: 1000 }, withKey);
   expect(listed.lexicons.find((each) => each.lexiconId === lexiconId)).toMatchObject({
@@ -259,5 +264,5 @@ test('LexiconService does the same over gRPC', async () => {
   const refused = explain(
     await failureOf(client.unary('createLexicon', { spec: { name: 'x', pls: '<lexicon>' } }, withKey)),
   );
-  expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'pls', reason: 'MARKUP' }] });
 });

@@ -7,7 +7,7 @@ import {
   WatchJobResponse_Kind,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
 interface SentEvent {
@@ -79,5 +79,7 @@ test('JobService has the same operations', async () => {
   expect((await client.unary('cancelJob', { jobId: 'by-grpc' }, call)).job!.status).toBe(JobStatus.SUCCEEDED);
   await client.unary('deleteJob', { jobId: 'by-grpc' }, call);
   expect((await client.unary('listJobs', {}, call)).jobs).toEqual([]);
+  const misnamed = await failureOf(client.unary('createJob', { ...request, jobId: 'by grpc' }, call));
+  expect(explain(misnamed).violations).toMatchObject([{ field: 'job_id', reason: 'FORMAT' }]);
   await server.drain(0);
 });

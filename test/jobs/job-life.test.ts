@@ -132,6 +132,37 @@ describe('a caller', () => {
     ).toBe(400);
   });
 
+  test('repeats a request whose metadata come in another order', async () => {
+    const { sendJobs } = await openJobsGateway();
+    const put = (metadata: object) =>
+      sendJobs('/my-book', { method: 'PUT', body: { voice_id: 'tone-low', text: 'A short book.', metadata } });
+    expect((await put({ title: 'Night', author: 'Ada' })).status).toBe(202);
+    expect((await put({ author: 'Ada', title: 'Night' })).status).toBe(202);
+    expect((await put({ author: 'Night', title: 'Ada' })).status).toBe(409);
+  });
+
+  test('is told the characters that lexicons say, which are charged', async () => {
+    const { url, makeKey, create, get, untilEnded } = await openJobsGateway();
+    const made = await fetch(`${url}/api/lexicons`, {
+      method: 'POST',
+      headers: { 'X-API-Key': await makeKey(['voices:write', 'admin']), 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        name: 'All',
+        access: 'everyone',
+        entries: [{ grapheme: 'AWS', alias: 'Amazon Web Services' }],
+      }),
+    });
+    const { lexicon_id: lexiconId } = (await made.json()) as JobJson;
+    const chars = 'Amazon Web Services is late.'.length;
+    const { id } = await create({ chapters: undefined, text: 'AWS is late.', lexicon_ids: [lexiconId] });
+    expect(await get(id)).toMatchObject({ progress: { chars }, chapters: [{ chars }] });
+    expect(await untilEnded(id)).toMatchObject({
+      status: 'succeeded',
+      progress: { chars, chars_done: chars },
+      usage: { characters: chars },
+    });
+  });
+
   test('sees no jobs of other keys', async () => {
     const { create, untilEnded, makeKey, send, readJson } = await openJobsGateway();
     const { id } = await create();
@@ -183,7 +214,19 @@ describe('a caller', () => {
     expect(await of({ chapters: [{ text: 'A.' }, { text: ' ' }, { title: 7, text: 'B.' }, {}] })).toEqual([
       ...['invalid_request', 'chapters[1].text', 'chapters[2].title', 'chapters[3].text'],
     ]);
-    expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual(['voice_not_found']);
+    expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual([
+      ...['voice_not_found', 'chapters[0].voice_id'],
+    ]);
+    expect(await of({ chapters: [{ text: 'A.' }], voice_id: 'nobody' })).toEqual(['voice_not_found']);
+    const foreign = [{ text: 'A.' }, { text: 'A.', language_code: 'ja' }];
+    expect(await of({ chapters: foreign })).toEqual(['invalid_request', 'chapters[1].language_code']);
+    expect(await of({ chapters: [{ text: 'A.' }, { text: 'Привет.' }] })).toEqual([
+      ...['invalid_request', 'chapters[1].text'],
+    ]);
+    expect(await of({ text: 'Привет.' })).toEqual(['invalid_request', 'text']);
+    expect(await readJobs('', { body: { voice_id: 'tone-low', chapters: [{ text: null }] } })).toMatchObject({
+      details: [{ field: 'chapters[0].text', reason: 'required' }],
+    });
     expect(await of({ text: 'A'.repeat(2_000_001) })).toEqual(['text_too_long', 'text']);
     expect(tone.segments).toEqual([]);
   });

@@ -63,6 +63,21 @@ test('a request uses the lexicons that it asks for, and charges what is said', a
   ]);
 });
 
+test('what is said in place of a word counts for what the voice can speak, and not the word', async () => {
+  const greetings: KeptLexicon = {
+    entries: [
+      { grapheme: 'שלום', alias: 'shalom' },
+      { grapheme: 'peace', alias: 'мир' },
+    ],
+  };
+  const { stream, tone } = open({ greetings });
+  const spoken = async (text: string) => collect(stream({ text, lexicon_ids: ['greetings'] }));
+  expect(warningsOf(await spoken('They say שלום here.'))).toEqual([]);
+  expect(warningsOf(await spoken('They want peace here.'))).toEqual(['transliterated']);
+  expect(warningsOf(await spoken('שלום'))).toEqual([]);
+  expect(textOf(tone)).toContain('shalom');
+});
+
 test('every request with a voice uses its lexicons, after those of the request', async () => {
   const { stream, tone } = open({ aws, other }, ['other']);
   const heard = async (fields: object) => {

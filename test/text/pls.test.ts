@@ -27,6 +27,14 @@ test('the examples of the specification are read', () => {
   ]);
 });
 
+test('metadata may hold anything', () => {
+  const own = '<metadata>All <own:lexeme xmlns:own="urn:own">of it<x/></own:lexeme></metadata>';
+  const entries = entriesOf(
+    `${own}<lexeme><grapheme>a</grapheme><alias>b</alias><example>A <i>b</i>.</example></lexeme>`,
+  );
+  expect(entries).toEqual([{ grapheme: 'a', alias: 'b', languageCode: 'en-US' }]);
+});
+
 test('what is written is read as it was', () => {
   const entries: LexiconEntry[] = [
     { grapheme: 'A<B> & "C"', alias: 'a & b', languageCode: 'de-DE' },
@@ -57,7 +65,21 @@ test.each([
     '<lexeme><grapheme>a</grapheme><phoneme>123</phoneme></lexeme>',
     'line 3, column 31: the phoneme is not written in ipa',
   ],
-  ['too deep', '<a>'.repeat(20), 'line 3, column 46: elements are nested deeper than 16'],
+  ['a misspelt lexeme', '<lexem><grapheme>a</grapheme></lexem>', 'line 3, column 1: lexem may not stand in lexicon'],
+  [
+    'a misspelt pronunciation',
+    '<lexeme><grapheme>a</grapheme><phonem>a</phonem></lexeme>',
+    'line 3, column 31: phonem may not stand in lexeme',
+  ],
+  [
+    'an element in a grapheme',
+    '<lexeme><grapheme>a<b>b</b></grapheme></lexeme>',
+    'column 20: b may not stand in grapheme',
+  ],
+  ['a lexicon in a lexicon', '<lexicon/>', 'line 3, column 1: lexicon may not stand in lexicon'],
+  ['loose text', '<lexeme>tomato<alias>a</alias></lexeme>', 'line 3, column 1: lexeme has text between its elements'],
+  ['loose text at the end', '<meta/> tomato', 'line 2, column 1: lexicon has text between its elements'],
+  ['too deep', `<metadata>${'<a>'.repeat(20)}`, 'line 3, column 53: elements are nested deeper than 16'],
 ])('%s is refused with its place', (_, body, message) => {
   expect(() => entriesOf(body)).toThrow(message);
 });

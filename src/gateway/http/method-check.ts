@@ -36,7 +36,9 @@ function toPattern(url: string, operation: RouteDocs | undefined): RegExp {
     const schema = operation?.parameters?.find(
       (parameter) => parameter.in === 'path' && parameter.name === name,
     )?.schema;
-    return `${String(schema?.pattern ?? '').replace(/^\^/, '')}[^/]+`;
+    const pattern = String(schema?.pattern ?? '').replace(/^\^/, '');
+    // A pattern of the whole id ends with "$"; another is what ids begin with.
+    return pattern.endsWith('$') ? `(?:${pattern.slice(0, -1)})` : `${pattern}[^/]+`;
   };
   const parts = url.replaceAll('.', '\\.').replace(/:(\w+)/g, (_, name: string) => shapeOf(name));
   return new RegExp(`^${parts}$`);

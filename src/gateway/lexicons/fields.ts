@@ -27,6 +27,6 @@ export function parseLexicon(request: FastifyRequest, isStrict: boolean): Parsed
     return undefined;
   });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  const content = isPls ? { pls: body.document } : { entries: fields.entries };
+  const content = isPls ? { pls: body.document, field: 'body' } : { entries: fields.entries };
   return { fields: { name, access, content }, ignored };
 }
