@@ -187,11 +187,12 @@ async function checkSpeech(
 ): Promise<string[]> {
   const voiceIds: string[] = [];
   for (const chapter of chapters) {
+    let voiceId = '';
     for (const { text } of chapter.parts) {
-      const { request } = speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller);
-      if (text === chapter.parts[0]!.text) voiceIds.push(request.voiceId);
+      voiceId = speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller).request.voiceId;
       await yieldTurn();
     }
+    voiceIds.push(voiceId);
   }
   return voiceIds;
 }

@@ -27,4 +27,15 @@ describe('a job', () => {
     expect(vtt).toContain('The train leaves at nine.');
     expect(vtt).toContain('The end.');
   });
+
+  test('knows the voice of each chapter, also where the parts of one are alike', async () => {
+    const { create, readJobs } = await openJobsGateway();
+    const paragraph = `${'So it goes. '.repeat(208)}\n\n`;
+    const alike = { title: 'Alike', text: paragraph.repeat(8), voice_id: 'tone-low' };
+    const { id, chapters: made } = await create({
+      chapters: [alike, { title: 'Other', text: 'The end.', voice_id: 'tone-high' }],
+    });
+    expect(made.map(({ voice_id }: { voice_id: string }) => voice_id)).toEqual(['tone-low', 'tone-high']);
+    await readJobs(`/${id}/cancel`, { method: 'POST' });
+  });
 });
