@@ -4,6 +4,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/chars.ts';
+import { webhookUrlCharsMax } from '../webhooks/limits.ts';
 import {
   chapterGapSeconds,
   chapterTitleCharsMax,
@@ -13,7 +14,6 @@ import {
   jobKeepHoursMax,
   metadataMax,
   ssmlCharsMax,
-  webhookUrlCharsMax,
 } from './limits.ts';
 import { divideText, type TextPart } from './text-parts.ts';
 
