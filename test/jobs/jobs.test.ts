@@ -1,5 +1,6 @@
 // Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
 import { describe, expect, test } from 'vitest';
+import { parseJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
 import { chapters, openJobsGateway } from './open-jobs.ts';
 
 describe('a job', () => {
@@ -26,6 +27,22 @@ describe('a job', () => {
     const vtt = (await download(job.captions.vtt)).toString();
     expect(vtt).toContain('The train leaves at nine.');
     expect(vtt).toContain('The end.');
+  });
+
+  test('takes a chapter for SSML as a whole or not at all', () => {
+    const long = `${'So it goes. '.repeat(1_000)}\n\n`;
+    const document = `<?xml version="1.0"?>\n<speak>${long}</speak>`;
+    const texts = [document, `${long.slice(-9_000)}<speak>Stop.</speak>`];
+    const request = parseJobRequest({
+      voice_id: 'tone-low',
+      markup: 'ssml',
+      chapters: texts.map((text) => ({ text })),
+    });
+    const [whole, plain] = request.chapters;
+    expect(whole!.parts.map(({ text }) => text)).toEqual([document]);
+    expect(plain!.chars).toBe(texts[1]!.length);
+    const { markup } = toPartRequest(request.settings.speech, plain!.speech, '<speak>Stop.</speak>');
+    expect(markup).toBeUndefined();
   });
 
   test('knows the voice of each chapter, also where the parts of one are alike', async () => {
