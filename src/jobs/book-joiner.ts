@@ -7,6 +7,7 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
+import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import { type ClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -131,8 +132,9 @@ function toClip(
   };
 }
 
-function toTags({ metadata, cover }: JobSettings, { languageCode: language }: SpeechRequest): BookTags {
+function toTags({ metadata, cover }: JobSettings, { languageCode }: SpeechRequest): BookTags {
   const { title, author, narrator, publisher, date } = metadata;
+  const language = languageCode === autoLanguage ? undefined : languageCode;
   const contentType = cover?.startsWith('/9j/') ? 'image/jpeg' : 'image/png';
   const picture = cover === undefined ? undefined : ({ contentType, bytes: Buffer.from(cover, 'base64') } as const);
   return { title, author, narrator, publisher, date, language, cover: picture };

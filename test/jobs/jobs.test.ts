@@ -29,6 +29,16 @@ describe('a job', () => {
     expect(vtt).toContain('The end.');
   });
 
+  test('whose languages are found has captions, and no language in its file', async () => {
+    const { create, untilEnded, download } = await openJobsGateway();
+    const text = 'Der Zug fährt heute leider nicht. The next one leaves from platform four.';
+    const made = await create({ language_code: 'auto', output_format: 'wav', captions: ['srt'], chapters: [{ text }] });
+    const job = await untilEnded(made.id);
+    expect(job).toMatchObject({ status: 'succeeded', error: null });
+    expect((await download(job.captions.srt)).toString()).toContain('Der Zug fährt heute leider nicht.');
+    expect((await download(job.audio_url)).includes('auto')).toBe(false);
+  });
+
   test('takes a chapter for SSML as a whole or not at all', () => {
     const long = `${'So it goes. '.repeat(1_000)}\n\n`;
     const document = `<?xml version="1.0"?>\n<speak>${long}</speak>`;
