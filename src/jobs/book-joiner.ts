@@ -36,6 +36,8 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const clip = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     await index.add(clip);
     reservation.keep(clip.byteCount);
+    // A voice that ended meanwhile has ended its chapters, and may have been too early for the file of the whole.
+    if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
     const { clipId: audioId, seconds } = clip;
@@ -53,8 +55,7 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {
     const clip = row.audioId === null ? undefined : await index.find(row.audioId);
-    const isLive = clip !== undefined && clip.expiresAtMs > Date.now();
-    const stored = isLive ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
+    const stored = isLive(clip) ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
     stored?.body.destroy();
     if (clip && stored) finished.push({ row, clip });
     else {
@@ -64,6 +65,13 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
   }
   return isWhole ? finished : undefined;
 }
+
+async function areLive(finished: readonly Finished[], { index }: Pick<JobTools, 'index'>): Promise<boolean> {
+  for (const { clip } of finished) if (!isLive(await index.find(clip.clipId))) return false;
+  return true;
+}
+
+const isLive = (clip: ClipRow | undefined): clip is ClipRow => clip !== undefined && clip.expiresAtMs > Date.now();
 
 interface Joining {
   job: JobRow;

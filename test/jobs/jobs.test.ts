@@ -1,5 +1,6 @@
 // Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
 import { describe, expect, test } from 'vitest';
+import { createClipMemory } from '../../src/delivery/clip-memory.ts';
 import { parseJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
 import { chapters, openJobsGateway } from './open-jobs.ts';
 
@@ -37,6 +38,23 @@ describe('a job', () => {
     expect(job).toMatchObject({ status: 'succeeded', error: null });
     expect((await download(job.captions.srt)).toString()).toContain('Der Zug fährt heute leider nicht.');
     expect((await download(job.audio_url)).includes('auto')).toBe(false);
+  });
+
+  test('whose voice ends while its chapters are joined leaves no file of the whole', async () => {
+    const { create, untilEnded, openOwnJobs, rows, clips } = await openJobsGateway({ jobChaptersMax: 0 });
+    const books: string[] = [];
+    const chars = chapters.reduce((sum, { text }) => sum + text.length, 0);
+    const add: typeof rows.add = async (clip) => {
+      if (clip.chars === chars && books.push(clip.clipId) === 1)
+        await rows.expireOfVoice('tone-low', Number.MAX_SAFE_INTEGER, 10);
+      await rows.add(clip);
+    };
+    const jobs = openOwnJobs({ clips: { index: { ...rows, add }, memory: createClipMemory(clips) } });
+    // Its chapters are spoken again, for the voice is only said to have ended.
+    const job = await untilEnded((await create()).id);
+    await jobs.close();
+    expect(job.audio_url).toContain(books[1]);
+    expect(await rows.isAlive(books[0]!)).toBe(false);
   });
 
   test('takes a chapter for SSML as a whole or not at all', () => {
