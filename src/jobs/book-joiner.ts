@@ -7,6 +7,7 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
+import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import { type ClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -35,6 +36,8 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const clip = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     await index.add(clip);
     reservation.keep(clip.byteCount);
+    // A voice that ended meanwhile has ended its chapters, and may have been too early for the file of the whole.
+    if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
     const { clipId: audioId, seconds } = clip;
@@ -52,8 +55,7 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {
     const clip = row.audioId === null ? undefined : await index.find(row.audioId);
-    const isLive = clip !== undefined && clip.expiresAtMs > Date.now();
-    const stored = isLive ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
+    const stored = isLive(clip) ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
     stored?.body.destroy();
     if (clip && stored) finished.push({ row, clip });
     else {
@@ -63,6 +65,13 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
   }
   return isWhole ? finished : undefined;
 }
+
+async function areLive(finished: readonly Finished[], { index }: Pick<JobTools, 'index'>): Promise<boolean> {
+  for (const { clip } of finished) if (!isLive(await index.find(clip.clipId))) return false;
+  return true;
+}
+
+const isLive = (clip: ClipRow | undefined): clip is ClipRow => clip !== undefined && clip.expiresAtMs > Date.now();
 
 interface Joining {
   job: JobRow;
@@ -131,8 +140,9 @@ function toClip(
   };
 }
 
-function toTags({ metadata, cover }: JobSettings, { languageCode: language }: SpeechRequest): BookTags {
+function toTags({ metadata, cover }: JobSettings, { languageCode }: SpeechRequest): BookTags {
   const { title, author, narrator, publisher, date } = metadata;
+  const language = languageCode === autoLanguage ? undefined : languageCode;
   const contentType = cover?.startsWith('/9j/') ? 'image/jpeg' : 'image/png';
   const picture = cover === undefined ? undefined : ({ contentType, bytes: Buffer.from(cover, 'base64') } as const);
   return { title, author, narrator, publisher, date, language, cover: picture };

@@ -43,7 +43,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const bytes = expectedBytesOf({ ...request, chars: row.chars });
   const reservation = await room.reserve({ accountId: caller.accountId, bytes, isLinked: true });
   const spoken = speech.speakKept(plan, caller, signal, keep);
-  const { markup, languageCode, captions } = request;
+  const { markup, captions } = request;
+  const { languageCode } = plan.main;
   const textOf = (part: number) => partOf(part).text;
   const events = captions.length > 0 ? storeChapterCaptions(spoken, { clips, markup, languageCode, textOf }) : spoken;
   const stored = storeClip(events, {

@@ -4,6 +4,8 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/chars.ts';
+import { isSsml } from '../text/ssml.ts';
+import { webhookUrlCharsMax } from '../webhooks/limits.ts';
 import {
   chapterGapSeconds,
   chapterTitleCharsMax,
@@ -13,7 +15,6 @@ import {
   jobKeepHoursMax,
   metadataMax,
   ssmlCharsMax,
-  webhookUrlCharsMax,
 } from './limits.ts';
 import { divideText, type TextPart } from './text-parts.ts';
 
@@ -146,15 +147,17 @@ function parseChapter(
 ): ChapterRequest {
   const text = chapter.text ?? undefined;
   const title = chapter.title ?? '';
-  const speech = pick(chapter, chapterSpeechNames);
-  const ownName = (field: string) => (field === 'text' || Object.hasOwn(speech, field) ? nameOf(field) : field);
-  const none = { title: '', speech, parts: [], chars: 0, nameOf: ownName };
+  const own = pick(chapter, chapterSpeechNames);
+  const ownName = (field: string) => (field === 'text' || Object.hasOwn(own, field) ? nameOf(field) : field);
+  const none = { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
   else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
     report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
   if (typeof text !== 'string') report(nameOf('text'), text === undefined ? 'required' : 'type', 'must be a string');
   if (typeof text !== 'string' || typeof title !== 'string' || !whole) return none;
-  const isDocument = whole.markup === 'ssml' && /^\s*<speak\b/.test(text);
+  const isDocument = whole.markup === 'ssml' && isSsml(text);
+  // A document in the middle of a text is none, also where a part begins with it.
+  const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
   // A blank text is refused by the rules of any text.
   const divided = isDocument || text.trim() === '' ? [{ offset: 0, text }] : [...divideText(text)];
   const parts = divided.flatMap((part) => {

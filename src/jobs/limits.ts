@@ -10,7 +10,6 @@ export const chapterTitleCharsMax = 500;
 export const chapterGapSeconds = { fallback: 2, max: 60 };
 /** How long a job and what was made of it are kept after its end. */
 export const jobKeepHoursMax = 8760;
-export const webhookUrlCharsMax = 2_000;
 export const metadataMax = { entries: 32, nameChars: 64, valueChars: 1_000 };
 export const coverBytesMax = 1 << 20;
 /** UTF-16 units of a part of a chapter: what is planned, and captioned, at once. */

@@ -10,8 +10,7 @@ import { Code, ConnectError, createContextValues, type HandlerContext } from '@c
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { Failure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
-import { bodyArrivalMs, requestBytesMax } from '../net/limits.ts';
-import { collectBody } from '../net/request-body.ts';
+import { type BodyLimits, collectBody } from '../net/request-body.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { type Call, callerLeft } from '../operations/call.ts';
 import { type Operation, operationOf } from '../operations/operation.ts';
@@ -27,12 +26,14 @@ type Answer = MessageInitShape<DescMethod['output']>;
 
 export interface DirectMethod {
   method: DescMethod;
+  /** Of its request. */
+  limits: BodyLimits;
   handle(message: unknown, context: HandlerContext): Promise<Answer> | AsyncIterable<Answer>;
 }
 
 const protocol = 'grpc';
 const envelopeBytes = 5;
-const bodyLimits = { bytesMax: requestBytesMax, slackBytes: 1024, arrivalMs: bodyArrivalMs };
+const slackBytes = 1024;
 /** Less sound is copied behind its head, so that both are one write. */
 const copiedBytesMax = 16 * 1024;
 const timeoutShape = /^(\d{1,8})([HMSmun])$/;
@@ -86,11 +87,13 @@ class GrpcCall {
 
   async answer(runner: Runner, address: string): Promise<void> {
     const { session } = this.#stream;
+    const { traceparent, tracestate } = this.#headers as Record<string, string | undefined>;
     this.#running = runner.begin({
       door: protocol,
       requestId: this.#requestId,
       address,
       connection: session,
+      trace: { traceparent, tracestate },
       reportLimits: (status) => {
         const { RateLimit, 'RateLimit-Policy': policy } = toRateLimitHeaders(status);
         this.#head.ratelimit = RateLimit;
@@ -105,9 +108,10 @@ class GrpcCall {
       await this.#running.admit({ key, authorization }, this.#operation);
       if (this.#isOver) return;
       // An empty one may have ended before anybody read it.
-      const body = this.#stream.readableEnded ? nothing : await collectBody(this.#stream, bodyLimits);
+      const limits = { ...this.#direct.limits, slackBytes };
+      const body = this.#stream.readableEnded ? nothing : await collectBody(this.#stream, limits);
       if (this.#isOver) return;
-      const message = readMessage(this.#direct.method, body);
+      const message = readMessage(this.#direct, body);
       if (this.#direct.method.methodKind === 'unary') await this.#answerOnce(message);
       else await this.#answerStream(message);
     } catch (error) {
@@ -195,6 +199,8 @@ class GrpcCall {
     // An answer that cannot be sent is none of the call's own failures.
     const isSent = this.#running.hasEnded && error instanceof ConnectError;
     const failure = this.#running.fail(error, this.#operation);
+    // An answer that could not be sent: what makes the rest of it is ended too.
+    this.#running.abort(failure);
     const status = isSent ? error : toStatus(failure, protocol, this.#requestId);
     const trailers = toTrailers(setTrailerStatus(new Headers(), status));
     this.#trailers = trailers;
@@ -235,7 +241,7 @@ const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
     .some((name) => name.trim() === 'gzip');
 
 /** The one message of the body. Errors are those of Connect. */
-function readMessage({ input, methodKind }: DescMethod, body: Buffer): unknown {
+function readMessage({ method: { input, methodKind }, limits }: DirectMethod, body: Buffer): unknown {
   const kind = methodKind === 'unary' ? 'unary' : 'server-streaming';
   const refuse = (message: string, code: Code) => new ConnectError(message, code);
   if (body.length === 0) throw refuse(`protocol error: missing input message for ${kind} method`, Code.Unimplemented);
@@ -243,10 +249,7 @@ function readMessage({ input, methodKind }: DescMethod, body: Buffer): unknown {
   if (body.length < envelopeBytes) throw isCut();
   const length = body.readUInt32BE(1);
   const end = envelopeBytes + length;
-  if (length > requestBytesMax) {
-    const message = `message size ${length} is larger than configured readMaxBytes ${requestBytesMax}`;
-    throw refuse(message, Code.ResourceExhausted);
-  }
+  if (length > limits.bytesMax) throw new Failure('payload_too_large', { limit: limits.bytesMax });
   if (body.length < end) throw isCut();
   if (body[0]! & 1) throw refuse('received compressed envelope, but do not know how to decompress', Code.Internal);
   const message = parse(input, body.subarray(envelopeBytes, end));

@@ -117,7 +117,10 @@ export function createServices(options: ServicesOptions): Services {
 const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
   service.methods
     .filter((method) => ['unary', 'server_streaming'].includes(method.methodKind) && !isUpload(method))
-    .map((method) => ({ method, handle: implementation[method.localName] as unknown as DirectMethod['handle'] }));
+    .map((method) => {
+      const handle = implementation[method.localName] as unknown as DirectMethod['handle'];
+      return { method, limits: limitsOf(method), handle };
+    });
 
 /** Methods with recordings, or the text of a book, in their requests. */
 const isUpload = (method: DescMethod): boolean =>

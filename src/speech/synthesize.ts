@@ -95,9 +95,6 @@ export function createSpeech(options: SpeechOptions): Speech {
     }
   }
 
-  const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
-    speakTurnOf({ slots, speakPlans, waitMsMax }, planned, text, options);
-
   /** With the best engines that can; with the next one for the voice of which that fails before any sound. */
   async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>) {
     const failed = new Set<Binding>();
@@ -128,7 +125,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     plan,
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
-    speakTurn,
+    speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
     },

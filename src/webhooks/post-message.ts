@@ -38,7 +38,9 @@ export function postMessage({ url, address, headers, body, signal, ca }: Posting
   };
   const isSecure = url.protocol === 'https:';
   const request = isSecure ? httpsRequest(url, { ...options, ...(ca && { ca }) }) : httpRequest(url, options);
-  request.once('error', reject);
+  request.on('error', reject);
+  // An answer that is none, such as a change of the protocol, ends the connection without an error.
+  request.once('close', () => reject(new Error('the connection was closed without an answer')));
   request.once('response', (answer) => {
     resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });
     answer.destroy();

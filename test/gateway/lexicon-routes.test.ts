@@ -259,6 +259,10 @@ test('LexiconService does the same over gRPC', async () => {
     entries: [],
   });
   await client.unary('deleteLexicon', { lexiconId }, withKey);
+  const long = Array.from({ length: 9_000 }, (_, i) => ({ grapheme: `word ${i}`, alias: 'a'.repeat(150) }));
+  const large = await client.unary('createLexicon', { spec: { name: 'Large', entries: long } }, withKey);
+  expect(large.lexicon?.entryCount).toBe(9_000);
+  await client.unary('deleteLexicon', { lexiconId: large.lexicon!.lexiconId }, withKey);
   const gone = explain(await failureOf(client.unary('getLexicon', { lexiconId }, withKey)));
   expect(gone).toMatchObject({ code: 'NOT_FOUND' });
   const refused = explain(

@@ -3,8 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';
+import grpc from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { createTracing, type EndedSpan } from '../../src/telemetry/trace.ts';
+import { failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { envelope, rawCall, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
@@ -34,6 +37,20 @@ describe('the request id', () => {
   });
 });
 
+test.each(['grpc', 'connect', 'grpc-web'] as const)('the trace of the caller goes on over %s', async (name) => {
+  const spans: EndedSpan[] = [];
+  const services = await openTestServices({ tracing: createTracing(0, (span) => spans.push(span)) });
+  const [traceId, parentSpanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+  const traceparent = `00-${traceId}-${parentSpanId}-01`;
+  const asked = { voiceId: 'ada', text: 'x' };
+  if (name === 'grpc') {
+    await services.speech.unary('synthesizeSpeech', asked, { metadata: { ...goodKey.metadata, traceparent } });
+  } else {
+    await connectClients(services)[name].synthesizeSpeech(asked, { headers: { ...key.headers, traceparent } });
+  }
+  expect(spans).toMatchObject([{ traceId, parentSpanId, name: 'sonant.v1.SpeechService/SynthesizeSpeech' }]);
+});
+
 describe('a caller who leaves', () => {
   const endless = { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
 
@@ -57,6 +74,15 @@ describe('a caller who leaves', () => {
     await expect(read()).rejects.toThrow();
     await expect.poll(() => services.fakeSpeech.counts.running).toBe(0);
     expect(services.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+  });
+
+  test('because an answer is too large to be sent leaves nothing that runs', async () => {
+    const { speech, fakeSpeech, calls } = await openTestServices();
+    const tooLarge = { voiceId: 'ada', textChunks: ['pieces=100000 bytes=5000000'] };
+    const error = await failureOf(speech.stream('streamSpeech', tooLarge, goodKey).toArray());
+    expect(error).toMatchObject({ code: grpc.status.INVALID_ARGUMENT });
+    await expect.poll(() => fakeSpeech.counts.running).toBe(0);
+    expect(calls).toMatchObject([{ failure: { reason: 'payload_too_large' } }]);
   });
 
   test('before the first sound is recorded as CANCELLED too', async () => {

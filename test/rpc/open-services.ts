@@ -29,6 +29,7 @@ import { createVoiceOperations } from '../../src/operations/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import type { Tracing } from '../../src/telemetry/trace.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { openGrpcClient } from './grpc-client.ts';
@@ -66,6 +67,7 @@ export interface ServicesTestOptions {
   /** What becomes of keys; else they stay good. */
   isInForce?: () => Promise<boolean>;
   keys?: KeyManagement;
+  tracing?: Tracing;
 }
 
 const always = async () => true;
@@ -74,13 +76,14 @@ const unusedLive = {} as LiveOperationsOptions['speech'];
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
   const { timeLimits, openLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
+  const { tracing } = options;
   const fakeSpeech = openShortSpeech();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices, cast, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits, openLimits });
+  const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
   const speechOperations = createSpeechOperations({ speech: { cast, plan, speak }, delivery, metering, idempotency });

@@ -17,6 +17,7 @@ const buf = async (...args: string[]) =>
 const services = [
   'sonant.v1.SpeechService',
   'sonant.v1.VoiceService',
+  'sonant.v1.LexiconService',
   'sonant.v1.JobService',
   'sonant.v1.ApiKeyService',
   'grpc.health.v1.Health',

@@ -1,8 +1,10 @@
 // Messages on their way to receivers on this machine: verified by the public library of Standard Webhooks, tried again on a
 // clock that the test turns, and by several senders on one table.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { operator } from '../../src/keys/actor.ts';
 import { audit, openReceiver, openSigned, openTestSender } from './open-sender.ts';
 
@@ -30,6 +32,21 @@ test('a message arrives once, signed, and is verified by the library of Standard
   expect(event).toMatchObject({ type: 'job.succeeded', data: { id: 'job_1', title: 'Größe 審判' } });
   expect(() => new Webhook(secret).verify(body.replace('job_1', 'job_2'), headers as Record<string, string>)).toThrow();
   expect(await rows.find(messageId)).toMatchObject({ outcome: 'delivered', attempts: 1, body: '' });
+});
+
+test('an answer that changes the protocol ends the attempt like any without a status', async () => {
+  const receiver = createServer((socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+      });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  onTestFinished(() => void receiver.close());
+  const { send, rows, keyId } = await openSigned();
+  const messageId = await send(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, { keyId });
+  expect(await rows.find(messageId)).toMatchObject({ endedAtMs: null, heldUntilMs: null, attempts: 1 });
 });
 
 test('a message that is there already is not added again', async () => {

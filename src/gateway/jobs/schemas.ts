@@ -10,9 +10,9 @@ import {
   jobCharsMax,
   jobKeepHoursMax,
   metadataMax,
-  webhookUrlCharsMax,
 } from '../../jobs/limits.ts';
 import { captionKinds, speechFieldRows, speechFields } from '../../speech/fields.ts';
+import { webhookUrlCharsMax } from '../../webhooks/limits.ts';
 import {
   describeObject,
   nullableText,
