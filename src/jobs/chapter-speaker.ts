@@ -17,7 +17,7 @@ import { removeChapterAudio } from './removal.ts';
 const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
-  const { rows, speech, clips, index, room, holder, limiter, findCaller } = tools;
+  const { rows, speech, clips, index, room, holder, limiter, findCaller, onFault } = tools;
   const { jobKey, chapter, partCount } = row;
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
@@ -61,7 +61,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
     const segments = await rows.finishChapter(id, { holder, audioId, seconds, sampleCount });
-    for (const key of segments) await clips.remove(key);
+    // The chapter is done: what cannot be removed is left to the sweep.
+    for (const key of segments) await clips.remove(key).catch(onFault);
   } catch (error) {
     if (error instanceof LeaseLost) await removeChapterAudio(tools, audioId, job.ownerId);
     throw error;

@@ -16,14 +16,17 @@ const isActive = (job: string) => `(select status from jobs where job_key = ${jo
 
 export function createJobLeases(store: RowStore) {
   return {
-    /** The first chapter of each job that nobody works on, and may be worked on now; the oldest jobs first. */
+    /** The first chapter of each job that nobody works on, and may be worked on now: the oldest job of every account first. */
     listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
       store.query<OpenChapter>(
-        `select c.job_key as "jobKey", min(c.chapter) as chapter, min(j.account_id) as "accountId"
-          from job_chapters c join jobs j on j.job_key = c.job_key
-          where c.status = 'queued' and c.lease_until_ms <= $1 and c.not_before_ms <= $1
-            and j.status in ('queued', 'running')
-          group by c.job_key order by c.job_key limit $2`,
+        `select "jobKey", chapter, "accountId" from (
+            select c.job_key as "jobKey", min(c.chapter) as chapter, min(j.account_id) as "accountId",
+              row_number() over (partition by min(j.account_id) order by c.job_key) as place
+            from job_chapters c join jobs j on j.job_key = c.job_key
+            where c.status = 'queued' and c.lease_until_ms <= $1 and c.not_before_ms <= $1
+              and j.status in ('queued', 'running')
+            group by c.job_key
+          ) of_accounts order by place, "jobKey" limit $2`,
         nowMs,
         limit,
       ),

@@ -46,6 +46,16 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       expect(await rows.add(newJob(its), 1)).toMatchObject({ isNew: true });
     });
 
+    test('of open chapters, every account is listed, however many jobs others have', async () => {
+      const crowd = { accountId: createId('key') };
+      for (let i = 0; i < 5; i++) await add(newJob(crowd));
+      const late = await add(newJob({ accountId: createId('key') }));
+      const all = await rows.listOpen(50_000, 1_000);
+      const accounts = new Set(all.map(({ accountId }) => accountId)).size;
+      const listed = await rows.listOpen(50_000, accounts);
+      expect(listed.map(({ jobKey }) => jobKey)).toContain(late.jobKey);
+    });
+
     test('of many who claim a chapter one gets it; another when the lease is over, released, or its holder dead', async () => {
       const { jobKey } = await add();
       const id = { jobKey, chapter: 0 };
