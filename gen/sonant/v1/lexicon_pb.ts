@@ -157,8 +157,8 @@ export const LexiconEntrySchema: GenMessage<LexiconEntry> = /*@__PURE__*/
  */
 export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   /**
-   * Name of the lexicon, in any script: 1 to 200 characters. Default: in a new lexicon the title of the document, in another
-   * its present name.
+   * Name of the lexicon, in any script: 1 to 200 characters. Default: the title of the document; without one, a lexicon that
+   * is replaced keeps its name.
    *
    * @generated from field: string name = 1;
    */

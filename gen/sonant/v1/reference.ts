@@ -3380,7 +3380,7 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the lexicon, in any script: 1 to 200 characters. Default: in a new lexicon the title of the document, in another its present name."
+          "comment": "Name of the lexicon, in any script: 1 to 200 characters. Default: the title of the document; without one, a lexicon that is replaced keeps its name."
         },
         {
           "name": "access",
