@@ -8,8 +8,15 @@ import { openArchive } from '../../src/archives/archive-file.ts';
 import { EntryRules } from '../../src/archives/entry-rules.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { RecordingFault } from '../../src/audio/recording/track.ts';
+import { BookFault } from '../../src/books/book-fault.ts';
+import { readEpubBook } from '../../src/books/epub-book.ts';
+import { readHtmlBook } from '../../src/books/html-book.ts';
+import { readMarkdownBook } from '../../src/books/markdown-book.ts';
+import { readPlainBook } from '../../src/books/plain-book.ts';
 import { parseRows, TableFault } from '../../src/models/model-row.ts';
+import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { MarkupFault } from '../../src/text/markup-fault.ts';
+import { readPls, writePls } from '../../src/text/pls.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';
 import { segmentText } from '../../src/text/segment.ts';
 import { toIpa } from '../../src/text/x-sampa.ts';
@@ -17,6 +24,8 @@ import { FrameReader, toFrame } from '../../src/wyoming/frames.ts';
 import { bzip2, writeTar, writeZip } from '../archives/archive-writer.ts';
 import { tone } from '../audio/measure-tone.ts';
 import { flacFile, mp3File, oggFlacFile, wavFile } from '../audio/recording-files.ts';
+import { epubShapes } from '../books/epub-shapes.ts';
+import { writeEpub } from '../books/epub-writer.ts';
 import { writeDocument } from '../text/malformed-ssml.ts';
 import { createRandom, createText } from '../text/random-text.ts';
 import { expectRefusal, type OpenTarget } from './target.ts';
@@ -143,6 +152,78 @@ const archives: OpenTarget = () => {
   };
 };
 
+const lexicons: OpenTarget = () => ({
+  name: 'lexicons',
+  seeds: [
+    Buffer.from(
+      writePls(
+        'Names',
+        [{ grapheme: 'AWS', alias: 'Amazon Web Services', case: 'sensitive' } as LexiconEntry],
+        'en-US',
+      ),
+    ),
+    Buffer.from(
+      '<?xml version="1.0"?><lexicon version="1.0" xmlns="http://www.w3.org/2005/01/pronunciation-lexicon" alphabet="ipa" xml:lang="en">' +
+        '<meta name="title" content="T"/><lexeme><grapheme>a</grapheme><phoneme>\u0259</phoneme></lexeme></lexicon>',
+    ),
+  ],
+  words: [
+    '<lexeme>',
+    '</lexeme>',
+    '<grapheme>',
+    '<alias>b</alias>',
+    '<!DOCTYPE a>',
+    '&a;',
+    '&#0;',
+    'prefer="true"',
+    '\ud83d',
+  ],
+  run: (input) =>
+    expectRefusal(
+      () => readPls(input.toString('utf8'), 1000),
+      (error) => error instanceof MarkupFault,
+    ),
+});
+
+const books: OpenTarget = () => {
+  const options = { readsCode: false };
+  const isFault = (error: unknown) => error instanceof BookFault;
+  const epubs = epubShapes.slice(0, 8).map(([, files]) => writeEpub(files()));
+  return {
+    name: 'books',
+    seeds: [
+      ...epubs,
+      Buffer.from(
+        '# One\n\nText *with* [links](a) and `code`.\n\n## Two\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n',
+      ),
+      Buffer.from(
+        '<html><body><h1>One</h1><p>Text<ruby>a<rt>b</rt></ruby></p><nav>x</nav><h2>Two</h2><p>More</p></body></html>',
+      ),
+      Buffer.from('CHAPTER I\n\nIt was dark.\n\nCHAPTER II\n\nIt was light.\n'),
+    ],
+    words: [
+      '<h1>',
+      '</p>',
+      '<script>',
+      '# ',
+      '```',
+      '<spine>',
+      'PK\u0001\u0002',
+      '<itemref idref="',
+      '../',
+      'epub:type="toc"',
+      '&nbsp;',
+    ],
+    async run(input) {
+      if (input.subarray(0, 2).toString('latin1') === 'PK')
+        return expectRefusal(() => readEpubBook(input, options), isFault);
+      const text = input.toString('utf8');
+      for (const read of [readHtmlBook, readMarkdownBook, readPlainBook])
+        await expectRefusal(() => read(text, options), isFault);
+    },
+  };
+};
+
 const modelTables: OpenTarget = () => ({
   name: 'tables of models',
   seeds: [
@@ -197,6 +278,8 @@ export const parserTargets: readonly OpenTarget[] = [
   phonemes,
   recordings,
   archives,
+  lexicons,
+  books,
   modelTables,
   wyomingFrames,
 ];
