@@ -1,5 +1,6 @@
 // What the tables of jobs do in every row store, as src/store/job-rows.ts promises: ids of owners, leases, segments that are
 // charged once, and a job that is joined when its chapters are done.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/id.ts';
 import { createJobRows, type JobRows, type NewJob } from '../../src/store/job-rows.ts';
@@ -153,7 +154,11 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
     test('a list is the newest first, of one owner, by status, and goes on where it ended', async () => {
       const ownerId = createId('key');
       const keys: string[] = [];
-      for (let i = 0; i < 3; i++) keys.unshift((await add(newJob({ ownerId }))).jobKey);
+      for (let i = 0; i < 3; i++) {
+        keys.unshift((await add(newJob({ ownerId }))).jobKey);
+        // Ids of the same millisecond have no order.
+        await sleep(2);
+      }
       const list = async (status: string, after?: string) =>
         (await rows.list(ownerId, { status, limit: 2, after })).map(({ jobKey }) => jobKey);
       expect(await list('')).toEqual(keys.slice(0, 2));
