@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
 const key = await gateway.makeKey([
   ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
-  ...['keys:read', 'keys:write', 'usage:read', 'admin'],
+  ...['keys:read', 'keys:write', 'jobs:read', 'jobs:write', 'usage:read', 'admin'],
 ]);
 /** What there is nothing of here is not found, or has expired; what is not set up says so. */
 const understood = /^(2..|304|404|410|503)$/;
