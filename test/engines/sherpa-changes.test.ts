@@ -57,7 +57,10 @@ describe('models that come and go', { timeout: 240_000 }, () => {
       slots: createSlots({ speakingMax: streamCount + 10, waitingMax: streamCount }),
     });
     const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
-      const fields = { voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 };
+      const fields = {
+        ...{ voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 },
+        return_format: 'buffer',
+      };
       return speech.streamSpeech(parseSpeechRequest(fields), { callerId: `caller ${n}` }, new AbortController().signal);
     };
     const ids = () => voices.list().map(({ voice }) => voice.voiceId);
