@@ -12,6 +12,8 @@ import { parserTargets } from './parser-targets.ts';
 const secondsUsual = 20;
 /** One input may take so long; machines are busy. */
 const silentMsMax = 30_000;
+/** Until the first input: a busy machine loads a target slowly. */
+const startMsMax = 180_000;
 const memoryMegabytesMax = 512;
 /** Of one target; the rest would be the same again. */
 const faultsMax = 20;
@@ -47,9 +49,10 @@ function runTarget(index: number): Promise<{ name: string; inputs: number; fault
       writeFileSync(file, Buffer.from(input, 'base64'));
       console.log(`${file}: ${fault.split('\n').slice(0, 4).join('\n  ')}`);
     };
-    const watchdog = setTimeout(() => child.kill('SIGKILL'), silentMsMax);
+    let watchdog = setTimeout(() => child.kill('SIGKILL'), startMsMax);
     child.on('message', (news: FuzzNews) => {
-      watchdog.refresh();
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => child.kill('SIGKILL'), silentMsMax);
       if (news.is === 'input') {
         inputs++;
         last = news.input;
