@@ -5,44 +5,34 @@
 import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
-import { benchCommand } from './cli/bench.ts';
-import { bookCommand } from './cli/book.ts';
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
-import { createCompletionCommand } from './cli/completion.ts';
-import { configCommand } from './cli/config.ts';
-import { dbCommand } from './cli/db.ts';
-import { doctorCommand } from './cli/doctor.ts';
-import { keyCommand } from './cli/key.ts';
-import { lexiconCommand } from './cli/lexicon.ts';
-import { sayCommand } from './cli/say.ts';
-import { serveCommand } from './cli/serve.ts';
-import { usageCommand } from './cli/usage.ts';
-import { voiceCommand } from './cli/voice.ts';
-import { webhookCommand } from './cli/webhook.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
-const commands: readonly Command[] = [
-  serveCommand,
-  sayCommand,
-  bookCommand,
-  voiceCommand,
-  lexiconCommand,
-  keyCommand,
-  webhookCommand,
-  usageCommand,
-  dbCommand,
-  benchCommand,
-  doctorCommand,
-  configCommand,
-  createCompletionCommand(() => commands),
-];
+/** A command is loaded, with what it needs, when it is run. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./cli/serve.ts')).serveCommand,
+  say: async () => (await import('./cli/say.ts')).sayCommand,
+  book: async () => (await import('./cli/book.ts')).bookCommand,
+  voice: async () => (await import('./cli/voice.ts')).voiceCommand,
+  lexicon: async () => (await import('./cli/lexicon.ts')).lexiconCommand,
+  key: async () => (await import('./cli/key.ts')).keyCommand,
+  webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
+  usage: async () => (await import('./cli/usage.ts')).usageCommand,
+  db: async () => (await import('./cli/db.ts')).dbCommand,
+  bench: async () => (await import('./cli/bench.ts')).benchCommand,
+  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
+  config: async () => (await import('./cli/config.ts')).configCommand,
+  completion: async () => (await import('./cli/completion.ts')).createCompletionCommand(allCommands),
+};
 
-const help = `Sonant turns text into speech.
+const allCommands = () => Promise.all(Object.values(commands).map((load) => load()));
+
+const help = async () => `Sonant turns text into speech.
 
 Usage: sonant COMMAND [options]
 
-${commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
+${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
 
 sonant COMMAND --help describes a command; sonant --version prints the version.
 `;
@@ -58,15 +48,15 @@ process.stdout.on('error', (error) => {
 
 async function run([name, ...args]: string[]): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    process.stdout.write(help);
+    process.stdout.write(await help());
     return 0;
   }
   if (name === '--version') {
     process.stdout.write(`${packageFile.version}\n`);
     return 0;
   }
-  const command = commands.find((candidate) => candidate.name === name);
-  if (!command) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
+  if (!Object.hasOwn(commands, name)) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
+  const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
   if (flags.includes('--help') || flags.includes('-h')) {
     process.stdout.write(command.help());

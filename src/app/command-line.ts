@@ -66,7 +66,12 @@ export async function openKeys(config: Config) {
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
-export async function openUsage(config: Config) {
+export interface OpenedUsage {
+  usage: ReturnType<typeof createUsageRows>;
+  close(): Promise<void>;
+}
+
+export async function openUsage(config: Config): Promise<OpenedUsage> {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }

@@ -1,16 +1,8 @@
 // The interface of a command, and what commands share: parsing of arguments, tables, exit errors.
 import { createInterface } from 'node:readline/promises';
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
-import {
-  type App,
-  type Keys,
-  type OpenedVoiceManagement,
-  openApp,
-  openKeys,
-  openUsage,
-  openVoiceManagement,
-} from '../app/command-line.ts';
-import { openService, type Service } from '../app.ts';
+import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
+import type { Service } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
@@ -26,7 +18,7 @@ export interface CommandLine {
   openKeys(): Promise<Keys>;
   /** Without engines, everything but cloning works, even if an engine is broken. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
-  openUsage(): ReturnType<typeof openUsage>;
+  openUsage(): Promise<OpenedUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
   /** Asks the person at the terminal; absent where there is none. */
@@ -55,15 +47,19 @@ export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
+/** The parts of the service are loaded when a command opens them: most commands need few, and `--help` needs none. */
+const loadParts = () => import('../app/command-line.ts');
+
 /** The real command line; tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
-  openApp: () => openApp(load(), registry),
-  openKeys: () => openKeys(load()),
-  openVoiceManagement: (engines = []) => openVoiceManagement(load(), engines),
-  openUsage: () => openUsage(load()),
-  openService: ({ isSinglePort }) => {
+  openApp: async () => (await loadParts()).openApp(load(), registry),
+  openKeys: async () => (await loadParts()).openKeys(load()),
+  openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
+  openUsage: async () => (await loadParts()).openUsage(load()),
+  openService: async ({ isSinglePort }) => {
     const config = load();
+    const { openService } = await import('../app.ts');
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),

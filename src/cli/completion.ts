@@ -9,7 +9,7 @@ const writers: Readonly<Record<string, (commands: readonly Command[]) => string>
 };
 const shells = Object.keys(writers);
 
-export const createCompletionCommand = (commands: () => readonly Command[]): Command => ({
+export const createCompletionCommand = (commands: () => Promise<readonly Command[]>): Command => ({
   name: 'completion',
   summary: 'print a completion script for a shell',
   options: {},
@@ -27,7 +27,7 @@ Prints a script for the shell to read when it starts:
     const [shell = '', ...rest] = positionals;
     const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
     if (!write || rest.length > 0) throw new UsageError(`the command is sonant completion ${shells.join(', ')}`);
-    print(write(commands()).trimEnd());
+    print(write(await commands()).trimEnd());
     return 0;
   },
 });

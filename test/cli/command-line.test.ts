@@ -23,7 +23,7 @@ import { main, runSonant } from './sonant-program.ts';
 const commands = [
   benchCommand,
   configCommand,
-  createCompletionCommand(() => []),
+  createCompletionCommand(async () => []),
   dbCommand,
   doctorCommand,
   keyCommand,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export const main = join(import.meta.dirname, '../../src/main.ts');
+export const main = join(import.meta.dirname, '../../src/sonant.js');
 
 export interface Ended {
   code: number | null;
