@@ -1,5 +1,5 @@
-// Logs the end of every call, but of calls that fail before their caller is known only a few in a minute and then their
-// number: anybody can make a million of them.
+// Logs the end of every call. Of calls that fail before their caller is known, which anybody can make by the million, it
+// logs a few a minute, and then their number.
 import type { EndedCall } from '../operations/ended-call.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openRepeatedLines } from '../telemetry/repeated-lines.ts';
@@ -12,8 +12,8 @@ export function openCallLog(log: Log) {
   return {
     write({ failure, speech, ...call }: EndedCall): void {
       const write = () => logEnd(log, 'info', 'call', { ...call, ...speech }, failure);
-      const isStranger = call.callerId === undefined && failure !== undefined;
-      if (isStranger && failure.reason !== 'internal_error') lines.add(failure.reason, write);
+      const isUnauthenticated = call.callerId === undefined && failure !== undefined;
+      if (isUnauthenticated && failure.reason !== 'internal_error') lines.add(failure.reason, write);
       else write();
     },
     close: () => lines.close(),

@@ -9,7 +9,7 @@ export async function readTls(config: Config): Promise<{ cert: string; key: stri
   if (tlsCert === '' && tlsKey === '') return undefined;
   const read = (name: string, file: string) =>
     asConfigError(config, name, async () => {
-      if (file === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY go together');
+      if (file === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY must be set together');
       return readFile(file, 'utf8');
     });
   const tls = { cert: await read('SONANT_TLS_CERT', tlsCert), key: await read('SONANT_TLS_KEY', tlsKey) };

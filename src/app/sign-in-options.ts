@@ -9,30 +9,31 @@ import type { SignInOptions } from '../sign-in/sign-in.ts';
 /** HTTPS, or a loopback address. */
 const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
 
-/** For what is encrypted under the secret of the service. */
+/** Encrypts with the service's secret. */
 export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
   createSeal(secret || (await readDataDirSecret(dataDir)));
 
 export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const { oidcIssuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
   const mistakes: ConfigMistake[] = [];
-  const mistake = (name: string, allowed: string) => mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
+  const addMistake = (name: string, allowed: string) =>
+    mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
   if (oidcIssuer !== '') {
-    if (clientId === '') mistake('SONANT_OIDC_CLIENT_ID', 'must be the client id of Sonant at the issuer');
+    if (clientId === '') addMistake('SONANT_OIDC_CLIENT_ID', 'must be the client id of Sonant at the issuer');
     const rules = [config.oidcSubjects, config.oidcDomains, config.oidcGroups];
     if (rules.every((rule) => rule.length === 0))
-      mistake(
+      addMistake(
         'SONANT_OIDC_SUBJECTS',
         'must list who may create keys; or set SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS',
       );
     if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
-      mistake(
+      addMistake(
         'SONANT_BASE_URL',
         'must begin with https:, except on localhost: browsers store no session cookie without TLS',
       );
   }
   if (oidcIssuer !== '' && config.baseUrl !== '' && new URL(config.baseUrl).pathname !== '/')
-    mistake('SONANT_BASE_URL', 'must not have a path: sign-in works only at the root of a host');
+    addMistake('SONANT_BASE_URL', 'must not have a path: sign-in works only at the root of a host');
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };

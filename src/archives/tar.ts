@@ -44,7 +44,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     }
     const kind = types[type];
     if (linkTypes.includes(type) || stated.isLink)
-      throw new ArchiveFault('has links or devices in it; a model has files and folders only');
+      throw new ArchiveFault('contains links or devices; a model has files and folders only');
     if (!kind) throw new ArchiveFault('has something in it that is neither a file nor a folder');
     const left = { bytes: kind === 'folder' ? 0 : size };
     const name = stated.name ?? headerName(header);

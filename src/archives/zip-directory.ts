@@ -1,8 +1,8 @@
 // Reads the directory of a zip archive, ZIP64 included: its files and folders, stored or deflated. At the archive's end:
-//     0x06054b50 ... | entries 2 at 10 | directory's bytes 4, place 4 | comment
+//     0x06054b50 ... | entries 2 at 10 | directory's bytes 4, offset 4 | comment
 // Each entry of the directory:
 //     0x02014b50 | made by 2 | version 2 | flags 2 | method 2 | time 4 | CRC 4 | packed 4 | bytes 4 | lengths of name 2,
-//     extra 2, comment 2 | disk 2 | attributes 2 | external attributes 4 | place 4 | name | extra | comment
+//     extra 2, comment 2 | disk 2 | attributes 2 | external attributes 4 | offset 4 | name | extra | comment
 import { ArchiveFault } from './archive-fault.ts';
 
 const endBytes = 22;
@@ -33,7 +33,7 @@ export interface ZipRow {
 
 export interface ZipRules {
   filesMax: number;
-  /** What is said of an archive with more of them. */
+  /** The message for an archive with more of them. */
   tooLarge: string;
 }
 
@@ -57,10 +57,10 @@ async function findDirectory(source: ZipSource, { tooLarge }: ZipRules): Promise
   if (at === unknown32 || bytes === unknown32) {
     const locator = tail.subarray(end - 20, end);
     if (locator.length < 20 || locator.readUInt32LE(0) !== 0x07064b50) throw damagedDirectory();
-    const wide = await readAt(source, Number(locator.readBigUInt64LE(8)), 56);
-    if (wide.readUInt32LE(0) !== 0x06064b50) throw damagedDirectory();
-    bytes = Number(wide.readBigUInt64LE(40));
-    at = Number(wide.readBigUInt64LE(48));
+    const zip64End = await readAt(source, Number(locator.readBigUInt64LE(8)), 56);
+    if (zip64End.readUInt32LE(0) !== 0x06064b50) throw damagedDirectory();
+    bytes = Number(zip64End.readBigUInt64LE(40));
+    at = Number(zip64End.readBigUInt64LE(48));
   }
   if (bytes > directoryBytesMax) throw new ArchiveFault(tooLarge);
   if (at + bytes > size) throw damagedDirectory();
@@ -71,14 +71,14 @@ function readDirectory(directory: Buffer, { filesMax, tooLarge }: ZipRules): Zip
   const rows: ZipRow[] = [];
   for (let at = 0; at < directory.length; ) {
     if (at + 46 > directory.length || directory.readUInt32LE(at) !== 0x02014b50) throw damagedDirectory();
-    const [name, extra, comment] = [28, 30, 32].map((place) => directory.readUInt16LE(at + place));
+    const [name, extra, comment] = [28, 30, 32].map((offset) => directory.readUInt16LE(at + offset));
     const end = at + 46 + name! + extra! + comment!;
     if (end > directory.length) throw damagedDirectory();
     rows.push(readRow(directory.subarray(at, end), name!, extra!));
     if (rows.length > filesMax) throw new ArchiveFault(tooLarge);
     at = end;
   }
-  checkApart(rows);
+  rejectOverlaps(rows);
   return rows;
 }
 
@@ -87,18 +87,18 @@ function readRow(entry: Buffer, nameBytes: number, extraBytes: number): ZipRow {
   const flags = entry.readUInt16LE(8);
   const method = entry.readUInt16LE(10);
   if ((flags & 1) !== 0) throw new ArchiveFault('is encrypted');
-  if (method !== 0 && method !== 8) throw new ArchiveFault('is compressed in a way that is not read here');
+  if (method !== 0 && method !== 8) throw new ArchiveFault('is compressed with a method that is not supported');
   const type = entry[5] === madeByUnix ? (entry.readUInt32LE(38) >>> 16) & fileTypes.mask : 0;
   if (!Object.values(fileTypes).includes(type) || type === fileTypes.mask)
-    throw new ArchiveFault('has links or devices in it; only files and folders are read');
+    throw new ArchiveFault('contains links or devices; only files and folders are read');
   const kind = type === fileTypes.folder || name.endsWith('/') ? 'folder' : 'file';
-  const wide = findWide(entry.subarray(46 + nameBytes, 46 + nameBytes + extraBytes));
-  const number = (place: number): number => {
-    const value = entry.readUInt32LE(place);
+  const zip64 = findZip64Extra(entry.subarray(46 + nameBytes, 46 + nameBytes + extraBytes));
+  const number = (offset: number): number => {
+    const value = entry.readUInt32LE(offset);
     if (value !== unknown32) return value;
-    if (wide.length < 8) throw damagedDirectory();
-    const found = Number(wide.readBigUInt64LE(0));
-    wide.copy(wide, 0, 8);
+    if (zip64.length < 8) throw damagedDirectory();
+    const found = Number(zip64.readBigUInt64LE(0));
+    zip64.copy(zip64, 0, 8);
     return found;
   };
   const bytes = number(24);
@@ -106,8 +106,8 @@ function readRow(entry: Buffer, nameBytes: number, extraBytes: number): ZipRow {
   return { name, kind, method, checksum: entry.readUInt32LE(16), packedBytes, bytes, at: number(42) };
 }
 
-/** The numbers of ZIP64 that take the place of those that are too large: bytes, packed bytes, place. */
-function findWide(extra: Buffer): Buffer {
+/** The ZIP64 values of fields that are too large for 32 bits, in this order: bytes, packed bytes, offset. */
+function findZip64Extra(extra: Buffer): Buffer {
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + extra.readUInt16LE(at + 2);
     if (extra.readUInt16LE(at) === 1) return Buffer.from(extra.subarray(at + 4, end));
@@ -116,11 +116,11 @@ function findWide(extra: Buffer): Buffer {
   return Buffer.alloc(0);
 }
 
-/** Entries that share their bytes are how a small archive becomes endless. */
-function checkApart(rows: readonly ZipRow[]): void {
+/** Entries that share their bytes make a zip bomb. */
+function rejectOverlaps(rows: readonly ZipRow[]): void {
   let end = 0;
   for (const { at, packedBytes } of [...rows].sort((one, other) => one.at - other.at)) {
-    if (at < end) throw new ArchiveFault('has files in it that overlap');
+    if (at < end) throw new ArchiveFault('contains files that overlap');
     end = at + 30 + packedBytes;
   }
 }

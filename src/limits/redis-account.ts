@@ -218,6 +218,6 @@ export async function markEnded(
 ): Promise<void> {
   const markers = [`ended:${keyId}`, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
   const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
-  // Without Redis, the replicas read it from the database within half a second.
+  // A fault of Redis is ignored: replicas see the end in the database within half a second.
   await redis.run(endScript, keys, [endedMs]).catch(() => {});
 }

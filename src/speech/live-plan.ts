@@ -7,6 +7,7 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
+import { createLanguageMarker } from './guess-languages.ts';
 import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './lexicons.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
-import { createLanguageMarker } from './spoken-languages.ts';
 import { createTextCutter, type PlannedCut } from './text-cutter.ts';
 import { textLimits } from './text-fields.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';

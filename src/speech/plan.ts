@@ -9,6 +9,7 @@ import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
+import { createLanguageMarker } from './guess-languages.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,
@@ -20,7 +21,6 @@ import {
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
-import { createLanguageMarker } from './spoken-languages.ts';
 import { createTextCutter, type PlannedCut } from './text-cutter.ts';
 import {
   type Binding,

@@ -8,7 +8,7 @@ type Detector = typeof import('eld/extrasmall')['eld'];
 
 /** What the table calls languages that it has under another name, or knows by their nearest relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
-/** The library reads no more than 380 bytes. */
+/** The library reads no more than 380 bytes, hence at most so many characters. */
 const charsMax = 380;
 /** The library reports x / (x + 25), where x is the mean score of the pieces of words that it knows. */
 const scale = 25;

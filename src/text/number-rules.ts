@@ -1,4 +1,5 @@
-// The rules for what begins with a digit, in the languages that have a table: dates, times, telephone numbers, sums of
+// The rules for what begins with a digit, in languages whose table states no rules of its own (English
+// does): dates, times, telephone numbers, sums of
 // money, measures, ordinals, fractions and numbers, by what is beside them.
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';

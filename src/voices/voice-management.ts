@@ -1,5 +1,5 @@
 // Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person, by their owner
-// and by admins. Every change has an entry in the record. An engine's own voice that is changed becomes a stored voice with
+// and by admins. Every change is written to the audit log. An engine's own voice that is changed becomes a stored voice with
 // the same id, unless only its aliases change.
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -26,7 +26,7 @@ export interface VoiceManagement {
   update(voiceId: string, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
   remove(voiceId: string, actor: Actor): Promise<void>;
   revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
-  /** Makes the voice the default one of all; undefined takes the choice back. Whether the actor may is checked before. */
+  /** Makes the voice the default one of all; undefined clears it. Whether the actor may is checked before. */
   chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
@@ -56,8 +56,8 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
 
     clone: async (fields, actor, signal) => voices.find(await voiceMaking.clone(fields, actor, signal)),
 
-    async update(asked, fields, actor) {
-      const offered = findToChange(asked, actor);
+    async update(idOrAlias, fields, actor) {
+      const offered = findToChange(idOrAlias, actor);
       const { voiceId } = offered.voice;
       const { aliases: names, ...others } = fields;
       const aliases = toAliasChange(voiceId, names, { voices, actor });
@@ -80,17 +80,17 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       return voices.find(voiceId);
     },
 
-    async remove(asked, actor) {
-      const { kept, voice } = findToChange(asked, actor);
+    async remove(idOrAlias, actor) {
+      const { kept, voice } = findToChange(idOrAlias, actor);
       const { voiceId } = voice;
-      if (!kept) throw notPossible('is an engine’s own, and cannot be deleted; it can be switched off');
+      if (!kept) throw notPossible('names a voice of an engine, which can be disabled but not deleted');
       await changes.apply(voiceId, (row) => toDeletion(requireOwn(row, actor), actor));
     },
 
-    async revokeConsent(asked, actor) {
-      const { kept, status, voice } = findToChange(asked, actor);
+    async revokeConsent(idOrAlias, actor) {
+      const { kept, status, voice } = findToChange(idOrAlias, actor);
       const { voiceId } = voice;
-      if (kept?.kind !== 'cloned') throw notPossible('is no clone, and nobody’s consent is needed for it');
+      if (kept?.kind !== 'cloned') throw notPossible('is not a cloned voice, so it has no consent to withdraw');
       if (status === 'consent_revoked') {
         // Retries the purge of its audio if that has failed.
         await voiceCache.refresh();
@@ -106,11 +106,14 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
 
 const createDefaultChoice =
   ({ rows, voiceCache, voices }: VoiceManagementOptions): VoiceManagement['chooseDefault'] =>
-  async (asked, actor) => {
+  async (idOrAlias, actor) => {
     if (actor.voiceIds)
-      throw new Failure('access_denied', { message: 'A key that is limited to some voices chooses no default voice.' });
-    const offered = asked === undefined ? undefined : voicesFor(voices, actor).find(asked);
-    if (offered?.kept?.access === 'private') throw notPossible('is private; the default voice is everyone’s');
+      throw new Failure('access_denied', {
+        message: 'A key that is limited to some voices cannot choose the default voice.',
+      });
+    const offered = idOrAlias === undefined ? undefined : voicesFor(voices, actor).find(idOrAlias);
+    if (offered?.kept?.access === 'private')
+      throw notPossible('is private; the default voice must be there for everyone');
     const voiceId = offered?.voice.voiceId ?? '';
     const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
     await rows.changeDefault(voiceId, entry);

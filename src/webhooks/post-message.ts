@@ -1,10 +1,10 @@
-// One attempt: a POST to one checked address, with the name of the host in TLS and in the head. No proxy, no redirect, no
+// One attempt: a POST to one checked address, with the name of the host in TLS and in the Host header. No proxy, no redirect, no
 // connection kept; of the answer only the status and Retry-After are read.
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 
-export interface Posting {
+export interface PostRequest {
   url: URL;
   /** The address to connect to. */
   address: string;
@@ -22,7 +22,7 @@ export interface PostAnswer {
 
 const answerHeadBytesMax = 16 * 1024;
 
-export function postMessage({ url, address, headers, body, signal, ca }: Posting): Promise<PostAnswer> {
+export function postMessage({ url, address, headers, body, signal, ca }: PostRequest): Promise<PostAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
   const family = isIP(address);
   const lookup: LookupFunction = (_, { all }, done) =>
@@ -39,7 +39,7 @@ export function postMessage({ url, address, headers, body, signal, ca }: Posting
   const isSecure = url.protocol === 'https:';
   const request = isSecure ? httpsRequest(url, { ...options, ...(ca && { ca }) }) : httpRequest(url, options);
   request.on('error', reject);
-  // An answer that is none, such as a change of the protocol, ends the connection without an error.
+  // A reply without a response, such as 101 Switching Protocols, ends the connection without an error.
   request.once('close', () => reject(new Error('the connection was closed without an answer')));
   request.once('response', (answer) => {
     resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });

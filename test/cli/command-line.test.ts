@@ -65,7 +65,7 @@ test('serve and doctor name the setting of a TLS mistake', async () => {
   writeFileSync(join(folder, 'key.pem'), testCertificate.key);
   writeFileSync(join(folder, 'text.pem'), 'no key');
   for (const [cert, key, told] of [
-    ['cert.pem', '', /SONANT_TLS_KEY = .*go together/],
+    ['cert.pem', '', /SONANT_TLS_KEY = .*set together/],
     ['none.pem', 'key.pem', /SONANT_TLS_CERT = none.pem .*ENOENT/],
     ['text.pem', 'key.pem', /SONANT_TLS_CERT = text.pem/],
     ['cert.pem', 'text.pem', /SONANT_TLS_KEY = text.pem/],

@@ -107,7 +107,7 @@ describe('a model', { timeout: 60_000 }, () => {
         tar('-czf', join(from, 'linked.tgz'), '-C', from, 'linked');
         return join(from, 'linked.tgz');
       },
-      /has links or devices in it/,
+      /contains links or devices/,
     ],
     [
       'whose archive leads out of its folder',

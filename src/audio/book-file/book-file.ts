@@ -1,6 +1,6 @@
 // One file of a whole book with chapter marks, joined from the finished files of its chapters: sound is neither decoded nor
-// encoded again, except the silence between chapters. Chapters are read one after the other, in pieces, so memory does not
-// grow with the book.
+// encoded again, except the silence between chapters and FLAC blocks too short to stand alone. Chapters are read one after
+// the other, in pieces, so memory does not grow with the book.
 import type { FormatName } from '../formats.ts';
 import { type BookChapter, type BookTags, coverBytesMax } from './book.ts';
 import type { BookPart } from './book-part.ts';

@@ -1,6 +1,6 @@
-// Joins chapters of FLAC (RFC 9639) into one stream: their frames, which end with a short one, are numbered again as blocks
-// that vary in length. A short block of fewer than 16 samples, which only the last may have, is written together with what
-// follows it. The head, big-endian, each block with 1 bit: last | 7: type | 24: size:
+// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of each chapter is short, so the stream has blocks of
+// variable length, and its frames are renumbered by sample. A block of fewer than 16 samples, which only the end of a stream
+// may have, is joined with what follows it. The head, big-endian, each block with 1 bit: last | 7: type | 24: size:
 //     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 for what is not known before they are written
 //     4: comments with the chapters (vorbis-comments.ts) | 6: the cover
 import { crc16 } from '../flac/bit-writer.ts';
@@ -16,7 +16,7 @@ import { pictureBlock, vorbisComments } from './vorbis-comments.ts';
 const blockSamplesMin = 16;
 const blockType = { comments: 4, picture: 6 } as const;
 const lastFlag = 0x80;
-/** What libFLAC's full scale is to the decoder. */
+/** The decoder returns floats; 1.0 is this 16-bit value. */
 const fullScale = 32_767;
 
 export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array> {
@@ -29,7 +29,7 @@ export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array>
     sampleNumber += length;
     return frame;
   };
-  /** Fewer samples than a block may have. */
+  /** Samples too few for a block, which go before the next. */
   let carried = new Int16Array(0);
   const write = async (block: FlacBlock): Promise<Uint8Array[]> => {
     if (carried.length === 0 && block.length >= blockSamplesMin) return [frameOf(block)];
@@ -101,14 +101,14 @@ async function decode({ length, subframe }: FlacBlock, sampleRateHz: number): Pr
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * fullScale), -fullScale - 1));
 }
 
-/** Blocks of a frame each; the last takes a rest that would be too short. */
+/** Blocks of a frame each; the last takes a remainder too short for a block. */
 function* silenceLengths(samples: number, frameSamples: number): Generator<number> {
   let left = samples;
   for (; left >= frameSamples + blockSamplesMin; left -= frameSamples) yield frameSamples;
   if (left > 0) yield left;
 }
 
-/** The lengths of all blocks; of those that are frames of a chapter, the first and the last ones. */
+/** Lengths of blocks, enough to find the shortest and the longest: of a chapter's frames the first two and the last. */
 function* blockLengths(plan: BookPart['plan']['frames'], frameSamples: number): Generator<number> {
   let carried = 0;
   for (const { sound, silence } of plan) {

@@ -1,6 +1,6 @@
 // Where chapters are in the file that joins them. Formats that are made of frames can only join whole ones: the padding of a
-// chapter to whole frames counts as part of its gap, and the gap is as many frames of silence as bring the next chapter
-// nearest to its place. So a book never drifts, except where gaps are shorter than the padding, which is at most 72 ms in
+// chapter to whole frames counts as part of its gap, and the gap is as many frames of silence as put the next chapter
+// closest to its nominal start. So rounding never adds up, except where gaps are shorter than the padding, which is at most 72 ms in
 // MP3 and 27 ms in Opus; then chapters begin later, and the timeline says when.
 import { audioFormats, type FormatName } from '../formats.ts';
 import type { BookChapter, BookTimeline, ChapterMark, ChapterSpan } from './book.ts';
@@ -58,7 +58,7 @@ export function planBook(format: FormatName, sampleRateHz: number, lengths: read
   return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
 }
 
-/** For marks and captions; the same that the joined file has. */
+/** For marks and captions; identical to that of the joined file. */
 export function bookTimeline(
   format: FormatName,
   sampleRateHz: number,

@@ -1,5 +1,5 @@
 // Encodes FLAC (RFC 9639), lossless, in about a third of the bytes; implemented here because the WebAssembly encoders on npm
-// no longer load in Node. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
+// do not load in Node 24. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
 //      0 "fLaC" | 1: 0x80, the last block: STREAMINFO | 3: 34, its length
 //      8 2: samples a frame, min | 2: max | 3: bytes a frame, min | 3: max
 //     18 20 bits: samples a second | 3: channels - 1 | 5: bits - 1 | 36: samples | 16 bytes: MD5 of them, little-endian
