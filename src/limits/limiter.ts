@@ -36,10 +36,14 @@ export interface Limiter {
    * revoked.
    */
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
+  /** The same at once; false, and nothing is charged, where something must be waited for or the request is refused. */
+  takeRequestNow?(caller: Limited, report: ReportLimitStatus): boolean;
   /** Reports the status and charges nothing. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
+  /** The same at once; undefined, and nothing is charged, where something must be waited for. */
+  takeSynthesisNow?(caller: Limited, chars: number, options: TakeOptions): Synthesis | undefined;
   /** The number of running syntheses of an owner and of all that descend from it. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
@@ -93,11 +97,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
   /** The limits of this process; the monthly quota takes its part of what is left. */
-  const limitsHere = ({ limits }: LimitedAccount): KeyLimits => ({
+  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
     requestsPerMinute: partOf(limits.requestsPerMinute),
     concurrency: partOf(limits.concurrency),
     charactersPerMonth: limits.charactersPerMonth,
   });
+  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
+  const limitsHere = ({ limits }: LimitedAccount): KeyLimits => {
+    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
+    limitsKnown.set(limits, here);
+    return here;
+  };
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
@@ -116,7 +126,21 @@ export function createLimiter(options: LimiterOptions): Limiter {
       ),
     );
 
+  /** Where no quota of characters is to be read. */
+  const statusNow = (chain: readonly Member[]): LimitStatus =>
+    leastOf(chain.map(({ account, limits }) => toLimitStatus(limits, account.fullAtUs, nowUs())));
+
   return {
+    takeRequestNow(caller, report) {
+      const chain = openChain(caller);
+      const atUs = nowUs();
+      const taken = chain.map(({ account, limits }) => takeOne(account.fullAtUs, atUs, rateOf(limits)));
+      if (!chain.every(hasNoQuota) || !taken.every(({ isAllowed }) => isAllowed)) return false;
+      for (const [i, { fullAtUs }] of taken.entries()) chain[i]!.account.fullAtUs = fullAtUs;
+      report(statusNow(chain));
+      return true;
+    },
+
     async takeRequest(caller, report) {
       const chain = openChain(caller);
       const taken = chain.map((member) => ({
@@ -135,6 +159,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
     takeSynthesis: (caller, chars, options) =>
       takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
+
+    takeSynthesisNow(caller, chars, { signal, report, replaces }) {
+      const chain = openChain(caller);
+      if (replaces || !chain.every(hasNoQuota)) return undefined;
+      const releases = takeSlotsNow(chain, caller.callerId, signal);
+      if (!releases) return undefined;
+      report(statusNow(chain));
+      return toSynthesis({ parts: [{ chars, charges: [] }], releases });
+    },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
@@ -165,6 +198,23 @@ async function takeSynthesis(
   const before = replaces && takeHolding(replaces);
   const parts = [...(before?.parts ?? []), { chars, charges }];
   return toSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+}
+
+/** Nor a month that was counted while it had one. */
+const hasNoQuota = ({ account, limits }: Member): boolean =>
+  limits.charactersPerMonth === undefined && !account.quota.isCounted;
+
+function takeSlotsNow(chain: readonly Member[], owner: string, signal: AbortSignal): Release[] | undefined {
+  const releases: Release[] = [];
+  for (const { account, limits } of chain) {
+    const release = account.slots.takeNow({ owner, slotsMax: limits.concurrency, signal });
+    if (!release) {
+      for (const giveBack of releases) giveBack();
+      return undefined;
+    }
+    releases.push(release);
+  }
+  return releases;
 }
 
 /** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */

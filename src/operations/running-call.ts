@@ -26,8 +26,8 @@ export interface Incoming {
   /** Stands for the connection that it came on, where that is known. */
   connection?: object | undefined;
   deadlineMs?: KeyCaller['deadlineMs'];
-  /** The trace that the caller has begun. */
-  trace?: TraceHeaders | undefined;
+  /** Reads the trace that the caller has begun; called where calls are traced. */
+  readTrace?: (() => TraceHeaders) | undefined;
   reportLimits(status: LimitStatus): void;
   /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
@@ -57,7 +57,7 @@ export class RunningCall {
   readonly #begunMs = performance.now();
   readonly #ending = new AbortController();
   readonly #span: Span | undefined;
-  #speech: SpeechFacts = {};
+  readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
   /** Those that it was admitted to: one of them is run. */
   #admittedTo: readonly Operation[] = [];
@@ -75,7 +75,7 @@ export class RunningCall {
   constructor(incoming: Incoming, shared: Shared) {
     this.#incoming = incoming;
     this.#shared = shared;
-    this.#span = shared.tracing?.begin(incoming.trace ?? {}, { name: incoming.door, kind: 'server' });
+    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.door, kind: 'server' });
   }
 
   get caller(): KeyCaller {
@@ -97,8 +97,16 @@ export class RunningCall {
     const { address, reportLimits } = this.#incoming;
     const scopes = operations.map((operation) => operation.scopes);
     const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
-    this.#caller = await (this.#span ? within(this.#span, admit) : admit());
+    this.#caller = await within(this.#span, admit);
     this.#admittedTo = operations;
+  }
+
+  /** The same for a key, at once; false where `admit` must be asked. */
+  admitNow(key: string, operations: readonly Operation[]): boolean {
+    const { address, reportLimits } = this.#incoming;
+    this.#caller = this.#shared.admit.now?.({ key, address, reportLimits }, operations);
+    this.#admittedTo = operations;
+    return this.#caller !== undefined;
   }
 
   /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
@@ -223,9 +231,7 @@ export class RunningCall {
     running.add(this);
     this.#release = () => running.delete(this);
     if (!operation.isOpen) this.#limit(operation, timeoutMs);
-    const reportSpeech = (facts: SpeechFacts) => {
-      this.#speech = { ...this.#speech, ...facts };
-    };
+    const reportSpeech = (facts: SpeechFacts) => void Object.assign(this.#speech, facts);
     const since = { requestId, address, begunMs: this.#begunMs };
     return { caller, ...since, reportLimits, reportSpeech, signal, leaving: leaving.signal };
   }
@@ -267,8 +273,7 @@ export class RunningCall {
       const { signal } = this.#ending;
       if (signal.aborted) reject(signal.reason);
       this.#refuse = reject;
-      const result = this.#span ? within(this.#span, work) : work();
-      result.then(resolve, reject);
+      within(this.#span, work).then(resolve, reject);
     });
   }
 
