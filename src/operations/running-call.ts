@@ -127,16 +127,17 @@ export class RunningCall {
   }
 
   /** Runs an operation that has one result. */
-  async run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
-    try {
-      const { unaryCallMs } = this.#shared.timeLimits;
-      const result = await this.#orAbort(() => work(this.#start(operation, unaryCallMs)));
+  run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
+    const { unaryCallMs } = this.#shared.timeLimits;
+    const take = () => {
       this.#messageCount = 1;
       this.#end('OK');
-      return result;
-    } catch (error) {
-      throw this.thrown(error);
-    }
+    };
+    return this.#orAbort(
+      () => work(this.#start(operation, unaryCallMs)),
+      take,
+      (error) => this.thrown(error),
+    );
   }
 
   /** Runs an operation that has a stream of results. */
@@ -153,24 +154,26 @@ export class RunningCall {
       // Not awaited: an operation that does not watch its signal would keep the caller waiting.
       source?.return?.()?.catch(() => {});
     };
-    const next = async (): Promise<IteratorResult<T>> => {
-      this.#waitingSinceMs = undefined;
-      try {
-        source ??= open()[Symbol.asyncIterator]();
-        const reading = source;
-        const result = await this.#orAbort(() => reading.next());
-        if (result.done) {
-          stall.close();
-          this.#end('OK');
-        } else {
-          this.#messageCount++;
-          stall.wait();
-        }
-        return result;
-      } catch (error) {
-        leave();
-        throw this.thrown(error);
+    const read = () => {
+      source ??= open()[Symbol.asyncIterator]();
+      return source.next();
+    };
+    const take = (result: IteratorResult<T>) => {
+      if (result.done) {
+        stall.close();
+        this.#end('OK');
+      } else {
+        this.#messageCount++;
+        stall.wait();
       }
+    };
+    const next = (): Promise<IteratorResult<T>> => {
+      this.#waitingSinceMs = undefined;
+      const refused = (error: unknown) => {
+        leave();
+        return this.thrown(error);
+      };
+      return this.#orAbort(read, take, refused);
     };
     const end = async () => {
       this.fail(callerLeft);
@@ -267,13 +270,32 @@ export class RunningCall {
     };
   }
 
-  /** What the work starts belongs to the trace of the call. */
-  #orAbort<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * The result of the work, or the reason for which the call was aborted meanwhile; `take` has the result before it is
+   * awaited, `toThrown` makes the error of what it failed with. What the work starts belongs to the trace of the call.
+   */
+  #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
+      let isOver = false;
+      const refuse = (error: unknown) => {
+        if (isOver) return;
+        isOver = true;
+        reject(toThrown(error));
+      };
+      const settle = (result: T) => {
+        if (isOver) return;
+        isOver = true;
+        take(result);
+        resolve(result);
+      };
       const { signal } = this.#ending;
-      if (signal.aborted) reject(signal.reason);
-      this.#refuse = reject;
-      within(this.#span, work).then(resolve, reject);
+      this.#refuse = refuse;
+      try {
+        within(this.#span, work).then(settle, refuse);
+        if (signal.aborted) refuse(signal.reason);
+      } catch (error) {
+        refuse(error);
+      }
     });
   }
 
