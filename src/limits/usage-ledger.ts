@@ -68,7 +68,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
       batch = undefined;
       write(opened.sums).then(resolve, reject);
     };
-    setImmediate(close, 1, turnsMax);
+    setImmediate(close, 0, turnsMax);
     return opened;
   };
 

@@ -49,6 +49,16 @@ test('a call that was admitted to several operations runs only those whose scope
   expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, door: 'test' });
 });
 
+test('the headers of a trace are not read where calls are not traced', async () => {
+  const { runner } = openRunner(['speech:stream']);
+  const readTrace = () => {
+    throw new Error('nobody asked');
+  };
+  const call = runner.begin({ door: 'test', requestId: 'req', address: '127.0.0.1', readTrace, reportLimits() {} });
+  await call.admit({ key: 'x' }, streamSpeech);
+  expect(await Array.fromAsync(call.stream(streamSpeech, (running) => count(1, running)))).toEqual([0]);
+});
+
 test('a key with none of the scopes is not admitted', async () => {
   const call = openRunner([]).begin();
   await expect(call.admit({ key: 'x' }, synthesizeSpeech, streamSpeech)).rejects.toMatchObject({
