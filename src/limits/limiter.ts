@@ -1,12 +1,13 @@
 // The limits of API keys: requests per minute, characters per month, syntheses at once. A call counts for its key and for all
 // that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
 // single process. The limits are checked in that order, and a rejected call is charged nothing.
-import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
+import { type Release, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
+import { type Account, createAccounts } from './accounts.ts';
 import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
 import { type LimitStatus, leastOf, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
-import { createMonthlyQuota, type MonthlyQuota, type QuotaCharge } from './monthly-quota.ts';
+import type { QuotaCharge } from './monthly-quota.ts';
 import { checkFitsQuota, tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
 
 /** A key, or a person or machine that makes keys, and its limits. */
@@ -79,16 +80,8 @@ export interface LimiterOptions {
   share?: number;
 }
 
-interface Account {
-  fullAtUs: number;
-  quota: MonthlyQuota;
-  slots: SlotQueue;
-}
-
 /** How long a synthesis waits for a slot. */
 export const slotWaitMs = 250;
-/** Above this number, accounts at rest are removed. */
-const accountsMax = 10_000;
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { spentSince, now = Date.now, share = 1 } = options;
@@ -264,25 +257,6 @@ export async function reportStatus(
     throw refusal ?? error;
   }
   if (refusal) throw refusal;
-}
-
-function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, nowUs: () => number) {
-  const accounts = new Map<string, Account>();
-  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
-  return {
-    find: (callerId: string) => accounts.get(callerId),
-    open(callerId: string): Account {
-      const known = accounts.get(callerId);
-      if (known) return known;
-      if (accounts.size >= accountsMax) {
-        for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
-      }
-      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
-      const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
-      accounts.set(callerId, account);
-      return account;
-    },
-  };
 }
 
 /**

@@ -5,9 +5,9 @@ import { Failure } from '../../src/errors.ts';
 import { checkScopes } from '../../src/operations/admit.ts';
 import { type Call, callerLeft } from '../../src/operations/call.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
+import type { TimeLimits } from '../../src/operations/incoming-call.ts';
 import { speechOperations } from '../../src/operations/operation.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import type { TimeLimits } from '../../src/operations/running-call.ts';
 import { callerNamed } from '../rpc/open-services.ts';
 
 const { synthesizeSpeech, streamSpeech } = speechOperations;
