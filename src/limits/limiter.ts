@@ -88,19 +88,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const nowUs = () => Math.round(now() * 1000);
   const accounts = createAccounts({ spentSince, now, share }, nowUs);
 
-  const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
-  /** The limits of this process; the monthly quota takes its part of what is left. */
-  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
-    requestsPerMinute: partOf(limits.requestsPerMinute),
-    concurrency: partOf(limits.concurrency),
-    charactersPerMonth: limits.charactersPerMonth,
-  });
-  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
-  const limitsHere = ({ limits }: LimitedAccount): KeyLimits => {
-    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
-    limitsKnown.set(limits, here);
-    return here;
-  };
+  const limitsHere = createLimitsHere(share);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
@@ -191,6 +179,22 @@ async function takeSynthesis(
   const before = replaces && takeHolding(replaces);
   const parts = [...(before?.parts ?? []), { chars, charges }];
   return toSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+}
+
+/** The limits of a process that may use this share of them; the monthly quota takes its part of what is left. */
+function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
+  const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
+  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
+    requestsPerMinute: partOf(limits.requestsPerMinute),
+    concurrency: partOf(limits.concurrency),
+    charactersPerMonth: limits.charactersPerMonth,
+  });
+  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
+  return ({ limits }: LimitedAccount): KeyLimits => {
+    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
+    limitsKnown.set(limits, here);
+    return here;
+  };
 }
 
 /** Nor a month that was counted while it had one. */

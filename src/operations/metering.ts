@@ -77,8 +77,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async *chargeStream(call, { request, voice: { voice } }, events) {
       reportVoice(call, request, voice);
-      const taken = take(call, request.chars);
-      const synthesis = taken instanceof Promise ? await taken : taken;
+      const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
       try {
         for await (const event of events()) {

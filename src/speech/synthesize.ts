@@ -87,10 +87,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
       const speaking = { accountId, signal: until, waitUntilMs, isBulk: use.isBulk };
       const tell = tellHeard(slot.heard);
-      for await (const event of speakPlans(planned, speaking)) {
-        tell(event);
-        yield event;
-      }
+      for await (const event of speakPlans(planned, speaking)) yield tell(event);
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -168,8 +165,7 @@ async function* speakTurnOf(
     const speaking = { accountId, signal: until, waitUntilMs: undefined, isBulk: false };
     const tell = tellHeard(turns.heard);
     for await (const event of speakPlans({ planFor }, speaking)) {
-      tell(event);
-      yield event;
+      yield tell(event);
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
     }
@@ -181,11 +177,12 @@ async function* speakTurnOf(
 }
 
 /** Tells of each sound which engine it is of; to be called before it leaves. */
-function tellHeard(heard: (engine: string) => void): (event: SpeechEvent) => void {
+function tellHeard(heard: (engine: string) => void): (event: SpeechEvent) => SpeechEvent {
   let engine = '';
   return (event) => {
     if (event.type === 'info') engine = event.speaker.engine;
     if (event.type === 'info' || event.type === 'audio') heard(engine);
+    return event;
   };
 }
 
