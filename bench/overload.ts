@@ -8,10 +8,10 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createAdaptiveLimit } from '../src/speech/adaptive-limit.ts';
 import type { Bench, Cell, Goal, Table } from './measuring/bench.ts';
+import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { median } from './measuring/rounds.ts';
 import { createGradient2 } from './overload/gradient2.ts';
 import { closedLoop, longText, type Offered, openLoop, stream } from './overload/load.ts';
-import type { OverloadedService } from './overload/serve.ts';
 import { simulate } from './overload/simulated-engine.ts';
 
 const seconds = 4;
@@ -23,7 +23,7 @@ const goodputMin = 0.9;
 const firstSoundMax = 2;
 
 interface Service {
-  addresses: OverloadedService;
+  addresses: OpenCheckout;
   cpuMs(): Promise<number>;
 }
 

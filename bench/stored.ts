@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNginx } from './doors/server-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts';
-import type { StoredAddresses } from './stored/serve.ts';
 import { answerOf, steadyLoad } from './stored/steady-load.ts';
 
 const rounds = 3;
@@ -27,7 +27,7 @@ interface Contender {
 }
 
 interface Server {
-  addresses: StoredAddresses;
+  addresses: OpenCheckout;
   cpuMs(): Promise<number>;
 }
 

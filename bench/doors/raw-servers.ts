@@ -1,7 +1,8 @@
 // What the doors are measured against: servers that do nothing but read the request, and write the same answer to it.
-// Over HTTP/1.1 by node:http, and gRPC by node:http2 alone and by grpc-js. None asks who is calling.
+// Over HTTP/1.1 by node:http, with all headers and events that the service sends and ids of their own, and gRPC by
+// node:http2 alone and by grpc-js. None asks who is calling, and none limits, counts or logs a call.
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -9,6 +10,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary }
 import grpc from '@grpc/grpc-js';
 import { SpeechService, type StreamSpeechResponseSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { createId } from '../../src/id.ts';
 import { piece, pieceCount, sound, voice } from './ready-speech.ts';
 
 const host = '127.0.0.1';
@@ -26,23 +28,59 @@ export const openRawHttp = (): Promise<number> => portOf(createServer((request, 
 async function answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);
-  if (request.method === 'GET') return sendWhole(reply, 'application/json', Buffer.from(JSON.stringify(voice)));
+  const common = {
+    ...{ 'x-request-id': createId('req'), 'x-api-version': '1.0.0' },
+    ...{ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' },
+    ...{ 'content-security-policy': "default-src 'none'; frame-ancestors 'none'", 'referrer-policy': 'no-referrer' },
+    ...{ 'ratelimit-policy': '"requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"' },
+    ratelimit: '"requests";r=87;t=2',
+  };
+  const sendWhole = (headers: OutgoingHttpHeaders, body: Uint8Array) =>
+    void reply.writeHead(200, { ...common, ...headers, 'content-length': body.length }).end(body);
+  if (request.method === 'GET')
+    return sendWhole({ 'content-type': 'application/json' }, Buffer.from(JSON.stringify(voice)));
   const fields = JSON.parse(Buffer.concat(parts).toString());
-  if (fields.return_format === 'buffer') return sendWhole(reply, 'audio/wav', sound);
-  const isEvents = request.url!.endsWith('/sse');
-  reply.writeHead(200, { 'content-type': isEvents ? 'text/event-stream' : 'audio/wav' });
-  for (let n = 0; n < pieceCount; n++) await write(reply, isEvents ? toEvent(n) : piece);
+  const audioId = createId('aud', 128);
+  const ofSound = {
+    ...{ 'X-Voice': voice.name, 'X-Voice-Id': voice.voiceId, 'X-Chars': '5', 'X-Format': 'wav' },
+    ...{ 'X-Sample-Rate': '24000', 'X-Audio-Id': audioId },
+  };
+  const disposition = { 'content-type': 'audio/wav', 'Content-Disposition': `attachment; filename=${audioId}.wav` };
+  if (fields.return_format === 'buffer') {
+    const more = { ...ofSound, 'X-Method': 'rest', 'X-Cache': 'HIT', 'X-Audio-Duration': '2' };
+    return sendWhole({ ...disposition, ...more }, sound);
+  }
+  const streamed = {
+    'X-Method': 'streaming',
+    'X-Cache': 'MISS',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  };
+  if (!request.url!.endsWith('/sse')) {
+    reply.writeHead(200, { ...common, ...disposition, ...ofSound, ...streamed });
+    for (let n = 0; n < pieceCount; n++) await write(reply, piece);
+  } else {
+    reply.writeHead(200, { ...common, 'content-type': 'text/event-stream', ...ofSound, ...streamed });
+    for (const event of eventTexts(audioId)) await write(reply, event);
+  }
   reply.end();
 }
 
-function sendWhole(reply: ServerResponse, contentType: string, body: Uint8Array): void {
-  reply.writeHead(200, { 'content-type': contentType, 'content-length': body.length }).end(body);
-}
-
-function toEvent(n: number): string {
-  const audio = Buffer.from(piece).toString('base64');
-  const type = 'speech.audio.delta';
-  return `id: ${n}\nevent: ${type}\ndata: {"type":"${type}","chunk_index":0,"audio":"${audio}"}\n\n`;
+function* eventTexts(audioId: string): Generator<string> {
+  const toText = (n: number, type: string, data: object) =>
+    `id: ${audioId}:${n}\nevent: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+  const info = { id: audioId, voice_id: voice.voiceId, voice_name: voice.name, method: 'streaming', format: 'wav' };
+  const more = { content_type: 'audio/wav', sample_rate: 24_000, channels: 1, chunks: 1, chars: 5 };
+  yield toText(0, 'speech.audio.info', { ...info, ...more });
+  for (let n = 1; n <= pieceCount; n++) {
+    const audio = Buffer.from(piece).toString('base64');
+    const type = 'speech.audio.delta';
+    yield `id: ${audioId}:${n}\nevent: ${type}\ndata: {"type":"${type}","chunk_index":0,"audio":"${audio}"}\n\n`;
+  }
+  yield toText(pieceCount + 1, 'speech.chunk.done', { chunk_index: 0, chars: 5, start: 0, end: 2 });
+  const usage = { characters: 5, audio_seconds: 2 };
+  const done = { id: audioId, status: 'success', chars: 5, duration: 2, bytes: pieceCount * piece.length };
+  yield toText(pieceCount + 2, 'speech.audio.done', { ...done, audio_url: null, usage });
 }
 
 async function write(to: Writable, bytes: Uint8Array | string): Promise<void> {

@@ -29,10 +29,6 @@ const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
   return { audioId: createId('aud'), voice, format, sampleRateHz, chars, warnings: [] };
 };
 
-async function* soundPieces() {
-  yield sound;
-}
-
 /** Finds the voice, and plans nothing: all is spoken already. */
 export const readyPlan: Speech['plan'] = (request) => {
   const offered = voices.find(request.voiceId);
@@ -74,7 +70,7 @@ export const readyDelivery: Delivery = {
       captionUrls: {},
       expiresAt: new Date(),
     };
-    return { ...about(request), ...known, open: soundPieces };
+    return { ...about(request), ...known, open: () => [sound] };
   },
   storeStream: readySpeak,
   async remove() {},

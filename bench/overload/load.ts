@@ -2,8 +2,8 @@
 // and come back when a refusal says so, or so many in a second, whatever becomes of those before.
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenCheckout } from '../measuring/open-checkout.ts';
 import { passage, shortText } from '../measuring/texts.ts';
-import type { OverloadedService } from './serve.ts';
 
 export interface Offered {
   /** Set for what was served. */
@@ -15,7 +15,7 @@ export interface Offered {
 }
 
 export interface Load {
-  service: OverloadedService;
+  service: OpenCheckout;
   seconds: number;
   fields(n: number): object;
 }
@@ -63,7 +63,7 @@ export async function openLoop({ service, seconds, fields }: Load, perSecond: nu
 }
 
 function ask(
-  { port, apiKey }: OverloadedService,
+  { port, apiKey }: OpenCheckout,
   fields: object,
   isReturn: boolean,
 ): Promise<Offered & { retryAfterMs: number | undefined }> {

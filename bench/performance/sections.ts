@@ -86,8 +86,9 @@ memory.`,
   {
     title: 'APIs',
     text: `REST, SSE and gRPC with sound that is ready, so that the APIs are all that is measured: a voice's description, 100 KB of sound in
-one reply, and 20 pieces of 8 KiB as a stream. Raw node:http and node:http2 send the same bytes and do nothing else; @grpc/grpc-js is
-the usual gRPC server of Node; where it says "same handler", it stands in front of Sonant's own operations.`,
+one reply, and 20 pieces of 8 KiB as a stream. Raw node:http and node:http2 parse the request and send the same bytes, node:http with
+the same headers, ids and events, and do nothing else: no key, no limit, no usage, no log. @grpc/grpc-js is the usual gRPC server of
+Node; where it says "same handler", it stands in front of Sonant's own operations.`,
     benches: [
       {
         bench: 'doors',

@@ -1,19 +1,11 @@
 // The process of one contender of `npm run bench stored`: the whole service with an engine whose sound is ready, or a bare
 // Fastify that sends the same bytes with the same headers. It tells its parent where it is and answers every message with
 // the CPU it has used. The checkout whose service runs is an argument, so that two can be compared.
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fastify from 'fastify';
 import type { Engine, EngineDefinition, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
-
-export interface StoredAddresses {
-  port: number;
-  apiKey: string;
-  folder: string;
-}
+import { type OpenCheckout, openCheckout } from '../measuring/open-checkout.ts';
 
 const sampleRateHz = 24_000;
 const secondsPerChar = 0.065;
@@ -45,36 +37,8 @@ const ready: EngineDefinition = {
   }),
 } as unknown as EngineDefinition;
 
-async function openSonant(root: string): Promise<StoredAddresses> {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-stored-'));
-  process.on('exit', () => rmSync(folder, { recursive: true }));
-  const { openService } = (await import(join(root, 'src/app.ts'))) as typeof import('../../src/app.ts');
-  const { loadConfig } = (await import(join(root, 'src/config.ts'))) as typeof import('../../src/config.ts');
-  const { createLog } = (await import(
-    join(root, 'src/telemetry/log.ts')
-  )) as typeof import('../../src/telemetry/log.ts');
-  const { openKeys } = (await import(
-    join(root, 'src/app/command-line.ts')
-  )) as typeof import('../../src/app/command-line.ts');
-  const { operator } = (await import(join(root, 'src/keys/actor.ts'))) as typeof import('../../src/keys/actor.ts');
-  const { firstKeyScopes } = (await import(
-    join(root, 'src/keys/scopes.ts')
-  )) as typeof import('../../src/keys/scopes.ts');
-  const env = {
-    ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: 'warn' },
-    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
-  };
-  const config = loadConfig({ env, folder, engines: [ready] });
-  const keys = await openKeys(config);
-  const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
-  const { key: apiKey } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
-  await keys.close();
-  const service = await openService({ config, definitions: [ready], log: createLog('warn'), isSinglePort: false });
-  return { port: service.httpPort, apiKey, folder };
-}
-
 /** Sends so many bytes with the headers that the service sends with stored audio. */
-async function openFastify(): Promise<StoredAddresses> {
+async function openFastify(): Promise<OpenCheckout> {
   const app = fastify({ logger: false });
   const bodies = new Map<string, Buffer>();
   const headers = {
@@ -92,10 +56,10 @@ async function openFastify(): Promise<StoredAddresses> {
   );
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
-  return { port, apiKey: '', folder: '' };
+  return { port, apiKey: '' };
 }
 
 const [kind, root = ''] = process.argv.slice(2);
-process.send!(await (kind === 'fastify' ? openFastify() : openSonant(root)));
+process.send!(await (kind === 'fastify' ? openFastify() : openCheckout({ root, engine: ready, logLevel: 'warn' })));
 process.on('message', () => process.send!(ownCpuMs()));
 process.on('disconnect', () => process.exit());

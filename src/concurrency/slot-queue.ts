@@ -77,11 +77,18 @@ export class SlotQueue {
   }
 
   take(request: SlotRequest): Promise<Release> {
-    const { waitingMax, refusal, delayMs } = this.#options;
+    const { waitingMax, refusal } = this.#options;
     if (request.signal.aborted) return Promise.reject(request.signal.reason);
-    if (this.waiting === 0 && this.#hasSlot(request) && delayMs() <= 0) return Promise.resolve(this.#hold(request));
+    const release = this.takeNow(request);
+    if (release) return Promise.resolve(release);
     if (this.waiting >= waitingMax && !this.#waiters.refuseNewest(request, refusal)) return Promise.reject(refusal());
     return this.#wait(request);
+  }
+
+  /** The same at once; undefined where the request would wait. */
+  takeNow(request: SlotRequest): Release | undefined {
+    const isFree = !request.signal.aborted && this.waiting === 0 && this.#hasSlot(request);
+    return isFree && this.#options.delayMs() <= 0 ? this.#hold(request) : undefined;
   }
 
   /** Admits every request that may be admitted now. */

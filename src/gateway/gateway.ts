@@ -130,7 +130,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const hasRequested = new WeakSet<Socket>();
   const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
     // Without this, a connection whose reply was being sent when draining began would wait for its next request.
-    response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+    response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
     hasRequested.add(socket);
   };
   const app = createHttpApp({

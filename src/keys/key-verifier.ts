@@ -1,6 +1,7 @@
 // Verifies presented API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
 // `invalid_api_key`, which reveals nothing. Results are cached for half a second, so a change by another process takes effect
 // within that time, and one by this process at once.
+import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
@@ -8,7 +9,7 @@ import { createAddressCheck } from '../net/address-list.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
 import { accountOf } from './account.ts';
-import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { keyChars, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf } from './api-key-record.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { traceDescent } from './key-descent.ts';
@@ -33,6 +34,8 @@ export interface KeyCaller extends Caller {
 export interface KeyVerifier {
   /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
+  /** The same at once; undefined where it is to be looked up, or refused. */
+  verifyKnown(presented: string, address: string): KeyCaller | undefined;
   /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
   /** The same for the present key of an owner, whose keys are replaced by others. */
@@ -63,6 +66,10 @@ interface Verified {
 
 const anywhere = () => true;
 
+/** What keys are known by in memory: a hash, so that the cache contains none; of this process alone. */
+const nameSalt = randomBytes(16).toString('hex');
+const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
+
 export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
   /** Two caches, so that invalid keys cannot evict valid ones; by hash, so that neither contains a key. */
@@ -85,7 +92,7 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 
   const find = async (parsed: ParsedApiKey, nowMs: number): Promise<Verified | undefined> => {
-    const name = hashApiKey(parsed.key, pepper).toString('latin1');
+    const name = toName(parsed.key);
     if (unknown.get(name, nowMs)) return undefined;
     const found = known.get(name, nowMs) ?? (await lookUp(parsed, name, nowMs));
     return found && nowMs < found.expiresAtMs ? found : undefined;
@@ -114,6 +121,13 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
       const nowMs = now();
       const newest = await rows.findNewest(ownerId);
       return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
+    },
+    verifyKnown(presented, address) {
+      const nowMs = now();
+      const found = presented.length === keyChars ? known.get(toName(presented), nowMs) : undefined;
+      return found && nowMs < found.expiresAtMs && found.isAllowedFrom(address)
+        ? admit(found, address, nowMs)
+        : undefined;
     },
     isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {

@@ -40,6 +40,7 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
 /** The status of a key, by its own policy, with the least that any of the statuses has left; its own is the first. */
 export function leastOf(all: readonly LimitStatus[]): LimitStatus {
   const [own] = all as readonly [LimitStatus, ...LimitStatus[]];
+  if (all.length === 1) return own;
   const least = (items: readonly LimitStatus['requests'][]) => items.toSorted((a, b) => a.remaining - b.remaining)[0];
   const characters = least(all.flatMap((each) => each.characters ?? []));
   return { limits: own.limits, requests: least(all.map((each) => each.requests))!, ...(characters && { characters }) };
@@ -52,14 +53,21 @@ export function toRateLimitHeaders({
   requests,
   characters,
 }: LimitStatus): Record<'RateLimit-Policy' | 'RateLimit', string> {
-  const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
-  const policies = [
-    `"requests";q=${requestsPerMinute};w=60`,
-    `"concurrency";q=${concurrency};qu="concurrent-requests"`,
-    ...(charactersPerMonth === undefined ? [] : [`"characters";q=${charactersPerMonth};w=${monthSeconds}`]),
-  ];
   const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
     `"${name}";r=${remaining};t=${fullInSeconds}`;
-  const items = [item('requests', requests), ...(characters ? [item('characters', characters)] : [])];
-  return { 'RateLimit-Policy': policies.join(', '), RateLimit: items.join(', ') };
+  const first = item('requests', requests);
+  const RateLimit = characters ? `${first}, ${item('characters', characters)}` : first;
+  return { 'RateLimit-Policy': policyOf(limits), RateLimit };
+}
+
+const policies = new WeakMap<KeyLimits, string>();
+
+function policyOf(limits: KeyLimits): string {
+  const known = policies.get(limits);
+  if (known !== undefined) return known;
+  const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
+  const characters = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
+  const policy = `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
+  policies.set(limits, policy);
+  return policy;
 }

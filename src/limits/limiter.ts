@@ -1,12 +1,13 @@
 // The limits of API keys: requests per minute, characters per month, syntheses at once. A call counts for its key and for all
 // that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
 // single process. The limits are checked in that order, and a rejected call is charged nothing.
-import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
+import { type Release, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
+import { type Account, createAccounts } from './accounts.ts';
 import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
 import { type LimitStatus, leastOf, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
-import { createMonthlyQuota, type MonthlyQuota, type QuotaCharge } from './monthly-quota.ts';
+import type { QuotaCharge } from './monthly-quota.ts';
 import { checkFitsQuota, tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
 
 /** A key, or a person or machine that makes keys, and its limits. */
@@ -36,10 +37,14 @@ export interface Limiter {
    * revoked.
    */
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
+  /** The same at once; false, and nothing is charged, where something must be waited for or the request is refused. */
+  takeRequestNow?(caller: Limited, report: ReportLimitStatus): boolean;
   /** Reports the status and charges nothing. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
+  /** The same at once; undefined, and nothing is charged, where something must be waited for. */
+  takeSynthesisNow?(caller: Limited, chars: number, options: TakeOptions): Synthesis | undefined;
   /** The number of running syntheses of an owner and of all that descend from it. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
@@ -75,29 +80,15 @@ export interface LimiterOptions {
   share?: number;
 }
 
-interface Account {
-  fullAtUs: number;
-  quota: MonthlyQuota;
-  slots: SlotQueue;
-}
-
 /** How long a synthesis waits for a slot. */
 export const slotWaitMs = 250;
-/** Above this number, accounts at rest are removed. */
-const accountsMax = 10_000;
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { spentSince, now = Date.now, share = 1 } = options;
   const nowUs = () => Math.round(now() * 1000);
   const accounts = createAccounts({ spentSince, now, share }, nowUs);
 
-  const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
-  /** The limits of this process; the monthly quota takes its part of what is left. */
-  const limitsHere = ({ limits }: LimitedAccount): KeyLimits => ({
-    requestsPerMinute: partOf(limits.requestsPerMinute),
-    concurrency: partOf(limits.concurrency),
-    charactersPerMonth: limits.charactersPerMonth,
-  });
+  const limitsHere = createLimitsHere(share);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
@@ -116,7 +107,21 @@ export function createLimiter(options: LimiterOptions): Limiter {
       ),
     );
 
+  /** Where no quota of characters is to be read. */
+  const statusNow = (chain: readonly Member[]): LimitStatus =>
+    leastOf(chain.map(({ account, limits }) => toLimitStatus(limits, account.fullAtUs, nowUs())));
+
   return {
+    takeRequestNow(caller, report) {
+      const chain = openChain(caller);
+      const atUs = nowUs();
+      const taken = chain.map(({ account, limits }) => takeOne(account.fullAtUs, atUs, rateOf(limits)));
+      if (!chain.every(hasNoQuota) || !taken.every(({ isAllowed }) => isAllowed)) return false;
+      for (const [i, { fullAtUs }] of taken.entries()) chain[i]!.account.fullAtUs = fullAtUs;
+      report(statusNow(chain));
+      return true;
+    },
+
     async takeRequest(caller, report) {
       const chain = openChain(caller);
       const taken = chain.map((member) => ({
@@ -135,6 +140,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
     takeSynthesis: (caller, chars, options) =>
       takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
+
+    takeSynthesisNow(caller, chars, { signal, report, replaces }) {
+      const chain = openChain(caller);
+      if (replaces || !chain.every(hasNoQuota)) return undefined;
+      const releases = takeSlotsNow(chain, caller.callerId, signal);
+      if (!releases) return undefined;
+      report(statusNow(chain));
+      return toSynthesis({ parts: [{ chars, charges: [] }], releases });
+    },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
@@ -165,6 +179,39 @@ async function takeSynthesis(
   const before = replaces && takeHolding(replaces);
   const parts = [...(before?.parts ?? []), { chars, charges }];
   return toSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+}
+
+/** The limits of a process that may use this share of them; the monthly quota takes its part of what is left. */
+function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
+  const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
+  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
+    requestsPerMinute: partOf(limits.requestsPerMinute),
+    concurrency: partOf(limits.concurrency),
+    charactersPerMonth: limits.charactersPerMonth,
+  });
+  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
+  return ({ limits }: LimitedAccount): KeyLimits => {
+    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
+    limitsKnown.set(limits, here);
+    return here;
+  };
+}
+
+/** Nor a month that was counted while it had one. */
+const hasNoQuota = ({ account, limits }: Member): boolean =>
+  limits.charactersPerMonth === undefined && !account.quota.isCounted;
+
+function takeSlotsNow(chain: readonly Member[], owner: string, signal: AbortSignal): Release[] | undefined {
+  const releases: Release[] = [];
+  for (const { account, limits } of chain) {
+    const release = account.slots.takeNow({ owner, slotsMax: limits.concurrency, signal });
+    if (!release) {
+      for (const giveBack of releases) giveBack();
+      return undefined;
+    }
+    releases.push(release);
+  }
+  return releases;
 }
 
 /** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */
@@ -214,25 +261,6 @@ export async function reportStatus(
     throw refusal ?? error;
   }
   if (refusal) throw refusal;
-}
-
-function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, nowUs: () => number) {
-  const accounts = new Map<string, Account>();
-  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
-  return {
-    find: (callerId: string) => accounts.get(callerId),
-    open(callerId: string): Account {
-      const known = accounts.get(callerId);
-      if (known) return known;
-      if (accounts.size >= accountsMax) {
-        for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
-      }
-      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
-      const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
-      accounts.set(callerId, account);
-      return account;
-    },
-  };
 }
 
 /**

@@ -1,4 +1,4 @@
-// Writes the usage ledger in batches: entries of the same moment are summed per key, voice and day and written in one
+// Writes the usage ledger in batches: entries of the same few moments are summed per key, voice and day and written in one
 // transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger. What the store cannot
 // take, because it is full or away, is owed: it waits in memory, summed in the same way, and is written when the store
 // takes it again. The number of owed rows is limited; beyond it `checkRoom` refuses further work before it begins.
@@ -9,6 +9,8 @@ import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
 /** Rows that may be owed before further work is refused; each running synthesis may add one. */
 const owedRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
+/** A batch waits while every turn of the event loop adds to it, but no longer than so many. */
+const turnsMax = 4;
 /** Rows in one transaction, so that other statements can run in between. */
 const rowsAtOnceMax = 500;
 
@@ -16,6 +18,8 @@ type Sums = Map<string, UsageRow>;
 
 interface Batch {
   sums: Sums;
+  /** How many were added. */
+  count: number;
   written: Promise<void>;
 }
 
@@ -57,19 +61,21 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
   };
 
   const openBatch = (): Batch => {
-    const sums: Sums = new Map();
-    const written = new Promise<void>((resolve, reject) => {
-      setImmediate(() => {
-        batch = undefined;
-        write(sums).then(resolve, reject);
-      });
-    });
-    return { sums, written };
+    const { promise: written, resolve, reject } = Promise.withResolvers<void>();
+    const opened: Batch = { sums: new Map(), count: 0, written };
+    const close = (before: number, turnsLeft: number) => {
+      if (opened.count > before && turnsLeft > 0) return void setImmediate(close, opened.count, turnsLeft - 1);
+      batch = undefined;
+      write(opened.sums).then(resolve, reject);
+    };
+    setImmediate(close, 0, turnsMax);
+    return opened;
   };
 
   return {
     add(spoken) {
       batch ??= openBatch();
+      batch.count++;
       addTo(batch.sums, spoken);
       return batch.written;
     },
@@ -164,7 +170,8 @@ const isOwable = (error: unknown): error is Failure =>
   !isOutcomeUnknown(error);
 
 function addTo(sums: Sums, spoken: UsageRow): void {
-  const name = JSON.stringify([spoken.keyId, spoken.voiceId, spoken.day]);
+  // Ids of keys and days have no spaces.
+  const name = `${spoken.keyId} ${spoken.day} ${spoken.voiceId}`;
   const before = sums.get(name);
   sums.set(name, before ? plus(before, spoken) : spoken);
 }

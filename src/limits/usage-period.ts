@@ -1,6 +1,13 @@
 // The periods by which usage is counted, in UTC: days such as "2026-11-21", and calendar months for the character quota.
 
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+const dayMs = 24 * 3600 * 1000;
+let latest = { index: Number.NaN, name: '' };
+
+export function dayOf(ms: number): string {
+  const index = Math.floor(ms / dayMs);
+  if (latest.index !== index) latest = { index, name: new Date(ms).toISOString().slice(0, 10) };
+  return latest.name;
+}
 
 /** Whether the text is a valid calendar date. */
 export const isDay = (text: string): boolean =>

@@ -39,6 +39,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { inAllMax = connectionsMax, perAddressMax } = options;
   const { displacedPerSecond: ownDisplacedPerSecond = connectionsDisplacedPerSecond } = options;
   const byEndpoints = new Map<string, Connection>();
+  const known = new WeakMap<Endpoints, Connection>();
   const shares = new FairShares<Connection>({
     inAllMax,
     perAddressMax,
@@ -64,8 +65,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return true;
     },
     use(socket) {
-      const connection = byEndpoints.get(toName(socket));
+      const connection = known.get(socket) ?? byEndpoints.get(toName(socket));
       if (!connection) return () => {};
+      known.set(socket, connection);
       if (connection.uses++ === 0) shares.setDisplaceable(connection, false);
       let isOver = false;
       return () => {

@@ -5,10 +5,10 @@ import { ServerResponse } from 'node:http';
 type WriteEnd = (error?: Error | null) => void;
 
 export class HttpResponse extends ServerResponse {
-  override write(bytes: unknown, ...rest: unknown[]): boolean {
-    const end = rest.at(-1);
-    if (typeof end === 'function') rest[rest.length - 1] = toReset(end as WriteEnd);
-    return super.write(bytes, ...(rest as [BufferEncoding, WriteEnd]));
+  override write(bytes: unknown, encoding?: unknown, end?: unknown): boolean {
+    if (typeof encoding === 'function') return super.write(bytes, toReset(encoding as WriteEnd));
+    if (end === undefined) return super.write(bytes, encoding as BufferEncoding);
+    return super.write(bytes, encoding as BufferEncoding, toReset(end as WriteEnd));
   }
 }
 

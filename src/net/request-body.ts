@@ -25,7 +25,15 @@ export async function* readBody(request: NodeRequest, limits: BodyLimits): Async
   }
 }
 
-/** The same at once. */
+/** The same at once, without its slot; undefined where some of it is still to come. */
+export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }: BodyLimits): Buffer | undefined {
+  if (!request.complete || request.destroyed || request.readableLength === 0) return undefined;
+  const bytes: Buffer = request.read();
+  if (bytes.length > bytesMax + slackBytes) throw new Failure('payload_too_large', { limit: bytesMax });
+  return bytes;
+}
+
+/** The same in one piece, without its slot. */
 export function collectBody(
   request: NodeRequest | ServerHttp2Stream,
   { bytesMax, slackBytes = 0, arrivalMs }: Omit<BodyLimits, 'takeSlot'>,

@@ -27,13 +27,21 @@ export interface Presented {
  * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
  * `insufficient_scope`. The key must hold all scopes of one of the choices; without a choice, any key will do.
  */
-export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
+export interface Admit {
+  (presented: Presented, ...choices: readonly (readonly string[])[]): Promise<KeyCaller>;
+  /** The same for a key, at once; undefined where something must be waited for or the call is refused. */
+  now?(presented: PresentedKey, choices: readonly { scopes: readonly string[] }[]): KeyCaller | undefined;
+}
+
+type PresentedKey = Required<Pick<Presented, 'address' | 'reportLimits'>> & { key: string };
 
 export interface AdmitOptions {
-  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
+  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId' | 'verifyKnown'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent where nothing is limited. */
-  limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
+  limits?:
+    | { limiter: Pick<Limiter, 'takeRequest' | 'takeRequestNow' | 'reportStatus'>; addresses: FailedAttempts }
+    | undefined;
 }
 
 /** Failures that count as failed attempts of an address. */
@@ -54,7 +62,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
     return known.holder;
   };
-  return async (presented, ...choices) => {
+  const admit: Admit = async (presented, ...choices) => {
     const requiredScopes = [...new Set(choices.flat())];
     const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
       if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
@@ -71,12 +79,20 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     await limits?.limiter.takeRequest(caller, reportLimits);
     return caller;
   };
+  const now: Admit['now'] = ({ key, address, reportLimits = () => {} }, choices) => {
+    const caller = keyVerifier.verifyKnown(key, address);
+    if (!caller || !choices.some(({ scopes }) => holds(caller, scopes))) return undefined;
+    return !limits || limits.limiter.takeRequestNow?.(caller, reportLimits) ? caller : undefined;
+  };
+  return Object.assign(admit, { now });
 }
 
+const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly string[]): boolean =>
+  scopes.every((scope) => held.includes(scope));
+
 /** A Failure `insufficient_scope` unless the caller holds all scopes of one of the choices. */
-export function checkScopes({ scopes }: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
-  const held: readonly string[] = scopes;
-  if (choices.length === 0 || choices.some((choice) => choice.every((scope) => held.includes(scope)))) return;
+export function checkScopes(caller: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
+  if (choices.length === 0 || choices.some((choice) => holds(caller, choice))) return;
   const requiredScopes = [...new Set(choices.flat())];
   const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
   throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });

@@ -17,7 +17,7 @@ import type { Call } from './call.ts';
 import { TurnCharges } from './turn-charges.ts';
 
 export interface MeteringOptions {
-  limiter: Pick<Limiter, 'takeSynthesis'>;
+  limiter: Pick<Limiter, 'takeSynthesis' | 'takeSynthesisNow'>;
   ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
   /** Takes errors that no caller gets. */
   onFault(fault: unknown): void;
@@ -44,7 +44,8 @@ type TurnOptions = Pick<TakeOptions, 'replaces' | 'refundsRequest'>;
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
   const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
-    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
+    const all = { signal, report: reportLimits, ...options };
+    return limiter.takeSynthesisNow?.(caller, chars, all) ?? limiter.takeSynthesis(caller, chars, all);
   };
   const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 
@@ -60,7 +61,8 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async charge(call, { request, voice: { voice } }, work) {
       reportVoice(call, request, voice);
-      const synthesis = await take(call, request.chars);
+      const taken = take(call, request.chars);
+      const synthesis = taken instanceof Promise ? await taken : taken;
       let spokenChars = 0;
       try {
         const delivered = await work();

@@ -7,10 +7,11 @@ import { readerStallMs } from '../net/limits.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import type { Admit } from './admit.ts';
 import type { EndedCall } from './ended-call.ts';
+import type { Incoming, Shared, TimeLimits } from './incoming-call.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './limits.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
-import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
+import { RunningCall } from './running-call.ts';
 
 export interface RunnerOptions {
   admit: Admit;
@@ -43,7 +44,7 @@ export interface Runner {
 export function createRunner(options: RunnerOptions): Runner {
   const { admit, isInForce, onCallEnd, tracing, timeLimits = usualLimits, openLimits = openCallLimits } = options;
   const keyWatch = openKeyWatch(isInForce);
-  const running = new Set<RunningCall>();
+  const running: Shared['running'] = new Set();
   const leaving = new AbortController();
   const stopped = new AbortController();
   const openCalls = new OpenCalls(openLimits);

@@ -2,50 +2,13 @@
 // it is aborted, whether or not the operation watches its signal.
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
-import type { LimitStatus } from '../limits/limit-status.ts';
-import { type Span, type TraceHeaders, type Tracing, within } from '../telemetry/trace.ts';
-import { type Admit, checkScopes, type Presented } from './admit.ts';
+import { type Span, within } from '../telemetry/trace.ts';
+import { checkScopes, type Presented } from './admit.ts';
 import { anonymous, type Call, callerLeft, type SpeechFacts } from './call.ts';
 import { endCallSpan } from './call-span.ts';
 import type { EndedCall } from './ended-call.ts';
-import type { KeyWatch } from './key-watch.ts';
-import type { OpenCalls } from './open-calls.ts';
+import type { Incoming, Shared } from './incoming-call.ts';
 import type { Operation } from './operation.ts';
-
-export interface TimeLimits {
-  unaryCallMs: number;
-  streamCallMs: number;
-  readerStallMs: number;
-}
-
-/** What is known of a call when its headers have come. */
-export interface Incoming {
-  door: string;
-  requestId: string;
-  address: string;
-  /** Stands for the connection that it came on, where that is known. */
-  connection?: object | undefined;
-  deadlineMs?: KeyCaller['deadlineMs'];
-  /** The trace that the caller has begun. */
-  trace?: TraceHeaders | undefined;
-  reportLimits(status: LimitStatus): void;
-  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
-  errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
-}
-
-/** What all calls of a runner share. */
-export interface Shared {
-  admit: Admit;
-  onCallEnd(call: EndedCall): void;
-  /** Undefined where calls are not traced. */
-  tracing: Tracing | undefined;
-  timeLimits: TimeLimits;
-  openCalls: OpenCalls;
-  keyWatch: KeyWatch;
-  running: Set<RunningCall>;
-  leaving: AbortController;
-  stopped: AbortController;
-}
 
 /** Failures that ended a call and were reported with it. */
 const reported = new WeakSet<Failure>();
@@ -57,7 +20,7 @@ export class RunningCall {
   readonly #begunMs = performance.now();
   readonly #ending = new AbortController();
   readonly #span: Span | undefined;
-  #speech: SpeechFacts = {};
+  readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
   /** Those that it was admitted to: one of them is run. */
   #admittedTo: readonly Operation[] = [];
@@ -75,7 +38,7 @@ export class RunningCall {
   constructor(incoming: Incoming, shared: Shared) {
     this.#incoming = incoming;
     this.#shared = shared;
-    this.#span = shared.tracing?.begin(incoming.trace ?? {}, { name: incoming.door, kind: 'server' });
+    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.door, kind: 'server' });
   }
 
   get caller(): KeyCaller {
@@ -97,8 +60,16 @@ export class RunningCall {
     const { address, reportLimits } = this.#incoming;
     const scopes = operations.map((operation) => operation.scopes);
     const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
-    this.#caller = await (this.#span ? within(this.#span, admit) : admit());
+    this.#caller = await within(this.#span, admit);
     this.#admittedTo = operations;
+  }
+
+  /** The same for a key, at once; false where `admit` must be asked. */
+  admitNow(key: string, operations: readonly Operation[]): boolean {
+    const { address, reportLimits } = this.#incoming;
+    this.#caller = this.#shared.admit.now?.({ key, address, reportLimits }, operations);
+    this.#admittedTo = operations;
+    return this.#caller !== undefined;
   }
 
   /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
@@ -119,16 +90,17 @@ export class RunningCall {
   }
 
   /** Runs an operation that has one result. */
-  async run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
-    try {
-      const { unaryCallMs } = this.#shared.timeLimits;
-      const result = await this.#orAbort(() => work(this.#start(operation, unaryCallMs)));
+  run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
+    const { unaryCallMs } = this.#shared.timeLimits;
+    const take = () => {
       this.#messageCount = 1;
       this.#end('OK');
-      return result;
-    } catch (error) {
-      throw this.thrown(error);
-    }
+    };
+    return this.#orAbort(
+      () => work(this.#start(operation, unaryCallMs)),
+      take,
+      (error) => this.thrown(error),
+    );
   }
 
   /** Runs an operation that has a stream of results. */
@@ -145,24 +117,26 @@ export class RunningCall {
       // Not awaited: an operation that does not watch its signal would keep the caller waiting.
       source?.return?.()?.catch(() => {});
     };
-    const next = async (): Promise<IteratorResult<T>> => {
-      this.#waitingSinceMs = undefined;
-      try {
-        source ??= open()[Symbol.asyncIterator]();
-        const reading = source;
-        const result = await this.#orAbort(() => reading.next());
-        if (result.done) {
-          stall.close();
-          this.#end('OK');
-        } else {
-          this.#messageCount++;
-          stall.wait();
-        }
-        return result;
-      } catch (error) {
-        leave();
-        throw this.thrown(error);
+    const read = () => {
+      source ??= open()[Symbol.asyncIterator]();
+      return source.next();
+    };
+    const take = (result: IteratorResult<T>) => {
+      if (result.done) {
+        stall.close();
+        this.#end('OK');
+      } else {
+        this.#messageCount++;
+        stall.wait();
       }
+    };
+    const next = (): Promise<IteratorResult<T>> => {
+      this.#waitingSinceMs = undefined;
+      const refused = (error: unknown) => {
+        leave();
+        return this.thrown(error);
+      };
+      return this.#orAbort(read, take, refused);
     };
     const end = async () => {
       this.fail(callerLeft);
@@ -223,9 +197,7 @@ export class RunningCall {
     running.add(this);
     this.#release = () => running.delete(this);
     if (!operation.isOpen) this.#limit(operation, timeoutMs);
-    const reportSpeech = (facts: SpeechFacts) => {
-      this.#speech = { ...this.#speech, ...facts };
-    };
+    const reportSpeech = (facts: SpeechFacts) => void Object.assign(this.#speech, facts);
     const since = { requestId, address, begunMs: this.#begunMs };
     return { caller, ...since, reportLimits, reportSpeech, signal, leaving: leaving.signal };
   }
@@ -261,14 +233,32 @@ export class RunningCall {
     };
   }
 
-  /** What the work starts belongs to the trace of the call. */
-  #orAbort<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * The result of the work, or the reason for which the call was aborted meanwhile; `take` has the result before it is
+   * awaited, `toThrown` makes the error of what it failed with. What the work starts belongs to the trace of the call.
+   */
+  #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
+      let isOver = false;
+      const refuse = (error: unknown) => {
+        if (isOver) return;
+        isOver = true;
+        reject(toThrown(error));
+      };
+      const settle = (result: T) => {
+        if (isOver) return;
+        isOver = true;
+        take(result);
+        resolve(result);
+      };
       const { signal } = this.#ending;
-      if (signal.aborted) reject(signal.reason);
-      this.#refuse = reject;
-      const result = this.#span ? within(this.#span, work) : work();
-      result.then(resolve, reject);
+      this.#refuse = refuse;
+      try {
+        within(this.#span, work).then(settle, refuse);
+        if (signal.aborted) refuse(signal.reason);
+      } catch (error) {
+        refuse(error);
+      }
     });
   }
 

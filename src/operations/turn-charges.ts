@@ -5,7 +5,7 @@ import type { Synthesis } from '../limits/limiter.ts';
 import type { LivePlace } from '../speech/live-plan.ts';
 import { turnWaitMsMax } from './limits.ts';
 
-type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Promise<Synthesis>;
+type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | Promise<Synthesis>;
 
 export class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };

@@ -87,13 +87,15 @@ class GrpcCall {
 
   async answer(runner: Runner, address: string): Promise<void> {
     const { session } = this.#stream;
-    const { traceparent, tracestate } = this.#headers as Record<string, string | undefined>;
     this.#running = runner.begin({
       door: protocol,
       requestId: this.#requestId,
       address,
       connection: session,
-      trace: { traceparent, tracestate },
+      readTrace: () => {
+        const { traceparent, tracestate } = this.#headers as Record<string, string | undefined>;
+        return { traceparent, tracestate };
+      },
       reportLimits: (status) => {
         const { RateLimit, 'RateLimit-Policy': policy } = toRateLimitHeaders(status);
         this.#head.ratelimit = RateLimit;
@@ -105,7 +107,8 @@ class GrpcCall {
     this.#startDeadline();
     try {
       const { 'x-api-key': key, authorization } = this.#headers as Record<string, string | undefined>;
-      await this.#running.admit({ key, authorization }, this.#operation);
+      if (key === undefined || !this.#running.admitNow(key, [this.#operation]))
+        await this.#running.admit({ key, authorization }, this.#operation);
       if (this.#isOver) return;
       // An empty one may have ended before anybody read it.
       const limits = { ...this.#direct.limits, slackBytes };

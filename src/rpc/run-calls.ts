@@ -38,10 +38,10 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
       address: values.get(addressKey),
       connection: values.get(connectionKey),
       deadlineMs: toDeadline(context.timeoutMs()),
-      trace: {
+      readTrace: () => ({
         traceparent: requestHeader.get('traceparent') ?? undefined,
         tracestate: requestHeader.get('tracestate') ?? undefined,
-      },
+      }),
       reportLimits(status) {
         for (const [name, value] of Object.entries(toRateLimitHeaders(status))) responseHeader.set(name, value);
       },

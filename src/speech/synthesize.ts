@@ -86,7 +86,8 @@ export function createSpeech(options: SpeechOptions): Speech {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
       const speaking = { accountId, signal: until, waitUntilMs, isBulk: use.isBulk };
-      yield* tellHeard(speakPlans(planned, speaking), slot.heard);
+      const tell = tellHeard(slot.heard);
+      for await (const event of speakPlans(planned, speaking)) yield tell(event);
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -162,8 +163,9 @@ async function* speakTurnOf(
   try {
     const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
     const speaking = { accountId, signal: until, waitUntilMs: undefined, isBulk: false };
-    for await (const event of tellHeard(speakPlans({ planFor }, speaking), turns.heard)) {
-      yield event;
+    const tell = tellHeard(turns.heard);
+    for await (const event of speakPlans({ planFor }, speaking)) {
+      yield tell(event);
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
     }
@@ -174,14 +176,14 @@ async function* speakTurnOf(
   }
 }
 
-/** Tells of each sound which engine it is of, before it leaves. */
-async function* tellHeard(events: AsyncIterable<SpeechEvent>, heard: (engine: string) => void) {
+/** Tells of each sound which engine it is of; to be called before it leaves. */
+function tellHeard(heard: (engine: string) => void): (event: SpeechEvent) => SpeechEvent {
   let engine = '';
-  for await (const event of events) {
+  return (event) => {
     if (event.type === 'info') engine = event.speaker.engine;
     if (event.type === 'info' || event.type === 'audio') heard(engine);
-    yield event;
-  }
+    return event;
+  };
 }
 
 /** The best of those that may be called now; the best, where none may. */

@@ -90,8 +90,11 @@ export function createMetrics(): Metrics {
 }
 
 function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () => Point): Point {
-  const key = toText(labels);
-  const point = series.get(key) ?? none();
+  let key = '';
+  for (const name in labels) key += `${name}=${labels[name]}\0`;
+  const known = series.get(key);
+  if (known) return known;
+  const point = none();
   series.set(key, point);
   return point;
 }

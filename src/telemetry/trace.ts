@@ -144,8 +144,8 @@ function parseTraceparent(header: string | undefined) {
 
 const active = new AsyncLocalStorage<Span>();
 
-/** Runs the work, and all that it starts, with the span active. */
-export const within = <T>(span: Span, work: () => T): T => active.run(span, work);
+/** Runs the work, and all that it starts, with the span active; without a span, the work is only done. */
+export const within = <T>(span: Span | undefined, work: () => T): T => (span ? active.run(span, work) : work());
 
 export const activeSpan = (): Span | undefined => active.getStore();
 

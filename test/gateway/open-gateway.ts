@@ -24,8 +24,8 @@ import { createUsageLedger, type UsageLedgerOptions } from '../../src/limits/usa
 import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
+import type { TimeLimits } from '../../src/operations/incoming-call.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import type { TimeLimits } from '../../src/operations/running-call.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';

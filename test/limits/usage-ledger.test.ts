@@ -1,4 +1,5 @@
 // The usage ledger while its store refuses: nothing is lost, nothing is counted twice, and memory is bounded.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
@@ -38,6 +39,27 @@ test.each(['storage_full', 'storage_unavailable'] as const)(
     expect(total()).toBe(51);
   },
 );
+
+test('what is added in the next turns of the event loop is written in the same transaction, and soon', async () => {
+  const batches: number[] = [];
+  const ledger = createUsageLedger({ addAll: async (all) => void batches.push(all.length) }, { onFault() {} });
+  const added: Promise<void>[] = [];
+  for (let i = 0; i < 3; i++) {
+    added.push(ledger.add(spoken(`key_${i}`)));
+    await nextTurn();
+  }
+  await Promise.all(added);
+  expect(batches).toEqual([3]);
+  // However many come, nobody waits for more than a few turns.
+  let isWritten = false;
+  void ledger.add(spoken('first')).then(() => (isWritten = true));
+  let turns = 0;
+  for (; !isWritten && turns < 100; turns++) {
+    void ledger.add(spoken(`later_${turns}`));
+    await nextTurn();
+  }
+  expect(turns).toBeLessThan(10);
+});
 
 test('so many rows may be owed, and the ledger says so before further work', async () => {
   const { ledger, state, total } = openLedger({ owedRowsMax: 3 });

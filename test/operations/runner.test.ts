@@ -5,9 +5,9 @@ import { Failure } from '../../src/errors.ts';
 import { checkScopes } from '../../src/operations/admit.ts';
 import { type Call, callerLeft } from '../../src/operations/call.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
+import type { TimeLimits } from '../../src/operations/incoming-call.ts';
 import { speechOperations } from '../../src/operations/operation.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import type { TimeLimits } from '../../src/operations/running-call.ts';
 import { callerNamed } from '../rpc/open-services.ts';
 
 const { synthesizeSpeech, streamSpeech } = speechOperations;
@@ -47,6 +47,16 @@ test('a call that was admitted to several operations runs only those whose scope
   await other.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
   expect(await Array.fromAsync(other.stream(streamSpeech, (running) => count(3, running)))).toEqual([0, 1, 2]);
   expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, door: 'test' });
+});
+
+test('the headers of a trace are not read where calls are not traced', async () => {
+  const { runner } = openRunner(['speech:stream']);
+  const readTrace = () => {
+    throw new Error('nobody asked');
+  };
+  const call = runner.begin({ door: 'test', requestId: 'req', address: '127.0.0.1', readTrace, reportLimits() {} });
+  await call.admit({ key: 'x' }, streamSpeech);
+  expect(await Array.fromAsync(call.stream(streamSpeech, (running) => count(1, running)))).toEqual([0]);
 });
 
 test('a key with none of the scopes is not admitted', async () => {

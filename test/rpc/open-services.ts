@@ -16,6 +16,7 @@ import { usualLimits } from '../../src/limits/key-limits.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
+import type { TimeLimits } from '../../src/operations/incoming-call.ts';
 import type { JobOperations } from '../../src/operations/jobs.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLexiconOperations } from '../../src/operations/lexicons.ts';
@@ -23,7 +24,6 @@ import { createLiveOperations, type LiveOperationsOptions } from '../../src/oper
 import { createMetering } from '../../src/operations/metering.ts';
 import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import type { TimeLimits } from '../../src/operations/running-call.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
 import { createVoiceOperations } from '../../src/operations/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';

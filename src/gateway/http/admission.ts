@@ -1,6 +1,6 @@
 // Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have the
 // scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { toRateLimitHeaders } from '../../limits/limit-status.ts';
 import type { Presented } from '../../operations/admit.ts';
 import { type Call, callerLeft } from '../../operations/call.ts';
@@ -17,10 +17,11 @@ declare module 'fastify' {
   }
 }
 
-type Credentials = Pick<Presented, 'key' | 'ticketKeyId' | 'authorization' | 'session'>;
+/** What may stand in the place of a key. */
+type Others = Pick<Presented, 'authorization' | 'session'>;
 
 /** An `onRequest` hook for a route that calls one of these operations. */
-export type AdmitTo = (...operations: Operation[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+export type AdmitTo = (...operations: Operation[]) => onRequestHookHandler;
 
 export interface Admission {
   admitTo: AdmitTo;
@@ -28,6 +29,8 @@ export interface Admission {
   admitBearerTo: AdmitTo;
   /** The same, with the API key wherever a client of another vendor puts it: also in `xi-api-key` or the query. */
   admitAnyTo: AdmitTo;
+  /** The same in a handler, or in a hook of its own. */
+  admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
   /** Admits another call of a connection that was admitted by `admitAnyTo`. */
   beginCall(request: FastifyRequest, door: string, operation: Operation): Promise<RunningCall>;
   /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
@@ -35,33 +38,36 @@ export interface Admission {
 }
 
 export function createAdmission(runner: Runner): Admission {
-  const admit = (request: FastifyRequest, reply: FastifyReply, credentials: Credentials, operations: Operation[]) => {
+  const begin = (request: FastifyRequest, reply: FastifyReply): RunningCall => {
     const { id: requestId, ip: address } = request;
-    const trace = traceOf(request);
-    request.call = runner.begin({ door: 'rest', requestId, address, trace, reportLimits: limitReporter(reply) });
-    return request.call.admit(credentials, ...operations);
+    const readTrace = () => traceOf(request);
+    request.call = runner.begin({ door: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
+    return request.call;
   };
+  /** A known key is admitted at once, without a promise. */
+  const admitBy =
+    (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
+    (...operations) =>
+    (request, reply, done) => {
+      const call = begin(request, reply);
+      const key = keyOf(request);
+      if (key !== undefined && call.admitNow(key, operations)) return done();
+      return call.admit({ key, ...othersOf(request) }, ...operations);
+    };
   return {
-    admitTo:
-      (...operations) =>
-      (request, reply) =>
-        admit(request, reply, credentialsOf(request), operations),
-    admitBearerTo:
-      (...operations) =>
-      (request, reply) =>
-        admit(request, reply, { key: apiKeyOf(request) ?? bearerOf(request) }, operations),
-    admitAnyTo:
-      (...operations) =>
-      (request, reply) =>
-        admit(request, reply, { key: anyKeyOf(request) }, operations),
+    admitTo: admitBy(apiKeyOf, othersOf),
+    admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),
+    admitAnyTo: admitBy(anyKeyOf),
+    admit: (request, reply, operation) =>
+      begin(request, reply).admit({ key: apiKeyOf(request), ...othersOf(request) }, operation),
     async beginCall(request, door, operation) {
       const { id: requestId, ip: address } = request;
-      const call = runner.begin({ door, requestId, address, trace: traceOf(request), reportLimits() {} });
+      const call = runner.begin({ door, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
       await call.admit({ key: anyKeyOf(request) }, operation);
       return call;
     },
     admitWith: (ticketKeyId, request, reply, operation) =>
-      admit(request, reply, { key: undefined, ticketKeyId }, [operation]),
+      begin(request, reply).admit({ key: undefined, ticketKeyId }, operation),
   };
 }
 
@@ -95,9 +101,11 @@ export function stream<T>(
 
 /** Aborts the call when the connection is gone. Returns what undoes that. */
 export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => void {
-  const abort = () => call.abort(callerLeft);
+  const abort = () => {
+    if (!call.hasEnded) call.abort(callerLeft);
+  };
   if (raw.closed) abort();
-  else raw.once('close', abort);
+  else raw.on('close', abort);
   return () => void raw.off('close', abort);
 }
 
@@ -123,14 +131,14 @@ function anyKeyOf(request: FastifyRequest): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-const credentialsOf = (request: FastifyRequest): Credentials => ({
-  key: apiKeyOf(request),
+const noOthers = (_request: FastifyRequest): Others => ({});
+const othersOf = (request: FastifyRequest): Others => ({
   authorization: request.headers.authorization,
   session: sessionOf(request),
 });
 
 /** A request of the key page: it has the session cookie and the CSRF token, and is from the same origin. */
-function sessionOf({ headers }: FastifyRequest): Credentials['session'] {
+function sessionOf({ headers }: FastifyRequest): Others['session'] {
   const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
   const cookie = cookieOf(headers.cookie, sessionCookie);
   return cookie && typeof csrf === 'string' && site === 'same-origin' ? { cookie, csrf } : undefined;

@@ -44,28 +44,33 @@ const iterate = (source: Pieces): AsyncIterator<Piece> | Iterator<Piece> =>
 /** Takes the reply over from Fastify, with the headers set so far. */
 function begin(reply: FastifyReply, headers: Headers): void {
   reply.hijack();
-  const own = namesOf(headers);
-  const all: Record<string, string | number> = {};
   const others = reply.getHeaders() as Headers;
-  for (const name in others) if (!own.has(name)) all[name] = others[name]!;
-  reply.raw.writeHead(reply.statusCode, Object.assign(all, headers));
+  for (const name in headers)
+    if (lowerCaseOf(name) in others) delete (others as Record<string, unknown>)[lowerCaseOf(name)];
+  const lines: (string | number)[] = [];
+  for (const name in others) lines.push(name, others[name]!);
+  for (const name in headers) lines.push(name, headers[name]!);
+  reply.raw.writeHead(reply.statusCode, lines as string[]);
 }
 
-const knownNames = new WeakMap<Headers, ReadonlySet<string>>();
+/** Of the few names that there are. */
+const lowerCase = new Map<string, string>();
 
 /** Fastify has the names in lower case; with another case beside them, Node would send both. */
-function namesOf(headers: Headers): ReadonlySet<string> {
-  const known = knownNames.get(headers);
-  if (known) return known;
-  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  knownNames.set(headers, names);
-  return names;
+function lowerCaseOf(name: string): string {
+  const known = lowerCase.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  lowerCase.set(name, lower);
+  return lower;
 }
 
 /** Ends the body with its last piece, and waits until it is sent or the client has left. */
 async function endWith(raw: ServerResponse, piece: Piece): Promise<void> {
   raw.end(piece, 'latin1');
-  if (!raw.writableFinished) await drained(raw, 'finish');
+  // Most of what is short is with the kernel by then.
+  if (raw.socket?.writableLength === 0 || raw.writableFinished) return;
+  await drained(raw, 'finish');
 }
 
 /** Resolves to true when there is room to write, or all is sent; to false when the client has left. */

@@ -31,7 +31,7 @@ export type OnRequestEnd = (request: EndedRequest) => void;
 export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequestEnd: OnRequestEnd): void {
   const begunMs = performance.now();
   const { raw } = reply;
-  raw.once('close', () => {
+  raw.on('close', () => {
     const { fault } = request;
     onRequestEnd({
       requestId: request.id,

@@ -96,7 +96,7 @@ export function createHttpApp({
   readJsonBodies(app);
 
   const checkMethod = createMethodCheck(app);
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     watchEnd(request, reply, onRequestEnd);
     reply.headers(headersOfAll(request));
     if (isLeaving()) reply.header('connection', 'close');
@@ -107,6 +107,7 @@ export function createHttpApp({
     checkPath(path, request.routeOptions);
     checkQuery(query);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);
+    done();
   });
   return app;
 }

@@ -50,8 +50,8 @@ export function createHttpServer(given: HttpServerOptions): Server {
   // Node would drop the headers beyond its limit in silence.
   server.maxHeadersCount = 0;
   const take = (request: IncomingMessage, response: ServerResponse) => {
-    response.once('finish', () => linger(request));
-    response.once('close', connections.use(request.socket));
+    response.on('finish', () => linger(request));
+    response.on('close', connections.use(request.socket));
     const fault = faultOfHeaders(request);
     if (fault) return answerFault(request, response, 400, fault);
     const start = () => {
@@ -102,7 +102,11 @@ function linger(request: IncomingMessage): void {
 /** RFC 9112 section 3.2: a request of HTTP/1.1 has one Host, and none has two. */
 function faultOfHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   if (rawHeaders.length > 2 * headersMax) return `The request has more than ${headersMax} headers.`;
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
   if (hosts > 1) return 'The request has more than one Host header.';
   return hosts === 0 && httpVersionMinor > 0 ? 'The request has no Host header.' : undefined;
 }

@@ -3,7 +3,7 @@
 //     X-Ignored-Fields: language, colour
 //     X-Did-You-Mean: language=language_code              the known names that some of them are near to
 // A query is checked on every route with a key, also on those that take none.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { headerText } from '../../net/header-text.ts';
 import { hasQuery, sortQuery, type UnknownField } from './known-fields.ts';
@@ -18,25 +18,36 @@ declare module 'fastify' {
 }
 
 /** A `preHandler` hook for all routes. */
-export const createQueryCheck = (isStrict: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
-  const { operation } = request.routeOptions.config;
-  if (!operation || !isForKey(operation)) return;
+export const createQueryCheck =
+  (isStrict: boolean): preHandlerHookHandler =>
+  (request, reply, done) => {
+    const { operation } = request.routeOptions.config;
+    const isEmpty = request.headers['idempotency-key'] === undefined && !request.url.includes('?');
+    if (!isEmpty && operation && isForKey(operation)) checkQuery(request, reply, { operation, isStrict });
+    done();
+  };
+
+function checkQuery(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, isStrict }: { operation: RouteDocs; isStrict: boolean },
+): void {
   const { ignored, faults } = sortQuery(request, isStrict);
   if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
   // A route with parameters reports these faults with those of its parameters.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
   request.ignoredQuery = ignored;
   reply.headers(ignoredHeaders(request, []));
-};
+}
 
 /** The headers that name what was ignored of the body and of the query. */
 export function ignoredHeaders(
   { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
   ofBody: readonly UnknownField[],
 ): Partial<Record<ReplyHeaderName, string>> {
+  if (ofBody.length === 0 && ignoredQuery.length === 0) return nothing;
   const byName = new Map([...ofBody, ...ignoredQuery].map((field) => [field.name, field]));
   const all = [...byName.values()].slice(0, ignoredFieldsMax);
-  if (all.length === 0) return {};
   const near = all.flatMap(({ name, meant }) => (meant ? [`${listItem(name)}=${listItem(meant)}`] : []));
   return {
     'X-Ignored-Fields': all.map(({ name }) => listItem(name)).join(', '),
@@ -44,6 +55,7 @@ export function ignoredHeaders(
   };
 }
 
+const nothing = Object.freeze({});
 const idempotencyKey = 'Idempotency-Key';
 const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../net/limits.ts';
-import { type BodyLimits, readBody } from '../../net/request-body.ts';
+import { type BodyLimits, readBody, takeBody } from '../../net/request-body.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
@@ -34,14 +34,32 @@ export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
   if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
 
-async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
-  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
+/** A body that has come already, as most have, is read without a promise. */
+function readJson(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  done: (error: Error | null, body?: unknown) => void,
+): Promise<unknown> | undefined {
+  checkMediaType(request);
+  const limits = limitsOf(request);
+  const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
+  if (!bytes) return readArriving(payload, limits);
+  done(null, parse(bytes));
+  return undefined;
+}
+
+function checkMediaType({ headers }: FastifyRequest): void {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
+  if (encoding === 'identity' && type === 'application/json') return;
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
   if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
     throw new Failure('unsupported_media_type', { message: notJsonMessage });
-  for await (const bytes of readBody(payload, limitsOf(request))) {
-    return bytes.length === 0 ? undefined : parseStrictJson(bytes);
-  }
+}
+
+const parse = (bytes: Uint8Array): unknown => (bytes.length === 0 ? undefined : parseStrictJson(bytes));
+
+async function readArriving(payload: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+  for await (const bytes of readBody(payload, limits)) return parse(bytes);
   return undefined;
 }
 

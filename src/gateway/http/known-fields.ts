@@ -24,15 +24,14 @@ export interface SortedFields {
 
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
-  const ignored = Object.keys(given)
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const meant = nearestName(name, known);
-      return { name: prefix + name, meant: meant && prefix + meant };
-    });
-  const fields = Object.fromEntries(
-    known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
-  );
+  const ignored: UnknownField[] = [];
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const meant = nearestName(name, known);
+    ignored.push({ name: prefix + name, meant: meant && prefix + meant });
+  }
+  const fields: Record<string, unknown> = {};
+  for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
   return { fields, ignored, faults: isStrict ? ignored.map(toViolation) : [] };
 }
 

@@ -1,6 +1,6 @@
 // The documentation of a route: its entry in the OpenAPI document, and the schema by which Fastify writes its JSON.
 // Requests are validated by their parsers, not by these schemas.
-import type { onRequestAsyncHookHandler } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import type { Reason } from '../../errors.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
@@ -161,7 +161,7 @@ declare module 'fastify' {
 /** The options of a documented route; `onRequest` admits its caller. */
 export function documented(
   operation: RouteDocs,
-  onRequest?: onRequestAsyncHookHandler,
+  onRequest?: onRequestHookHandler,
   more: { bodyBytesMax?: number; jsonBytesMax?: number } = {},
 ) {
   return { config: { operation, ...more }, ...(onRequest && { onRequest }) };

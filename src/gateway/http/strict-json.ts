@@ -2,6 +2,7 @@
 //     valid UTF-8 · no duplicate members · no lone surrogates · limited depth and number of values
 // Violations are a Failure `invalid_request`. Besides the engine's own parser this takes one pass over the structure:
 // with a duplicate member, there are fewer members than colons.
+import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { jsonDepthMax, jsonValuesMax } from './limits.ts';
 
@@ -23,7 +24,8 @@ export function parseStrictJson(
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
-function decode(bytes: Uint8Array): string {
+function decode(bytes: Buffer): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
   try {
     return utf8.decode(bytes);
   } catch (error) {

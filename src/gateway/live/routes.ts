@@ -21,7 +21,7 @@ import { liveDocs, liveTicketDocs } from './openapi.ts';
 export interface LiveRoutesOptions {
   live: LiveOperations;
   tickets: Tickets;
-  admission: Pick<Admission, 'admitTo' | 'admitWith'>;
+  admission: Pick<Admission, 'admit' | 'admitTo' | 'admitWith'>;
   allowedOrigins: readonly string[];
   isStrict: boolean;
   readerStallMs: number;
@@ -33,8 +33,6 @@ const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
   const { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl } = options;
-  const admitWithKey = admission.admitTo(liveSpeech);
-
   const check = (request: FastifyRequest, reply: FastifyReply) => {
     checkUpgrade(request, reply, allowedOrigins);
     const { faults } = sortQuery(request, isStrict);
@@ -43,7 +41,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { ticket } = request.query as Readonly<Record<string, unknown>>;
-    if (ticket === undefined) return admitWithKey(request, reply);
+    if (ticket === undefined) return admission.admit(request, reply, liveSpeech);
     // A request that could not be served must not use up the ticket.
     check(request, reply);
     const taken = await tickets.useLive(String(ticket));
@@ -75,7 +73,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   });
 
   addWithoutBody(app, (scope) => {
-    scope.post(`${url}/tickets`, documented(liveTicketDocs, admitWithKey), async (request, reply) => {
+    scope.post(`${url}/tickets`, documented(liveTicketDocs, admission.admitTo(liveSpeech)), async (request, reply) => {
       const { ticketId, expiresAtMs } = await tickets.issueLive(request.call!.caller.keyId);
       const liveUrl = `${baseUrl().replace(/^http/, 'ws')}${url}?ticket=${ticketId}`;
       const body = { id: ticketId, live_url: liveUrl, expires_at: new Date(expiresAtMs).toISOString() };

@@ -127,21 +127,24 @@ const leaver =
   () =>
     void raw.destroy();
 
-/** The texts of the events, with keepalive comments while none come. */
-async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncGenerator<string> {
+/** The texts of the events, with keepalive comments while none come. Its reader returns when it has read enough. */
+function textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncIterable<string> {
   const beat = setInterval(() => {
     if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
   }, keepaliveEveryMs);
-  raw.once('close', leave);
-  try {
-    for await (const text of texts) {
-      beat.refresh();
-      yield text;
-    }
-  } finally {
+  raw.on('close', leave);
+  const source = texts[Symbol.asyncIterator]();
+  const next = () => {
+    beat.refresh();
+    return source.next();
+  };
+  const end = async () => {
     clearInterval(beat);
     leave();
-  }
+    await source.return?.();
+    return { done: true as const, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
 const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {

@@ -70,6 +70,11 @@ export class ResumableStream {
     }
   }
 
+  /** The same where it is there. */
+  held(n: number): StreamEvent | undefined {
+    return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
+  }
+
   /** Whether a reader can start with that event: it is held, the next, or after the last. */
   stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
     const next = this.#first + this.#events.length;

@@ -94,14 +94,14 @@ export function readStream(stream: ResumableStream, from: number, onReplaced: ()
       onReplaced();
     },
   });
-  async function* texts() {
-    for (let n = from; ; n++) {
-      const event = await stream.at(n);
-      if (!event || isReplaced) return;
-      yield toEventText(stream.audioId, n, event);
-    }
-  }
-  return { texts: texts(), leave };
+  let n = from;
+  // Without a generator, which would add two waits to each event.
+  const next = async (): Promise<IteratorResult<string>> => {
+    const event = stream.held(n) ?? (await stream.at(n));
+    if (!event || isReplaced) return { done: true, value: undefined };
+    return { done: false, value: toEventText(stream.audioId, n++, event) };
+  };
+  return { texts: { [Symbol.asyncIterator]: () => ({ next }) }, leave };
 }
 
 type Head = { state: Found['state'] } | { failure: { reason: Reason; facts: FailureFacts } };

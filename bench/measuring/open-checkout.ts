@@ -1,0 +1,49 @@
+// Opens the service of a checkout in this process, in a folder of its own that is removed at the end, with a key that no
+// limit stops. The checkout is an argument, so that a bench can measure two of them in the same rounds.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EngineDefinition } from '../../src/engines/engine.ts';
+
+export interface OpenCheckout {
+  port: number;
+  apiKey: string;
+}
+
+export interface CheckoutOptions {
+  /** The folder of the checkout. */
+  root: string;
+  engine: EngineDefinition;
+  logLevel: 'warn' | 'error';
+  /** Settings beside those of the folder and the ports. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
+
+export async function openCheckout({ root, engine, logLevel, settings = {} }: CheckoutOptions): Promise<OpenCheckout> {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true }));
+  const { openService }: typeof import('../../src/app.ts') = await import(join(root, 'src/app.ts'));
+  const { loadConfig }: typeof import('../../src/config.ts') = await import(join(root, 'src/config.ts'));
+  const { createLog }: typeof import('../../src/telemetry/log.ts') = await import(join(root, 'src/telemetry/log.ts'));
+  const { openKeys }: typeof import('../../src/app/command-line.ts') = await import(
+    join(root, 'src/app/command-line.ts')
+  );
+  const { operator }: typeof import('../../src/keys/actor.ts') = await import(join(root, 'src/keys/actor.ts'));
+  const { firstKeyScopes: scopes }: typeof import('../../src/keys/scopes.ts') = await import(
+    join(root, 'src/keys/scopes.ts')
+  );
+  const env = {
+    ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: logLevel },
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+    ...settings,
+  };
+  const config = loadConfig({ env, folder, engines: [engine] });
+  const keys = await openKeys(config);
+  const { key: apiKey } = await keys.management.create({ scopes, limits }, operator);
+  await keys.close();
+  const log = createLog(logLevel);
+  const service = await openService({ config, definitions: [engine], log, isSinglePort: false });
+  return { port: service.httpPort, apiKey };
+}
