@@ -7,7 +7,7 @@ import { type BodyLimits, readBody } from '../../net/request-body.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseStrictJsonInSteps } from './strict-json.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 
@@ -40,7 +40,8 @@ async function readJson(request: FastifyRequest, payload: IncomingMessage): Prom
   if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
     throw new Failure('unsupported_media_type', { message: notJsonMessage });
   for await (const bytes of readBody(payload, limitsOf(request))) {
-    return bytes.length === 0 ? undefined : parseStrictJson(bytes);
+    const { jsonValuesMax: valuesMax } = request.routeOptions.config;
+    return bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax });
   }
   return undefined;
 }

@@ -22,18 +22,25 @@ export interface SortedFields {
   faults: FieldViolation[];
 }
 
+/** Unknown members that are reported at once. */
+const unknownFaultsMax = 100;
+
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))
-    .map((name) => {
-      const meant = nearestName(name, known);
-      return { name: prefix + name, meant: meant && prefix + meant };
-    });
+    .map((name) => ({
+      name: prefix + name,
+      // Looked for only where it is told, since few of many are.
+      get meant() {
+        const meant = nearestName(name, known);
+        return meant && prefix + meant;
+      },
+    }));
   const fields = Object.fromEntries(
     known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
   );
-  return { fields, ignored, faults: isStrict ? ignored.map(toViolation) : [] };
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFaultsMax).map(toViolation) : [] };
 }
 
 /** The query of a request, by the parameters in the documentation of its route. */
