@@ -33,9 +33,13 @@ export async function inSteps<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     await ownTurn();
     const sinceMs = performance.now();
+    const isLong = () => performance.now() - sinceMs >= stepMs;
     do {
       const { done, value } = steps.next();
-      if (done) return value;
-    } while (performance.now() - sinceMs < stepMs);
+      if (!done) continue;
+      // What is done with it is a step of its own.
+      if (isLong()) await ownTurn();
+      return value;
+    } while (!isLong());
   }
 }

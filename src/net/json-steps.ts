@@ -13,6 +13,8 @@ export interface JsonLimits {
 /** What is shorter is read in one step. */
 export const pieceBytes = 16 * 1024;
 const scannedBytes = 32 * 1024;
+/** Of an object, where it is not short. */
+const membersMax = 1000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const byteOrderMark = Buffer.from('\ufeff');
@@ -70,7 +72,9 @@ export function* readJson(bytes: Uint8Array, from = 0, to = bytes.length): Steps
     if (ends[0] === openBrace && ends[1] === closeBrace) return yield* readObject(bytes, start + 1, end - 1);
   }
   yield;
-  return parse(bytes.subarray(start, end));
+  const text = decode(bytes.subarray(start, end));
+  yield;
+  return parseText(text);
 }
 
 function* readList(bytes: Uint8Array, from: number, to: number): Steps<unknown[]> {
@@ -87,6 +91,7 @@ function* readObject(bytes: Uint8Array, from: number, to: number): Steps<object>
   const members: [string, unknown][] = [];
   for (const piece of yield* piecesOf(bytes, from, to)) {
     yield;
+    if (members.length > membersMax) throw refuse(`An object may have ${membersMax} members.`);
     if (!piece.isLarge) {
       members.push(...Object.entries(parse(bytes.subarray(piece.from, piece.to), '{}') as object));
       continue;
@@ -159,15 +164,20 @@ function endOfName(bytes: Uint8Array, from: number, to: number): number {
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** Of a text that stands between these brackets, with an end of its own. */
-function parse(bytes: Uint8Array, brackets = '', end = ''): unknown {
-  let text: string;
+const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
+  parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
+
+function decode(bytes: Uint8Array): string {
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch (error) {
     throw refuse('The body is not valid UTF-8.', error);
   }
+}
+
+function parseText(text: string): unknown {
   try {
-    return JSON.parse(brackets.slice(0, 1) + text + end + brackets.slice(1));
+    return JSON.parse(text);
   } catch (error) {
     throw refuse('The body is not valid JSON.', error);
   }

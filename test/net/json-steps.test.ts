@@ -23,8 +23,8 @@ test.each([
   ['a long member among short ones', `{"a":1, "b\\"," : ${text} ,"c":{"d":2}}`],
   ['members and items that are long themselves', `{"a":[${text},[${text},{"b":${text}}]],"c":${number}}`],
   ['ten thousand items', `[${Array.from({ length: 10_000 }, (_, n) => `{"n":${n},"t":"${n}"}`).join(' ,\n')}]`],
-  ['ten thousand members', `{${Array.from({ length: 10_000 }, (_, n) => `"m${n}":[${n},null]`).join()}}`],
-  ['names that are numbers', `{${Array.from({ length: 9000 }, (_, n) => `"${9000 - n}":${n}`).join()}}`],
+  ['nine hundred members', `{${Array.from({ length: 900 }, (_, n) => `"m${n}":["${'x'.repeat(n)}",null]`).join()}}`],
+  ['names that are numbers', `{${Array.from({ length: 900 }, (_, n) => `"${9000 - n}":"${'x'.repeat(n)}"`).join()}}`],
   ['a member named __proto__', `{"a":1,"__proto__":{"b":${text}},"c":2}`],
   ['much white space', `${' '.repeat(40_000)}[${'\n'.repeat(40_000)}1${'\t'.repeat(40_000)},2]${' '.repeat(40_000)}`],
   ['nothing but white space in a list', `[${' '.repeat(40_000)}]`],
@@ -90,6 +90,12 @@ test('random values are read as JSON.parse reads them, and what is no JSON is re
     }
     expect(read(mutant)).toEqual(expected);
   }
+});
+
+test('an object of ten thousand members is refused', () => {
+  expect(refusalOf(`{${Array.from({ length: 10_000 }, (_, n) => `"m${n}":[${n},null]`).join()}}`)).toContain(
+    '1000 members',
+  );
 });
 
 test('members are counted, and what is too deep or has too many values is refused', () => {
