@@ -1,8 +1,10 @@
-// The process of the service that `npm run bench overload` loads: flite alone. It tells its parent where it is, and answers
-// every message with the CPU it has used. The checkout whose service runs is an argument, so that two can be compared.
+// The process of a service that benches load, with one engine: `npm run bench overload` flite, `npm run bench espeak` eSpeak
+// NG. It tells its parent where it is, and answers every message with the CPU it has used. The checkout whose service runs is
+// an argument, so that two can be compared; so is the engine.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 
 export interface OverloadedService {
@@ -10,14 +12,14 @@ export interface OverloadedService {
   apiKey: string;
 }
 
-async function open(root: string): Promise<OverloadedService> {
+export type LoadedEngine = 'flite' | 'espeak-ng';
+
+async function open(root: string, engine: LoadedEngine): Promise<OverloadedService> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-overload-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
   const { openService } = (await import(join(root, 'src/app.ts'))) as typeof import('../../src/app.ts');
   const { loadConfig } = (await import(join(root, 'src/config.ts'))) as typeof import('../../src/config.ts');
-  const { flite } = (await import(
-    join(root, 'src/engines/flite/flite.ts')
-  )) as typeof import('../../src/engines/flite/flite.ts');
+  const definition = await definitionOf(root, engine);
   const { createLog } = (await import(
     join(root, 'src/telemetry/log.ts')
   )) as typeof import('../../src/telemetry/log.ts');
@@ -32,15 +34,26 @@ async function open(root: string): Promise<OverloadedService> {
     ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: 'error', SONANT_CONNECTIONS_PER_ADDRESS: '4096' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
   };
-  const config = loadConfig({ env, folder, engines: [flite] });
+  const config = loadConfig({ env, folder, engines: [definition] });
   const keys = await openKeys(config);
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
   const { key: apiKey } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
-  const service = await openService({ config, definitions: [flite], log: createLog('error'), isSinglePort: false });
+  const service = await openService({
+    config,
+    definitions: [definition],
+    log: createLog('error'),
+    isSinglePort: false,
+  });
   return { port: service.httpPort, apiKey };
 }
 
-process.send!(await open(process.argv[2]!));
+async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineDefinition> {
+  const file = join(root, `src/engines/${engine}/${engine}.ts`);
+  if (engine === 'flite') return ((await import(file)) as typeof import('../../src/engines/flite/flite.ts')).flite;
+  return ((await import(file)) as typeof import('../../src/engines/espeak-ng/espeak-ng.ts')).espeakNg;
+}
+
+process.send!(await open(process.argv[2]!, (process.argv[3] ?? 'flite') as LoadedEngine));
 process.on('message', () => process.send!(ownCpuMs()));
 process.on('disconnect', () => process.exit());
