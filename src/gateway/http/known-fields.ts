@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { FieldViolation } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
+import { ignoredFieldsMax } from './limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,9 +23,6 @@ export interface SortedFields {
   faults: FieldViolation[];
 }
 
-/** Unknown members that are reported at once. */
-const unknownFaultsMax = 100;
-
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
   const ignored = Object.keys(given)
@@ -40,7 +38,7 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   const fields = Object.fromEntries(
     known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
   );
-  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFaultsMax).map(toViolation) : [] };
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, ignoredFieldsMax).map(toViolation) : [] };
 }
 
 /** The query of a request, by the parameters in the documentation of its route. */

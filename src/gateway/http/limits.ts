@@ -18,7 +18,7 @@ export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
 /** The depth of nesting of JSON. */
 export const jsonDepthMax = 32;
-/** Of the members named in X-Ignored-Fields. */
+/** Of the unknown members that are named, in X-Ignored-Fields or as faults. */
 export const ignoredFieldsMax = 20;
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
