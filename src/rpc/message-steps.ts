@@ -15,7 +15,7 @@ import type { Steps } from '../steps.ts';
 import { itemFieldsMax } from './limits.ts';
 
 const wireTypes = { varint: 0, bit64: 1, bytes: 2, start: 3, end: 4, bit32: 5 };
-const fieldsPerStep = 4096;
+const fieldsPerStep = 256;
 
 /** At most `fieldsMax` fields, in all messages that it holds. */
 export function* readMessage(schema: DescMessage, bytes: Uint8Array, fieldsMax: number): Steps<Message> {
