@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   replicas: () => import('./replicas.ts'),
   admission: () => import('./admission.ts'),
   limits: () => import('./limits.ts'),
+  'bad-input': () => import('./bad-input.ts'),
   overload: () => import('./overload.ts'),
   sound: () => import('./sound.ts'),
   resampler: () => import('./resampler.ts'),

@@ -14,7 +14,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
   let nearest: string | undefined;
   let fewest = faultsMax + 1;
   for (const name of known) {
-    const faults = hasWords(name, given) ? 1 : distance(letters, lettersOf(name));
+    const faults = hasWords(name, given) ? 1 : faultsOf(letters, lettersOf(name), fewest);
     if (faults >= fewest) continue;
     fewest = faults;
     nearest = name;
@@ -41,6 +41,10 @@ function hasWords(name: string, given: string): boolean {
     shorter.length > 0 && shorter.length < longer.length && (matchesAt(0) || matchesAt(-shorter.length + longer.length))
   );
 }
+
+/** Their distance; where it cannot be under `max`, any number that is not. */
+const faultsOf = (a: string, b: string, max: number): number =>
+  Math.abs(a.length - b.length) >= max ? max : distance(a, b);
 
 /** The least number of letters added, dropped, replaced, or swapped with their neighbour, to get from one to the other. */
 function distance(a: string, b: string): number {

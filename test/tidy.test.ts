@@ -54,6 +54,7 @@ const ranks: Record<string, number> = {
   id: 0,
   'nearest-name': 0,
   setting: 0,
+  steps: 0,
 };
 const roomOf = (file: string) => file.split('/')[1]!.replace(/\.ts$/, '');
 const importsOf = (file: string) =>

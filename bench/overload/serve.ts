@@ -1,14 +1,27 @@
-// The process of the service that `npm run bench overload` loads: flite alone. It tells its parent where it is, and answers
-// every message with the CPU it has used. The checkout whose service runs is an argument, so that two can be compared.
+// The process of a service that benches load, with one engine: `npm run bench overload` flite, `npm run bench espeak` eSpeak
+// NG. It tells its parent where it is, and answers every message with the CPU it has used. The checkout whose service runs is
+// an argument, so that two can be compared; so is the engine.
 import { join } from 'node:path';
+import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openCheckout } from '../measuring/open-checkout.ts';
 
-const root = process.argv[2]!;
-const { flite: engine }: typeof import('../../src/engines/flite/flite.ts') = await import(
-  join(root, 'src/engines/flite/flite.ts')
-);
+export interface OverloadedService {
+  port: number;
+  apiKey: string;
+}
+
+export type LoadedEngine = 'flite' | 'espeak-ng';
+
+async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineDefinition> {
+  const file = join(root, `src/engines/${engine}/${engine}.ts`);
+  if (engine === 'flite') return ((await import(file)) as typeof import('../../src/engines/flite/flite.ts')).flite;
+  return ((await import(file)) as typeof import('../../src/engines/espeak-ng/espeak-ng.ts')).espeakNg;
+}
+
+const [, , root, engine = 'flite'] = process.argv as string[];
 const settings = { SONANT_CONNECTIONS_PER_ADDRESS: '4096' };
-process.send!(await openCheckout({ root, engine, logLevel: 'error', settings }));
+const definition = await definitionOf(root!, engine as LoadedEngine);
+process.send!(await openCheckout({ root: root!, engine: definition, logLevel: 'error', settings }));
 process.on('message', () => process.send!(ownCpuMs()));
 process.on('disconnect', () => process.exit());

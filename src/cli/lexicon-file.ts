@@ -4,6 +4,7 @@ import { basename, extname } from 'node:path';
 import { Failure } from '../errors.ts';
 import { checkLexicon, type LexiconFields } from '../lexicons/lexicon-fields.ts';
 import type { OfferedLexicon } from '../speech/lexicons.ts';
+import { atOnce } from '../steps.ts';
 import { compileLexicon } from '../text/lexicon.ts';
 import { CommandError, UsageError } from './command.ts';
 
@@ -42,7 +43,7 @@ export async function withFileFaults<Result>(path: string, work: () => Promise<R
 /** A lexicon of a file, for requests that name it by its path. */
 export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
-    const { entries, version } = checkLexicon(await readLexiconFile(path));
+    const { entries, version } = atOnce(checkLexicon(await readLexiconFile(path)));
     const compiled = compileLexicon(JSON.parse(entries));
     return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: () => compiled };
   });

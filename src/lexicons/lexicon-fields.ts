@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
+import type { Steps } from '../steps.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import {
@@ -45,9 +46,10 @@ export interface CheckedLexicon {
 /** The members of an entry in JSON. */
 const entryFields = ['grapheme', 'alias', 'phoneme', 'alphabet', 'language_code', 'case'];
 
-export function checkLexicon({ name: given, access, content }: LexiconFields): CheckedLexicon {
+/** In steps: there may be many entries. */
+export function* checkLexicon({ name: given, access, content }: LexiconFields): Steps<CheckedLexicon> {
   const faults: FieldViolation[] = [];
-  const { title, entries } = readContent(content, faults);
+  const { title, entries } = yield* readContent(content, faults);
   const name = given || title;
   if (name !== undefined && (name.trim() === '' || countChars(name) > lexiconNameCharsMax || /\p{Cc}/u.test(name)))
     faults.push({
@@ -71,11 +73,16 @@ export function checkLexicon({ name: given, access, content }: LexiconFields): C
   return { name, access: known, entries: json, entryCount: entries.length, byteCount, version };
 }
 
-function readContent(content: LexiconFields['content'], faults: FieldViolation[]) {
-  if ('entries' in content) return { title: undefined, entries: checkEntries(content.entries, faults) };
+type Content = { title: string | undefined; entries: LexiconEntry[] };
+
+function* readContent(content: LexiconFields['content'], faults: FieldViolation[]): Steps<Content> {
+  if ('entries' in content) return { title: undefined, entries: yield* checkEntries(content.entries, faults) };
   try {
-    const { name: title, entries } = readPls(content.pls, lexiconEntriesMax);
-    for (const [i, entry] of entries.entries()) checkLengths(entry, `entries[${i}]`, faults);
+    const { name: title, entries } = yield* readPls(content.pls, lexiconEntriesMax);
+    for (const [i, entry] of entries.entries()) {
+      checkLengths(entry, `entries[${i}]`, faults);
+      yield;
+    }
     return { title, entries };
   } catch (error) {
     if (!(error instanceof MarkupFault)) throw error;
@@ -84,7 +91,7 @@ function readContent(content: LexiconFields['content'], faults: FieldViolation[]
   }
 }
 
-function checkEntries(given: unknown, faults: FieldViolation[]): LexiconEntry[] {
+function* checkEntries(given: unknown, faults: FieldViolation[]): Steps<LexiconEntry[]> {
   if (!Array.isArray(given)) {
     const isMissing = given === undefined || given === null;
     const message = isMissing ? 'give the entries, or a PLS document' : 'must be an array of entries';
@@ -96,7 +103,13 @@ function checkEntries(given: unknown, faults: FieldViolation[]): LexiconEntry[] 
     faults.push({ field: 'entries', reason: 'too_long', message });
     return [];
   }
-  return given.flatMap((entry, i) => checkEntry(entry, `entries[${i}]`, faults) ?? []);
+  const entries: LexiconEntry[] = [];
+  for (const [i, entry] of given.entries()) {
+    const checked = checkEntry(entry, `entries[${i}]`, faults);
+    if (checked) entries.push(checked);
+    yield;
+  }
+  return entries;
 }
 
 function checkEntry(given: unknown, path: string, faults: FieldViolation[]): LexiconEntry | undefined {

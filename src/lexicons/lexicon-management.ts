@@ -5,6 +5,7 @@ import { createId } from '../id.ts';
 import { type Actor, operator } from '../keys/actor.ts';
 import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
+import { inSteps } from '../steps.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
 import { type CheckedLexicon, checkLexicon, type LexiconFields } from './lexicon-fields.ts';
@@ -51,7 +52,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     list: (user: VoiceUser): StoredLexicon[] => cache.list().filter((lexicon) => mayUseLexicon(lexicon, user)),
 
     async create(fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
-      const { name, access = 'private', ...content } = checkLexicon(fields);
+      const { name, access = 'private', ...content } = await inSteps(checkLexicon(fields));
       if (name === undefined) throw nameless();
       const lexiconId = createId('lex');
       const ownerId = ownerIdOf(actor);
@@ -66,7 +67,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     /** Replaces the entries; the name and the access where they are given. */
     async replace(lexiconId: string, fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
       checkMayChange(find(lexiconId, actor), actor);
-      const checked = checkLexicon(fields);
+      const checked = await inSteps(checkLexicon(fields));
       await change(lexiconId, actor, (row, others) => {
         const before = requireOwn(row, actor);
         checkRoom(checked, before.ownerId, others);

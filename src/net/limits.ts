@@ -9,6 +9,14 @@ export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
 /** Size of a request with the text of a book, which arrives within the same time. */
 export const jobBytesMax = 16 << 20;
+/** Members and items of a request in JSON, and fields of one in protobuf: of a text in 200 chunks are 400 at most. */
+export const requestValuesMax = 1_000;
+/** The same of a job: a chapter has five members at most. */
+export const jobValuesMax = 5_000;
+/** The same of a lexicon: each of its 20 000 entries has six members at most. */
+export const lexiconValuesMax = 160_000;
+/** Size of a message of live speech. */
+export const liveMessageBytesMax = 256 * 1024;
 /** The time for a request body to arrive. */
 export const bodyArrivalMs = 30_000;
 /** How long a stream waits for a client that reads nothing. */

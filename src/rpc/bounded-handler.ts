@@ -1,13 +1,21 @@
-// Wraps Connect's handlers with limits: the body of a request with one message is read whole, within limits of size and
-// time, and freed of unknown members of JSON; deadlines are capped at what a timer can hold; and a client that leaves ends the call. Listeners put Node's own
-// request into the context, since only that can be rejected without closing its connection.
+// Wraps Connect's handlers with limits: the body of a request with one message is read whole, within limits of size, of time
+// and of fields, and freed of unknown members of JSON; so is each message of a stream; deadlines are capped at what a timer
+// can hold; and a client that leaves ends the call. Listeners put Node's own request into the context, since only that can
+// be rejected without closing its connection.
 import type { DescMethod } from '@bufbuild/protobuf';
-import { type ConnectRouter, type ContextValues, createContextKey, createContextValues } from '@connectrpc/connect';
+import {
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect';
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { toFailure } from '../errors.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import { addressKey, connectionKey } from './call-context.ts';
 import { callerLeft } from './caller-left.ts';
+import { checkMessages, largeMessageKey, type RequestLimits, readLarge, shapeOf } from './large-requests.ts';
 import { deadlineMsMax } from './limits.ts';
 import { toConnectError } from './status.ts';
 import { ignoredMembersKey, rejectUnknown, withoutUnknown } from './unknown-members.ts';
@@ -27,26 +35,33 @@ export const toContextValues = (request: NodeRequest, address: string): ContextV
     .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
 
 export interface Bounds {
-  limitsOf(method: DescMethod): BodyLimits;
+  limitsOf(method: DescMethod): RequestLimits;
   /** Reject unknown members of JSON instead of ignoring and reporting them. */
   isStrict: boolean;
 }
 
 export function boundHandler(handler: Handler, { limitsOf, isStrict }: Bounds): Handler {
-  const limits = { ...limitsOf(handler.method), slackBytes: envelopeBytesMax };
-  const { methodKind } = handler.method;
-  const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
+  const { method } = handler;
+  const limits = limitsOf(method);
+  const holdsOneMessage = method.methodKind === 'unary' || method.methodKind === 'server_streaming';
   const guarded = async (call: UniversalServerRequest) => {
     const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
     const ignored: string[] = [];
     const contextValues = (call.contextValues ?? createContextValues()).set(ignoredMembersKey, ignored);
-    const type = call.header.has('content-encoding') ? '' : (call.header.get('content-type') ?? '');
-    const free = (bytes: Uint8Array) => {
-      const known = withoutUnknown(bytes, type, handler.method.input, ignored);
-      if (isStrict) rejectUnknown(ignored, handler.method.input);
+    const type = call.header.get('content-type') ?? '';
+    const shape = shapeOf(call.header, method, limits);
+    const free = async (bytes: Uint8Array) => {
+      const large = await readLarge(bytes, shape, ignored);
+      contextValues.set(largeMessageKey, large.message);
+      const known = withoutUnknown(large.body, type, method.input, ignored);
+      if (isStrict) rejectUnknown(ignored, method.input);
       return known;
     };
-    const body = request ? bodyOf(request, limits, free) : call.body;
+    const body = request
+      ? bodyOf(request, { ...limits, slackBytes: envelopeBytesMax }, free)
+      : holdsOneMessage
+        ? call.body
+        : toReported(checkMessages(call.body as AsyncIterable<Uint8Array>, shape));
     // The library would compare it with what is left of the body; its size was checked when it was read.
     if (request) call.header.delete('content-length');
     shortenDeadline(call.header);
@@ -60,16 +75,23 @@ export function boundHandler(handler: Handler, { limitsOf, isStrict }: Bounds): 
   return Object.assign(guarded, { ...handler });
 }
 
-/** Connect reports an error of a body only if it is a ConnectError. */
 async function* bodyOf(
   request: NodeRequest,
   limits: BodyLimits,
-  free: (body: Uint8Array) => Uint8Array,
+  free: (body: Uint8Array) => Promise<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
+  const read = async function* () {
+    for await (const bytes of readBody(request, limits)) yield await free(bytes);
+  };
+  yield* toReported(read());
+}
+
+/** Connect reports an error of a body only if it is a ConnectError. */
+async function* toReported(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    for await (const bytes of readBody(request, limits)) yield free(bytes);
+    yield* body;
   } catch (error) {
-    throw toConnectError(toFailure(error));
+    throw error instanceof ConnectError ? error : toConnectError(toFailure(error));
   }
 }
 

@@ -10,15 +10,19 @@ import { Code, ConnectError, createContextValues, type HandlerContext } from '@c
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { Failure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
-import { type BodyLimits, collectBody } from '../net/request-body.ts';
+import { pieceBytes } from '../net/json-steps.ts';
+import { collectBody } from '../net/request-body.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { type Call, callerLeft } from '../operations/call.ts';
 import { type Operation, operationOf } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
+import { inSteps } from '../steps.ts';
 import { callKey } from './call-context.ts';
 import { type Serialized, serialize } from './large-answers.ts';
+import type { RequestLimits } from './large-requests.ts';
 import { deadlineMsMax, messageBytesMax } from './limits.ts';
+import { readMessage } from './message-steps.ts';
 import { fromCallError, toStatus } from './run-calls.ts';
 import { toTrailers } from './trailers.ts';
 
@@ -27,7 +31,7 @@ type Answer = MessageInitShape<DescMethod['output']>;
 export interface DirectMethod {
   method: DescMethod;
   /** Of its request. */
-  limits: BodyLimits;
+  limits: RequestLimits;
   handle(message: unknown, context: HandlerContext): Promise<Answer> | AsyncIterable<Answer>;
 }
 
@@ -114,7 +118,8 @@ class GrpcCall {
       const limits = { ...this.#direct.limits, slackBytes };
       const body = this.#stream.readableEnded ? nothing : await collectBody(this.#stream, limits);
       if (this.#isOver) return;
-      const message = readMessage(this.#direct, body);
+      const message = await readRequest(this.#direct, body);
+      if (this.#isOver) return;
       if (this.#direct.method.methodKind === 'unary') await this.#answerOnce(message);
       else await this.#answerStream(message);
     } catch (error) {
@@ -244,7 +249,7 @@ const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
     .some((name) => name.trim() === 'gzip');
 
 /** The one message of the body. Errors are those of Connect. */
-function readMessage({ method: { input, methodKind }, limits }: DirectMethod, body: Buffer): unknown {
+async function readRequest({ method: { input, methodKind }, limits }: DirectMethod, body: Buffer): Promise<unknown> {
   const kind = methodKind === 'unary' ? 'unary' : 'server-streaming';
   const refuse = (message: string, code: Code) => new ConnectError(message, code);
   if (body.length === 0) throw refuse(`protocol error: missing input message for ${kind} method`, Code.Unimplemented);
@@ -255,10 +260,10 @@ function readMessage({ method: { input, methodKind }, limits }: DirectMethod, bo
   if (length > limits.bytesMax) throw new Failure('payload_too_large', { limit: limits.bytesMax });
   if (body.length < end) throw isCut();
   if (body[0]! & 1) throw refuse('received compressed envelope, but do not know how to decompress', Code.Internal);
-  const message = parse(input, body.subarray(envelopeBytes, end));
   if (body.length > end)
     throw refuse(`protocol error: received extra input message for ${kind} method`, Code.Unimplemented);
-  return message;
+  const bytes = body.subarray(envelopeBytes, end);
+  return length > pieceBytes ? inSteps(readMessage(input, bytes, limits.valuesMax)) : parse(input, bytes);
 }
 
 function parse(input: DescMethod['input'], bytes: Uint8Array): unknown {

@@ -11,6 +11,7 @@ import {
 } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
+import { lexiconEntriesMax } from '../lexicons/lexicon-limits.ts';
 import type { LexiconOperations, ListedLexicon } from '../operations/lexicons.ts';
 import { parsePage } from '../operations/page.ts';
 import { callOf } from './call-context.ts';
@@ -55,7 +56,9 @@ function toFields(spec: LexiconSpec | undefined): LexiconFields {
     throw new Failure('invalid_request', { details: [{ field: 'entries', reason: 'conflict', message }] });
   }
   // No entries are as in JSON without the member: what a lexicon has is not lost to a message that leaves them out.
-  const entries = spec?.entries.length ? spec.entries.map(toEntry) : undefined;
+  const given = spec?.entries.length ? spec.entries : undefined;
+  // Of too many, no more than their number is looked at.
+  const entries = given && given.length <= lexiconEntriesMax ? given.map(toEntry) : given;
   const content = pls === '' ? { entries } : { pls, field: 'pls' };
   return { name: spec?.name || undefined, access: toAccess(spec?.access), content };
 }

@@ -9,6 +9,10 @@ export const detailBytesMax = 3 * 1024;
 export const failureMessageCharsMax = 1000;
 /** The longest deadline that a timer can hold; longer ones are shortened. */
 export const deadlineMsMax = 2 ** 31 - 1;
+/** Fields of an item of a list in a request, which is read whole. */
+export const itemFieldsMax = 1_000;
+/** The depth of nesting of JSON, as the library has it. */
+export const jsonDepthMax = 100;
 /** Of the unknown members of a message that are named. */
 export const ignoredMembersMax = 20;
 export const streamsPerConnectionMax = 100;

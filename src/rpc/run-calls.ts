@@ -1,6 +1,6 @@
 // Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
-import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
@@ -12,6 +12,7 @@ import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
+import { largeMessageKey } from './large-requests.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 import { ignoredMembersKey, toIgnoredHeader } from './unknown-members.ts';
 
@@ -72,19 +73,26 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
     if (!request.stream) {
       return running.run(operation, (call) => {
         request.contextValues.set(callKey, call);
-        return next({ ...request, signal: call.signal });
+        const message = request.contextValues.get(largeMessageKey) ?? request.message;
+        return next({ ...request, message, signal: call.signal });
       });
     }
     try {
       const call = running.startStream(operation);
       request.contextValues.set(callKey, call);
-      const response = await next({ ...request, signal: call.signal });
+      const message = withLarge(request.message, request.contextValues);
+      const response = await next({ ...request, message, signal: call.signal });
       return response.stream ? { ...response, message: running.streamFrom(() => response.message) } : response;
     } catch (error) {
       throw running.thrown(error);
     }
   };
   return { gate, interceptor };
+}
+
+/** The large one is known when what takes its place has come. */
+async function* withLarge(messages: AsyncIterable<Message>, values: ContextValues): AsyncGenerator<Message> {
+  for await (const message of messages) yield values.get(largeMessageKey) ?? message;
 }
 
 const toDeadline = (leftMs: number | undefined) => (leftMs === undefined ? undefined : performance.now() + leftMs);

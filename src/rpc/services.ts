@@ -11,12 +11,15 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import {
   bodyArrivalMs,
   jobBytesMax,
+  jobValuesMax,
   lexiconRequestBytesMax,
+  lexiconValuesMax,
+  liveMessageBytesMax,
   requestBytesMax,
+  requestValuesMax,
   uploadArrivalMs,
   uploadBytesMax,
 } from '../net/limits.ts';
-import type { BodyLimits } from '../net/request-body.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
 import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
@@ -30,6 +33,7 @@ import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
 import { createJobService } from './job-service.ts';
+import type { RequestLimits } from './large-requests.ts';
 import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
@@ -126,14 +130,17 @@ const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
 const isUpload = (method: DescMethod): boolean =>
   method === VoiceService.method.cloneVoice || method === JobService.method.createJob;
 
-const uploadLimits: BodyLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+const uploadLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
-function limitsOf(method: DescMethod): BodyLimits {
-  if (method === JobService.method.createJob) return { ...uploadLimits, bytesMax: jobBytesMax };
-  if (isUpload(method)) return uploadLimits;
-  const usualBytesMax = method.parent === LexiconService ? lexiconRequestBytesMax : requestBytesMax;
-  const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : usualBytesMax;
-  return { bytesMax, arrivalMs: bodyArrivalMs };
+function limitsOf(method: DescMethod): RequestLimits {
+  if (method === JobService.method.createJob)
+    return { ...uploadLimits, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
+  const usual = { arrivalMs: bodyArrivalMs, bytesMax: requestBytesMax, valuesMax: requestValuesMax };
+  if (isUpload(method)) return { ...usual, ...uploadLimits };
+  if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
+  if (method.parent === LexiconService)
+    return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };
+  return openServices.includes(method.parent) ? { ...usual, bytesMax: openRequestBytesMax } : usual;
 }
 
 /** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */

@@ -2,11 +2,12 @@
 // the service is strict, as REST does. Values of enums stay strict: the library's own option would ignore unknown ones too.
 //     Connect, unary   the message                                                     application/json
 //     else             1 byte flags, 4 bytes length, the message                       application/connect+json
-import type { DescMessage } from '@bufbuild/protobuf';
+import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { type ContextKey, createContextKey } from '@connectrpc/connect';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { nearestName } from '../nearest-name.ts';
 import { headerText } from '../net/header-text.ts';
+import { atOnce, type Steps } from '../steps.ts';
 import { ignoredMembersMax } from './limits.ts';
 
 /** The names that were left out of the message of a call. */
@@ -27,7 +28,7 @@ export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessa
   if (isEnveloped && (body.length < headBytes || body[0] !== 0)) return body;
   const message = parse(isEnveloped ? body.subarray(headBytes) : body);
   const before = ignored.length;
-  const known = keepKnown(message, schema, '', ignored);
+  const known = atOnce(keepKnown(message, schema, '', ignored));
   if (ignored.length === before) return body;
   const bytes = Buffer.from(JSON.stringify(known));
   if (!isEnveloped) return bytes;
@@ -45,24 +46,33 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): unknown {
-  // Other packages have types with a form of their own in JSON, such as Timestamp.
-  const isOwn = schema.typeName.startsWith('sonant.');
-  if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const kept = Object.entries(value).flatMap(([name, member]) => {
-    const field = schema.fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
-    if (!field) {
-      ignored.push(prefix + name);
-      return [];
+/** The value without unknown members, which are added to `ignored`. */
+export function* keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): Steps<unknown> {
+  if (!isOwn(schema) || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept: [string, unknown][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const field = fieldNamed(schema, name);
+    const inner = field?.fieldKind === 'map' ? undefined : field?.message;
+    if (!field) ignored.push(prefix + name);
+    else if (!inner) kept.push([name, member]);
+    else if (!Array.isArray(member)) kept.push([name, yield* keepKnown(member, inner, `${prefix}${name}.`, ignored)]);
+    else {
+      const items: unknown[] = [];
+      for (const [i, item] of member.entries()) {
+        items.push(yield* keepKnown(item, inner, `${prefix}${name}[${i}].`, ignored));
+        yield;
+      }
+      kept.push([name, items]);
     }
-    const inner = field.message;
-    if (!inner || field.fieldKind === 'map') return [[name, member]];
-    const each = (item: unknown, at: string) => keepKnown(item, inner, `${prefix}${at}.`, ignored);
-    const items = Array.isArray(member) ? member.map((item, i) => each(item, `${name}[${i}]`)) : each(member, name);
-    return [[name, items]];
-  });
+  }
   return Object.fromEntries(kept);
 }
+
+/** Other packages have types with a form of their own in JSON, such as Timestamp. */
+export const isOwn = ({ typeName }: DescMessage): boolean => typeName.startsWith('sonant.');
+
+export const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefined =>
+  fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
 
 /** For a service that is strict. */
 export function rejectUnknown(names: readonly string[], { fields }: DescMessage): void {

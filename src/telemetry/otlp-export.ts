@@ -42,9 +42,9 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
   let dropped = 0;
   let isFaulty = false;
 
-  const post = async (path: string, message: object, signal: AbortSignal): Promise<'sent' | 'refused' | 'away'> => {
+  const post = async (path: string, message: object): Promise<'sent' | 'refused' | 'away'> => {
     try {
-      const { ok, status } = await postJson(`${endpoint}${path}`, headers, message, signal);
+      const { ok, status } = await postJson(`${endpoint}${path}`, headers, message);
       if (ok) isFaulty = false;
       else tell(new Error(`the collector of SONANT_OTLP_ENDPOINT answers ${status}`));
       return ok ? 'sent' : mayPass.has(status) ? 'away' : 'refused';
@@ -57,9 +57,16 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
     if (!isFaulty) onFault(fault);
     isFaulty = true;
   };
-  const send = async (path: string, message: object): Promise<boolean> => {
+  const send = async (path: string, toMessage: () => object): Promise<boolean> => {
+    let message: object;
+    try {
+      message = toMessage();
+    } catch (error) {
+      tell(new Error(`the message for ${path} of the collector cannot be made`, { cause: error }));
+      return false;
+    }
     for (let attempt = 1; ; attempt++) {
-      const outcome = await post(path, message, AbortSignal.timeout(answerMsMax));
+      const outcome = await post(path, message);
       if (outcome !== 'away' || attempt === attemptsMax || closing.signal.aborted) return outcome === 'sent';
       await sleep(retryMsFirst * 2 ** (attempt - 1), undefined, { signal: closing.signal }).catch(() => {});
     }
@@ -67,10 +74,10 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
   const sendSpans = async () => {
     while (queue.length > 0) {
       const batch = queue.splice(0, batchSpansMax);
-      if (!(await send('/v1/traces', toTraces(resource, batch)))) dropped += batch.length;
+      if (!(await send('/v1/traces', () => toTraces(resource, batch)))) dropped += batch.length;
     }
   };
-  const sendMetrics = () => send('/v1/metrics', toMetrics(resource, readMetrics(), startMs, Date.now()));
+  const sendMetrics = () => send('/v1/metrics', () => toMetrics(resource, readMetrics(), startMs, Date.now()));
   const spans = repeat(sendSpans, sendEveryMs);
   const metrics = repeat(sendMetrics, metricsEveryMs);
 
@@ -93,13 +100,13 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
 /** Statuses after which the same message may be taken later. */
 const mayPass = new Set([429, 502, 503, 504]);
 
-async function postJson(url: string, headers: Readonly<Record<string, string>>, message: object, signal: AbortSignal) {
+async function postJson(url: string, headers: Readonly<Record<string, string>>, message: object) {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { ...headers, 'Content-Type': 'application/json' },
     body: JSON.stringify(message),
     redirect: 'error',
-    signal,
+    signal: AbortSignal.timeout(answerMsMax),
   });
   await answer.body?.cancel();
   return answer;

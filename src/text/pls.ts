@@ -3,6 +3,7 @@
 // with line and column. No entity is expanded but the five of XML, and nothing is fetched. Of several pronunciations of a
 // lexeme, the preferred one counts, or else the first. The letter case of an entry is an attribute of a namespace of ours.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import type { Steps } from '../steps.ts';
 import { toLanguageCode } from './language-code.ts';
 import { type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets, toSaid } from './lexicon.ts';
 import { MarkupFault } from './markup-fault.ts';
@@ -18,7 +19,11 @@ export interface PlsLexicon {
   entries: LexiconEntry[];
 }
 
-export const readPls = (document: string, entriesMax: number): PlsLexicon => new PlsReader(document, entriesMax).read();
+export const readPls = (document: string, entriesMax: number): Steps<PlsLexicon> =>
+  new PlsReader(document, entriesMax).read();
+
+/** UTF-16 units that are read in a step. */
+const stepLength = 2048;
 
 /** What may stand in an element, by its path; in others, such as metadata, anything may, and is passed over. */
 const contents: Readonly<Record<string, readonly string[]>> = {
@@ -54,7 +59,7 @@ class PlsReader {
     this.#entriesMax = entriesMax;
   }
 
-  read(): PlsLexicon {
+  *read(): Steps<PlsLexicon> {
     const parser = new SaxesParser({ xmlns: false, position: true });
     parser.on('error', ({ message }) => {
       const what = xmlFaultPattern.exec(message)?.[1] ?? message;
@@ -74,7 +79,11 @@ class PlsReader {
     };
     parser.on('text', take);
     parser.on('cdata', take);
-    parser.write(this.#document).close();
+    for (let i = 0; i < this.#document.length; i += stepLength) {
+      parser.write(this.#document.slice(i, i + stepLength));
+      yield;
+    }
+    parser.close();
     return { name: this.#name, entries: this.#entries };
   }
 

@@ -14,6 +14,7 @@ import { readHtmlBook } from '../../src/books/html-book.ts';
 import { readMarkdownBook } from '../../src/books/markdown-book.ts';
 import { readPlainBook } from '../../src/books/plain-book.ts';
 import { parseRows, TableFault } from '../../src/models/model-row.ts';
+import { atOnce } from '../../src/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { MarkupFault } from '../../src/text/markup-fault.ts';
 import { readPls, writePls } from '../../src/text/pls.ts';
@@ -180,7 +181,7 @@ const lexicons: OpenTarget = () => ({
   ],
   run: (input) =>
     expectRefusal(
-      () => readPls(input.toString('utf8'), 1000),
+      () => atOnce(readPls(input.toString('utf8'), 1000)),
       (error) => error instanceof MarkupFault,
     ),
 });

@@ -105,7 +105,7 @@ test('random values are taken as they are, and whatever one more or less charact
 });
 
 test('many faults in a body give a short message', () => {
-  const members = Array.from({ length: 1000 }, (_, i) => `"${i}":"\\ud800"`).join();
+  const members = Array.from({ length: 500 }, (_, i) => `"${i}":"\\ud800"`).join();
   const { details = [] } = refusalOf(`{"${'n'.repeat(50_000)}":{${members}}}`).facts;
   expect(details).toHaveLength(100);
   expect(details.every(({ field }) => field.length <= 100)).toBe(true);

@@ -89,13 +89,14 @@ test('a query, a language, a page token and an engine are refused beyond their l
   expect((await list({ query: 'a '.repeat(100) })).voices.length).toBeGreaterThan(0);
 });
 
-test('an update mask of 170 000 paths is refused, one that names a field twice is not', async () => {
+test('an update mask of 900 paths is refused, and so is one of 170 000; one that names a field twice is not', async () => {
   const { client } = await open();
   const update = (paths: string[]) => client.unary('updateVoice', { voiceId: 'ada', updateMask: { paths } }, goodKey);
-  expect(explain(await failureOf(update(Array(170_000).fill('name'))))).toMatchObject({
-    ...{ code: 'INVALID_ARGUMENT', info: { metadata: { limit: '100', actual: '170000' } } },
+  expect(explain(await failureOf(update(Array(900).fill('name'))))).toMatchObject({
+    ...{ code: 'INVALID_ARGUMENT', info: { metadata: { limit: '100', actual: '900' } } },
     violations: [{ field: 'update_mask' }],
   });
+  expect(explain(await failureOf(update(Array(170_000).fill('name'))))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   expect(requirePaths({ paths: ['name', 'name'] } as FieldMask, { name: true })).toEqual(['name']);
 });
 

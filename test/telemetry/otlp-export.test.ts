@@ -1,11 +1,11 @@
 // Spans and metrics at a collector: a real HTTP server that can be slow, broken or away.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openOtlpExport } from '../../src/telemetry/otlp-export.ts';
 import { createTracing } from '../../src/telemetry/trace.ts';
 import { openCollector } from './collector.ts';
 
-function open(endpoint: string) {
+function open(endpoint: string, readMetrics?: () => never) {
   const faults: Error[] = [];
   const metrics = createMetrics();
   metrics.counter('calls_total', 'Calls.')({ method: 'A' }, 2);
@@ -15,8 +15,8 @@ function open(endpoint: string) {
     endpoint,
     headers: { Authorization: 'Bearer x' },
     resource: { 'service.name': 'sonant' },
-    metricsEveryMs: 60_000,
-    readMetrics: metrics.families,
+    metricsEveryMs: readMetrics ? 10 : 60_000,
+    readMetrics: readMetrics ?? metrics.families,
     onFault: (fault) => faults.push(fault),
   });
   return { otlp, faults, tracing: createTracing(1, otlp.add) };
@@ -69,4 +69,21 @@ test('a collector that is away costs spans, which are counted, and is told of on
   expect(otlp.dropped).toBe(5000);
   expect(received.length).toBeGreaterThan(0);
   expect(faults.map(({ message }) => message)).toEqual(['the collector of SONANT_OTLP_ENDPOINT answers 503']);
+});
+
+test('metrics that cannot be read, and spans that cannot be written, are told of, and cost nothing else', async () => {
+  const { endpoint, received } = await openCollector();
+  const { otlp, tracing, faults } = open(endpoint, () => {
+    throw new TypeError('a bug in a gauge');
+  });
+  await vi.waitFor(() => expect(faults).toHaveLength(1), { timeout: 20_000 });
+  expect(faults[0]!.cause).toBeInstanceOf(TypeError);
+  tracing.begin({}, { name: 'call', kind: 'server' }).end();
+  await otlp.close();
+  expect(received.map(({ path }) => path)).toEqual(['/v1/traces']);
+  const broken = open(endpoint);
+  broken.otlp.add({} as never);
+  await broken.otlp.close();
+  expect(broken.otlp.dropped).toBe(1);
+  expect(broken.faults).toHaveLength(1);
 });

@@ -1,11 +1,12 @@
 // Pronunciation lexicons of the W3C: what is read of them, what is written, and what is refused, with line and column.
 import { expect, test } from 'vitest';
+import { atOnce } from '../../src/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { readPls, writePls } from '../../src/text/pls.ts';
 
 const head =
   '<?xml version="1.0" encoding="UTF-8"?>\n<lexicon version="1.0" xmlns="http://www.w3.org/2005/01/pronunciation-lexicon" alphabet="ipa" xml:lang="en-US">\n';
-const entriesOf = (body: string) => readPls(`${head}${body}</lexicon>`, 100).entries;
+const entriesOf = (body: string) => atOnce(readPls(`${head}${body}</lexicon>`, 100)).entries;
 
 test('the examples of the specification are read', () => {
   const entries = entriesOf(`
@@ -41,7 +42,10 @@ test('what is written is read as it was', () => {
     { grapheme: 'gif', phoneme: 'dZIf', alphabet: 'x-sampa', case: 'insensitive', languageCode: 'de-DE' },
     { grapheme: 'tomato', phoneme: 'təˈmɑːtəʊ', alphabet: 'ipa', languageCode: 'de-DE' },
   ];
-  expect(readPls(writePls('My <own> "names"', entries, 'de-DE'), 10)).toEqual({ name: 'My <own> "names"', entries });
+  expect(atOnce(readPls(writePls('My <own> "names"', entries, 'de-DE'), 10))).toEqual({
+    name: 'My <own> "names"',
+    entries,
+  });
 });
 
 test.each([
@@ -86,10 +90,12 @@ test.each([
 
 test('entity bombs, other documents and too many entries are refused', () => {
   const bomb = `<?xml version="1.0"?>\n<!DOCTYPE lexicon [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>\n<lexicon><lexeme><grapheme>&b;</grapheme></lexeme></lexicon>`;
-  expect(() => readPls(bomb, 10)).toThrow('line 2, column 1: a document type declaration is not allowed');
-  expect(() => readPls('<speak>Hello</speak>', 10)).toThrow('line 1, column 1: the document must be a lexicon element');
-  expect(() => readPls('Hello', 10)).toThrow('line 1');
-  expect(() => readPls(`${head}<lexeme>`, 10)).toThrow('line 3, column 1: unclosed tag');
+  expect(() => atOnce(readPls(bomb, 10))).toThrow('line 2, column 1: a document type declaration is not allowed');
+  expect(() => atOnce(readPls('<speak>Hello</speak>', 10))).toThrow(
+    'line 1, column 1: the document must be a lexicon element',
+  );
+  expect(() => atOnce(readPls('Hello', 10))).toThrow('line 1');
+  expect(() => atOnce(readPls(`${head}<lexeme>`, 10))).toThrow('line 3, column 1: unclosed tag');
   const lexeme = '<lexeme><grapheme>a</grapheme><alias>b</alias></lexeme>\n';
   expect(() => entriesOf(lexeme.repeat(101))).toThrow('line 103, column 1: more than 100 entries');
 });

@@ -19,9 +19,13 @@ const clauses: Cut = (text) =>
 const words: Cut = (text) => text.match(/\S+\s*|\s+/gu) ?? [];
 
 const segments = (granularity: 'sentence' | 'word' | 'grapheme'): Cut => {
-  // What language a text is in hardly matters to where it may be cut; dictionaries are chosen by script.
-  const segmenter = new Intl.Segmenter('en', { granularity });
-  return (text) => Iterator.from(segmenter.segment(text)).map(({ segment }) => segment);
+  // Made on first use: its data takes a while to load.
+  let segmenter: Intl.Segmenter | undefined;
+  return (text) => {
+    // What language a text is in hardly matters to where it may be cut; dictionaries are chosen by script.
+    segmenter ??= new Intl.Segmenter('en', { granularity });
+    return Iterator.from(segmenter.segment(text)).map(({ segment }) => segment);
+  };
 };
 const sentences = segments('sentence');
 /** From rough to fine; words without spaces between them, as in Thai or Chinese, are found by dictionary. */

@@ -2,12 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
+import { pieceBytes } from '../../net/json-steps.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../net/limits.ts';
 import { type BodyLimits, readBody, takeBody } from '../../net/request-body.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseStrictJson, parseStrictJsonInSteps } from './strict-json.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 
@@ -42,9 +43,11 @@ function readJson(
 ): Promise<unknown> | undefined {
   checkMediaType(request);
   const limits = limitsOf(request);
+  const { jsonValuesMax: valuesMax } = request.routeOptions.config;
   const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
-  if (!bytes) return readArriving(payload, limits);
-  done(null, parse(bytes));
+  if (!bytes) return readArriving(payload, limits, valuesMax);
+  if (bytes.length > pieceBytes) return parseStrictJsonInSteps(bytes, { valuesMax });
+  done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, { valuesMax }));
   return undefined;
 }
 
@@ -56,10 +59,13 @@ function checkMediaType({ headers }: FastifyRequest): void {
     throw new Failure('unsupported_media_type', { message: notJsonMessage });
 }
 
-const parse = (bytes: Uint8Array): unknown => (bytes.length === 0 ? undefined : parseStrictJson(bytes));
-
-async function readArriving(payload: IncomingMessage, limits: BodyLimits): Promise<unknown> {
-  for await (const bytes of readBody(payload, limits)) return parse(bytes);
+async function readArriving(
+  payload: IncomingMessage,
+  limits: BodyLimits,
+  valuesMax: number | undefined,
+): Promise<unknown> {
+  for await (const bytes of readBody(payload, limits))
+    return bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax });
   return undefined;
 }
 

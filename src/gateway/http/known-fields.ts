@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { FieldViolation } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
+import { ignoredFieldsMax } from './limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -27,12 +28,18 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   const ignored: UnknownField[] = [];
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
-    const meant = nearestName(name, known);
-    ignored.push({ name: prefix + name, meant: meant && prefix + meant });
+    ignored.push({
+      name: prefix + name,
+      // Looked for only where it is told, since few of many are.
+      get meant() {
+        const meant = nearestName(name, known);
+        return meant && prefix + meant;
+      },
+    });
   }
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
-  return { fields, ignored, faults: isStrict ? ignored.map(toViolation) : [] };
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, ignoredFieldsMax).map(toViolation) : [] };
 }
 
 /** The query of a request, by the parameters in the documentation of its route. */

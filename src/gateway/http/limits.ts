@@ -16,10 +16,9 @@ export const formBytesMax = 32 * 1024;
 /** Of a form with recordings: the size of a text part, and the number of parts. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
-/** Of JSON: the depth of nesting, and the number of members and items in all. */
+/** The depth of nesting of JSON. */
 export const jsonDepthMax = 32;
-export const jsonValuesMax = 10_000;
-/** Of the members named in X-Ignored-Fields. */
+/** Of the unknown members that are named, in X-Ignored-Fields or as faults. */
 export const ignoredFieldsMax = 20;
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
@@ -38,7 +37,6 @@ export const socketSilentMsMax = 60_000;
 export const socketWaitMsMin = 100;
 /** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
 export const socketUnreadBytesMax = 8 << 20;
-export const liveMessageBytesMax = 256 * 1024;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
 export const contextsPerSocketMax = 100;
 /** Of a client of ElevenLabs: how long a context waits for a message, and how long a closing connection goes on speaking. */

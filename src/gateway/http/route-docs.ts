@@ -1,6 +1,6 @@
 // The documentation of a route: its entry in the OpenAPI document, and the schema by which Fastify writes its JSON.
 // Requests are validated by their parsers, not by these schemas.
-import type { onRequestHookHandler } from 'fastify';
+import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
 import type { Reason } from '../../errors.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
@@ -155,6 +155,8 @@ declare module 'fastify' {
     bodyBytesMax?: number;
     /** The same of JSON, for a text that is as long as a book. */
     jsonBytesMax?: number;
+    /** Members and items of JSON, where they may be more than usual. */
+    jsonValuesMax?: number;
   }
 }
 
@@ -162,7 +164,7 @@ declare module 'fastify' {
 export function documented(
   operation: RouteDocs,
   onRequest?: onRequestHookHandler,
-  more: { bodyBytesMax?: number; jsonBytesMax?: number } = {},
+  more: Pick<FastifyContextConfig, 'bodyBytesMax' | 'jsonBytesMax' | 'jsonValuesMax'> = {},
 ) {
   return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
 }

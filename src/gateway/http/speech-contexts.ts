@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
+import { liveMessageBytesMax } from '../../net/limits.ts';
 import { callerLeft } from '../../operations/call.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import type { LiveOperations } from '../../operations/live-speech.ts';
@@ -13,7 +14,7 @@ import type { VoiceOperations } from '../../operations/voices.ts';
 import type { Admission } from './admission.ts';
 import { fromThrown } from './failure-reply.ts';
 import type { Fields } from './known-fields.ts';
-import { contextsPerSocketMax, liveMessageBytesMax } from './limits.ts';
+import { contextsPerSocketMax } from './limits.ts';
 import { acceptWebSocket, fieldsOfMessage } from './web-socket.ts';
 
 /** The messages of a context, in the vendor's words. */

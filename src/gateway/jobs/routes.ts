@@ -1,7 +1,7 @@
 // /api/audio/jobs: creates, lists, watches, cancels, retries and deletes jobs.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toJobJson } from '../../jobs/job-json.ts';
-import { jobBytesMax } from '../../net/limits.ts';
+import { jobBytesMax, jobValuesMax } from '../../net/limits.ts';
 import { type JobOperations, parseJobId } from '../../operations/jobs.ts';
 import { jobOperations } from '../../operations/operation.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
@@ -27,7 +27,7 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/audio/jobs';
 const { createJob, getJob, listJobs, watchJob, cancelJob, retryJob, deleteJob } = jobOperations;
-const large = { jsonBytesMax: jobBytesMax };
+const large = { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax };
 
 export function addJobRoutes(app: FastifyInstance, options: JobRoutesOptions): void {
   addJobMaking(app, options);

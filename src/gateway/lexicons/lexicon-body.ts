@@ -3,15 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import { lexiconEntriesMax } from '../../lexicons/lexicon-limits.ts';
-import { bodyArrivalMs, lexiconRequestBytesMax } from '../../net/limits.ts';
+import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
-import { parseStrictJson } from '../http/strict-json.ts';
+import { parseStrictJsonInSteps } from '../http/strict-json.ts';
 
 export const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 
-/** Members and items: an entry has six members at most. */
-const valuesMax = 8 * lexiconEntriesMax;
 const limits = { bytesMax: lexiconRequestBytesMax, arrivalMs: bodyArrivalMs };
 const message = 'The request body must be application/json or application/pls+xml, in UTF-8 and not compressed.';
 
@@ -35,7 +32,7 @@ export function readLexiconBodies(scope: FastifyInstance): void {
       for await (const bytes of readBody(payload, limits)) return bytes.length === 0 ? undefined : parse(bytes);
       return undefined;
     });
-  add('application/json', (bytes) => parseStrictJson(bytes, { valuesMax }));
+  add('application/json', (bytes) => parseStrictJsonInSteps(bytes, { valuesMax }));
   add(plsTypes, (bytes) => {
     if (!isUtf8(bytes)) throw new Failure('invalid_request', { message: 'The body is not valid UTF-8.' });
     return new PlsBody(Buffer.from(bytes).toString());

@@ -2,13 +2,13 @@
 // defines which fields are files, not the client.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
+import { ownTurn } from '../../steps.ts';
 import { formPartsMax, formTextBytesMax } from '../http/limits.ts';
 
 const message = 'The request body must be application/json or multipart/form-data, not compressed.';
@@ -103,7 +103,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
 async function feed(parser: InstanceType<typeof Busboy>, bytes: Uint8Array, isOver: () => boolean): Promise<void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let n = 0; n * pieceBytes < all.length && !isOver(); n++) {
-    if (n > 0 && n % piecesOfTurn === 0) await yieldTurn();
+    if (n > 0 && n % piecesOfTurn === 0) await ownTurn();
     parser.write(all.subarray(n * pieceBytes, (n + 1) * pieceBytes));
   }
   if (!isOver()) parser.end();

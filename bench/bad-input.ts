@@ -1,0 +1,171 @@
+// What a megabyte of bad input costs those beside its sender: each kind at each door, again and again, and the longest turn
+// of the service's event loop meanwhile, in CPU of its main thread, since nobody else is served in it. An honest caller
+// asks for /healthz all the time; its waits are by the clock, with whatever else the machine does.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import type { AskedService } from './bad-input/serve.ts';
+import { grpcInputs, httpInputs, type Sent, socketInputs } from './bad-input/shapes.ts';
+import type { Bench, Cell } from './measuring/bench.ts';
+import { median } from './measuring/rounds.ts';
+
+const sends = 3;
+const warmUps = 1;
+const askEveryMs = 5;
+/** Of the kinds that are shown on their own. */
+const worstShown = 15;
+const goalMs = 5;
+
+interface Measured {
+  door: string;
+  kind: string;
+  /** Of each send. */
+  turnsMs: number[];
+  waitsMs: number[];
+}
+
+interface Asked {
+  service: AskedService;
+  /** Since it was last asked. */
+  longestTurnMs(): Promise<number>;
+  waitsMs: number[];
+}
+
+export const bench: Bench = {
+  about: 'the longest turn of the event loop while 1 MiB of bad input is refused, by door and kind',
+  async run() {
+    await using opened = new AsyncDisposableStack();
+    const asked = await start(opened);
+    const measured: Measured[] = [];
+    const run = async (door: string, kind: string, send: () => Promise<void>) =>
+      measured.push(await measure(asked, { door, kind, send }));
+    for (const [door, all] of Object.entries(httpInputs()))
+      for (const sent of all) await run(door, sent.kind, () => post(asked.service, sent));
+    const session = connect(`http://127.0.0.1:${asked.service.grpcPort}`);
+    opened.defer(() => session.close());
+    for (const [door, all] of Object.entries(grpcInputs()))
+      for (const sent of all) await run(door, sent.kind, () => call(session, asked.service, sent));
+    for (const { kind, message } of socketInputs())
+      await run('WebSocket, 256 KiB', kind, () => say(asked.service, message));
+    const doors = [...new Set(measured.map(({ door }) => door))];
+    const worst = measured.toSorted((a, b) => median(b.turnsMs) - median(a.turnsMs));
+    return {
+      tables: [
+        {
+          title: `By door, the kind with the longest turn (median of ${sends} sends)`,
+          columns: [{ name: 'door' }, ...columns],
+          rows: doors.map((name) => [name, ...rowOf(worst.find(({ door }) => door === name)!)]),
+        },
+        {
+          title: 'The longest turns of all',
+          columns: [{ name: 'door' }, ...columns],
+          rows: worst.slice(0, worstShown).map((each) => [each.door, ...rowOf(each)]),
+        },
+      ],
+      goals: [
+        { name: 'longest turn of the worst kind, ms', figure: median(worst[0]!.turnsMs), digits: 1, max: goalMs },
+      ],
+    };
+  },
+};
+
+const columns = [
+  { name: 'kind' },
+  { name: 'CPU ms', digits: 1 },
+  { name: 'worst', digits: 1 },
+  { name: 'worst wait of an honest caller, ms', digits: 1 },
+];
+
+const rowOf = ({ kind, turnsMs, waitsMs }: Measured): Cell[] => [
+  kind,
+  median(turnsMs),
+  Math.max(...turnsMs),
+  Math.max(...waitsMs, 0),
+];
+
+async function start(opened: AsyncDisposableStack): Promise<Asked> {
+  const child = fork(join(import.meta.dirname, 'bad-input/serve.ts'));
+  opened.defer(async () => {
+    const exited = once(child, 'exit');
+    child.disconnect();
+    await exited;
+  });
+  const [service] = (await once(child, 'message')) as [AskedService];
+  const waitsMs: number[] = [];
+  let isOver = false;
+  opened.defer(() => {
+    isOver = true;
+  });
+  const ask = async () => {
+    while (!isOver) {
+      const sinceMs = performance.now();
+      await (await fetch(`http://127.0.0.1:${service.httpPort}/healthz`)).text();
+      waitsMs.push(performance.now() - sinceMs);
+      await sleep(askEveryMs);
+    }
+  };
+  void ask().catch(() => {});
+  return {
+    service,
+    waitsMs,
+    async longestTurnMs() {
+      child.send('longest');
+      return (await once(child, 'message'))[0];
+    },
+  };
+}
+
+async function measure(
+  { longestTurnMs, waitsMs }: Asked,
+  { door, kind, send }: { door: string; kind: string; send: () => Promise<void> },
+): Promise<Measured> {
+  const turnsMs: number[] = [];
+  for (let n = -warmUps; n < sends; n++) {
+    if (n === 0) waitsMs.length = 0;
+    await longestTurnMs();
+    await send();
+    const longestMs = await longestTurnMs();
+    if (n >= 0) turnsMs.push(longestMs);
+  }
+  return { door, kind, turnsMs, waitsMs: [...waitsMs] };
+}
+
+async function post({ httpPort, apiKey }: AskedService, { path, type, encoding, body }: Sent): Promise<void> {
+  const headers = {
+    'X-API-Key': apiKey,
+    'xi-api-key': apiKey,
+    'Content-Type': type,
+    ...(encoding && { 'Content-Encoding': encoding }),
+  };
+  const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { method: 'POST', headers, body });
+  await answer.arrayBuffer();
+  // gRPC-Web tells in its trailers.
+  if (answer.ok && !type.startsWith('application/grpc-web')) throw new Error(`${path} took bad input`);
+  if ([401, 403, 404, 415, 429].includes(answer.status)) throw new Error(`${path}: ${answer.status}`);
+}
+
+async function call(session: ClientHttp2Session, { apiKey }: AskedService, { path, type, body }: Sent): Promise<void> {
+  const headers = { ':method': 'POST', ':path': path, 'content-type': type, te: 'trailers', 'x-api-key': apiKey };
+  const stream = session.request(headers);
+  let status: unknown;
+  stream.on('response', (head) => (status = head['grpc-status']));
+  stream.on('trailers', (trailers) => (status = trailers['grpc-status']));
+  // A refused message may be reset.
+  stream.on('error', () => {});
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  stream.resume().end(body);
+  await closed;
+  if (status === '0') throw new Error(`${path} took bad input`);
+}
+
+async function say({ httpPort, apiKey }: AskedService, message: string): Promise<void> {
+  const socket = new WebSocket(`ws://127.0.0.1:${httpPort}/api/audio/speech/live`, {
+    headers: { 'X-API-Key': apiKey },
+  });
+  await once(socket, 'open');
+  socket.send(message);
+  await once(socket, 'close');
+}
