@@ -12,7 +12,7 @@ import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
-import { type CastSpeech, castSpeech, type PlannedSpeech, type SpeechPlan } from './plan.ts';
+import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
@@ -29,6 +29,8 @@ export interface Speech {
   cast(request: SpeechRequest, caller: Caller): CastSpeech;
   /** The same, and plans it: what the voice cannot speak is refused too. */
   plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
+  /** Throws `overloaded` where a stream of the request would be refused at once, before its text is looked at. */
+  checkRoom(request: SpeechRequest, caller: Caller): void;
   /** Speaks what was planned for the caller. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
@@ -72,6 +74,12 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
   const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
+
+  const checkRoom = (given: SpeechRequest, caller: Caller) => {
+    const { callerId, accountId = callerId, deadlineMs } = caller;
+    const { request, main } = findVoice(voices, given, caller);
+    slots.check(accountId, { waitMsMax, deadlineMs, use: slotUseOf(readiest(main.bindings, restMs), request) });
+  };
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
     const { callerId, accountId = callerId, deadlineMs } = caller;
@@ -123,6 +131,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   return {
     cast,
     plan,
+    checkRoom,
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
