@@ -29,7 +29,7 @@ async function open(root: string): Promise<OverloadedService> {
     join(root, 'src/keys/scopes.ts')
   )) as typeof import('../../src/keys/scopes.ts');
   const env = {
-    ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: 'error', SONANT_CONNECTIONS_PER_ADDRESS: '4096' },
+    ...{ SONANT_DATA_DIR: folder, SONANT_CONNECTIONS_PER_ADDRESS: '4096' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
   };
   const config = loadConfig({ env, folder, engines: [flite] });
@@ -37,7 +37,7 @@ async function open(root: string): Promise<OverloadedService> {
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
   const { key: apiKey } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
-  const service = await openService({ config, definitions: [flite], log: createLog('error'), isSinglePort: false });
+  const service = await openService({ config, definitions: [flite], log: createLog('info'), isSinglePort: false });
   return { port: service.httpPort, apiKey };
 }
 

@@ -27,11 +27,20 @@ export function createServiceMetrics() {
   const firstSoundHelp = 'Time to the first sound of a segment.';
   const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
+  const soundHelp = 'Sound that an engine has made, in seconds; of whole segments, by model.';
+  const sound = metrics.counter('sonant_engine_sound_seconds_total', soundHelp);
+  const work = metrics.counter(
+    'sonant_engine_work_seconds_total',
+    'Seconds for which engines were waited for, for it.',
+  );
   const closeProcess = watchProcess(metrics);
   const engineWatch: EngineWatch = {
-    onSegment(engine, { outcome, firstSoundMs }) {
+    onSegment(engine, { model, outcome, firstSoundMs, pace }) {
       segments({ engine, outcome });
       if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
+      if (!pace) return;
+      sound({ engine, model }, pace.soundSeconds);
+      work({ engine, model }, pace.workSeconds);
     },
     onRetry: (engine) => retries({ engine }),
   };
