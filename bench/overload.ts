@@ -17,8 +17,11 @@ import { simulate } from './overload/simulated-engine.ts';
 const seconds = 4;
 const rounds = 3;
 const times = [1, 2, 10];
+const cores = availableParallelism();
 /** As many as keep all threads busy. */
-const fewClients = 2 * availableParallelism();
+const fewClients = 2 * cores;
+/** Before any is counted. */
+const refusalsBefore = 1500;
 const goodputMin = 0.9;
 const firstSoundMax = 2;
 
@@ -54,8 +57,8 @@ async function measureCheckout(root: string, name: string) {
   const request = await learnStreams(service.addresses);
   const load = { service: service.addresses, seconds, request };
   const warmUp = await measure('', service, () => closedLoop(load, fewClients));
-  // What is run often is compiled well: refusals are too, when overload has lasted for a moment.
-  await openLoop(load, 20 * perSecond(warmUp));
+  // What is run often is compiled well: so are refusals, when overload has lasted for a moment.
+  await openLoop(load, Math.max(20 * perSecond(warmUp), refusalsBefore / seconds));
   let capacity = 0;
   const clients = times.map((n) => ({
     title: `${n * fewClients} clients`,
@@ -80,11 +83,11 @@ async function measureCheckout(root: string, name: string) {
   const measured = await measureInTurn(service, [...clients, ...open, alone, amongBulk]);
   const saturated = measured.slice(0, -2);
   const peaks = { cpu: Math.max(...saturated.map(perCpuSecond)), wall: Math.max(...saturated.map(perSecond)) };
-  const cores = isPinned
+  const place = isPinned
     ? 'the service on one core, the clients on another'
     : 'the service and the clients on all cores';
   const table: Table = {
-    title: `${name}: streams of a sentence, ${cores}; ${bulkServed} long texts were spoken meanwhile in the last`,
+    title: `${name}: streams of a sentence, ${place}; ${bulkServed} long texts were spoken meanwhile in the last`,
     columns: [
       { name: 'offered' },
       ...['served/s', 'of peak', 'served/CPU s', 'of peak'].map((title) => ({ name: title, digits: 2 })),
@@ -115,7 +118,7 @@ async function measureCheckout(root: string, name: string) {
 
 /** On the first core, where there are several and the program that pins is there; the clients are this process. */
 async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
-  const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
+  const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
   // What it logs is written, as ever, and not kept.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };

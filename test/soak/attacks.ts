@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { synthesizePath } from '../rpc/raw-grpc.ts';
+import { makeUsualKey } from './besieged-service.ts';
 import { cpuMsOf, makeKey, medianAndWorst, mib, openService, rssOf, type Service, watchRss } from './open-service.ts';
 import type { Raw } from './raw-connection.ts';
 
@@ -17,6 +18,8 @@ export const attackMs = Number(ATTACK_SECONDS) * 1000;
 const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
 /** How much more memory an attack may take than there was before. */
 const grownBytesMax = 256 << 20;
+/** A machine that has much else to do takes so long to start and to end. */
+export const openingMs = 5 * 60_000;
 /** Attackers have an address of their own; honest callers are on the first. */
 export const attackerAddress = '127.0.0.2';
 
@@ -27,6 +30,8 @@ export interface Attacked {
   service: Service;
   /** Of an account of its own, held to no limit, with the scopes that are wanted. */
   attackersKey: string;
+  /** Of another, with the usual limits and scopes. */
+  usualKey: string;
   attack(name: string, act: Attack): Promise<void>;
   /** Every honest request was served; prints the table. */
   end(): Promise<void>;
@@ -36,11 +41,13 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
   const service = await openService({ settings: { SONANT_LOG_LEVEL: 'error', ...settings } });
   const scopes = 'speech:synthesize,speech:stream,voices:read,voices:write,jobs:read,jobs:write,keys:read,keys:write';
   const attackersKey = makeKey(service.dataDir, ['--scopes', scopes]);
+  const usualKey = makeUsualKey(service);
   const honest = await startHonest(service);
   const rows: string[] = [];
   return {
     service,
     attackersKey,
+    usualKey,
     async attack(name, act) {
       const [before, cpuMs, mostRss] = [rssOf(service), cpuMsOf(service), watchRss(service)];
       const since = honest.times.length;
@@ -57,7 +64,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       expect(servedMeanwhile, 'others are served meanwhile').toBeGreaterThan(0);
       expect(most - before).toBeLessThan(grownBytesMax);
       await sleep(recoveryMs);
-      expect(service.said()).toBe('');
+      expect(service.said()).not.toContain('internal_error');
       const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms`;
       const memory = [before, most, rssOf(service)].map((bytes) => mib(bytes).replace(' MiB', ''));
       const { currentTestName } = expect.getState();

@@ -14,6 +14,7 @@ import {
   attackMs,
   openAttacked,
   openCall,
+  openingMs,
   openSession,
   statusOf,
   tally,
@@ -33,8 +34,8 @@ beforeAll(async () => {
   attacked = await openAttacked();
   service = attacked.service;
   key = attacked.attackersKey;
-});
-afterAll(() => attacked.end());
+}, openingMs);
+afterAll(() => attacked.end(), openingMs);
 
 const attack = (name: string, act: Attack) => attacked.attack(name, act);
 const openRaw = (port: number) => openRawAt(port, attackerAddress);

@@ -160,3 +160,47 @@ test('fifty readers that stop hold no turn and less than 256 KiB of sound each, 
   }
   await guard.close();
 }, 90_000);
+
+test('a run that gives way ends at once, and its rest is said again', async () => {
+  const length = 50 * pieceSamples;
+  const [first, second] = [createCounter(length), createCounter(length, { split: 1_234 })];
+  let giveWay = () => {};
+  const onBegin = (end: () => void) => {
+    giveWay = end;
+  };
+  const source = readAtEngineSpeed({ run: first.run, again: second.run, signal: never, onBegin });
+  const goOn = Promise.withResolvers<void>();
+  const heard = hear(source, { 3: goOn.promise });
+  await expect.poll(() => first.counts.pieces).toBeGreaterThan(5);
+  giveWay();
+  await expect.poll(() => first.counts.aborted).toBe(1);
+  goOn.resolve();
+  expect((await heard).samples).toEqual(Int16Array.from({ length }, (_, n) => n % 30_000));
+  expect([first.counts.begun, second.counts.begun, first.counts.pieces < 50]).toEqual([1, 1, true]);
+  giveWay();
+});
+
+test('where an engine has no seat left, what nobody listens to gives its own up to a first segment, once', async () => {
+  const tone = openTone({ trouble: { pieceDelayMs: 20 }, capabilities: { segmentsSpokenMax: 1, isRepeatable: true } });
+  const guard = createEngineGuard(tone);
+  const segmentOf = (text: string, urgent: boolean): Segment => ({
+    ...{ voice: tone.voices[0]!, text, languageCode: 'en', speakingRate: 1 },
+    ...{ timings: false, urgent },
+  });
+  const text = 'One two three four five six seven eight nine ten.';
+  const alone = await hear(guard.speak(segmentOf(text, false), 'bulk', never));
+  const bulk = hear(guard.speak(segmentOf(text, false), 'bulk', never, { givesWay: true }));
+  await expect.poll(() => tone.counts.begun).toBe(2);
+  const done: string[] = [];
+  const all = [bulk.then(() => done.push('bulk'))];
+  for (const name of ['first', 'second'])
+    all.push(hear(guard.speak(segmentOf('Let me in.', true), name, never)).then(() => done.push(name)));
+  await Promise.all(all);
+  expect(done).toEqual(['first', 'second', 'bulk']);
+  expect((await bulk).samples).toEqual(alone.samples);
+  // Ten of the rest, begun again, is not given up.
+  const again = hear(guard.speak(segmentOf(text, false), 'bulk', never, { givesWay: false }));
+  await expect.poll(() => tone.counts.begun).toBe(6);
+  await hear(guard.speak(segmentOf('Let me in.', true), 'third', never));
+  expect([(await again).samples.length, tone.counts.aborted]).toEqual([alone.samples.length, 1]);
+});
