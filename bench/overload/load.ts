@@ -11,7 +11,7 @@ export interface Offered {
   firstMs: number | undefined;
   /** Until all of it was there, or it was refused. */
   endMs: number;
-  /** Whether it was refused with 503; what is neither served nor refused came too late. */
+  /** Whether it was refused with 503; what is neither served nor refused came too late, or was cut off. */
   isRefused: boolean;
   /** Whether it is the return of one that was refused, at the time that it was told. */
   isReturn: boolean;
@@ -111,7 +111,12 @@ function ask(
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
   const where = { agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech' };
   const call = httpRequest({ ...where, headers });
-  call.on('error', reject);
+  call.on('error', (error: NodeJS.ErrnoException) => {
+    // More wait from one address than it may have waiting: the connection is closed.
+    const offered = { firstMs: undefined, endMs: performance.now() - begunMs, isRefused: false, isReturn };
+    if (error.code === 'ECONNRESET') resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });
+    else reject(error);
+  });
   call.on('response', (answer) => {
     const isOk = answer.statusCode === 200;
     const isRefused = answer.statusCode === 503;
