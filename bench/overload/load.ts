@@ -112,9 +112,10 @@ function ask(
   const where = { agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech' };
   const call = httpRequest({ ...where, headers });
   call.on('error', (error: NodeJS.ErrnoException) => {
-    // More wait from one address than it may have waiting: the connection is closed.
+    // More wait from one address, or for a connection, than may: none is made, or it is closed.
     const offered = { firstMs: undefined, endMs: performance.now() - begunMs, isRefused: false, isReturn };
-    if (error.code === 'ECONNRESET') resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });
+    if (error.code === 'ECONNRESET' || error.code === 'ETIMEDOUT')
+      resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });
     else reject(error);
   });
   call.on('response', (answer) => {

@@ -33,7 +33,7 @@ export interface Attacked {
   /** Of another, with the usual limits and scopes. */
   usualKey: string;
   attack(name: string, act: Attack): Promise<void>;
-  /** Every honest request was served; prints the table. */
+  /** Every honest request was served in the end; prints the table. */
   end(): Promise<void>;
 }
 
@@ -59,13 +59,14 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       // Whoever was asking when it ended is served as well.
       while (honest.times.length < since + servedMeanwhile + 2 && service.isUp()) await sleep(50);
       const { median, worst } = medianAndWorst(honest.times.slice(since));
+      const refused = honest.refusals.slice(since).reduce((sum, count) => sum + count, 0);
       const most = mostRss();
       expect(service.isUp()).toBe(true);
       expect(servedMeanwhile, 'others are served meanwhile').toBeGreaterThan(0);
       expect(most - before).toBeLessThan(grownBytesMax);
       await sleep(recoveryMs);
       expect(service.said()).not.toContain('internal_error');
-      const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms`;
+      const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms, ${refused} refusals`;
       const memory = [before, most, rssOf(service)].map((bytes) => mib(bytes).replace(' MiB', ''));
       const { currentTestName } = expect.getState();
       rows.push(`| ${name} | ${outcome}; ${cpuShare} % CPU | ${waits} | ${memory.join(' | ')} | ${currentTestName} |`);
@@ -93,15 +94,25 @@ async function startHonest({ url, grpcPort, key }: Service) {
   const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const times: number[] = [];
-  child.stdout.setEncoding('utf8').on('data', (lines: string) => times.push(...lines.trim().split('\n').map(Number)));
+  const refusals: number[] = [];
+  child.stdout.setEncoding('utf8').on('data', (lines: string) => {
+    for (const [took, refused] of lines
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ').map(Number))) {
+      times.push(took!);
+      refusals.push(refused!);
+    }
+  });
   await sleep(3000);
   const warm = times.length;
   await sleep(5000);
   return {
     times,
+    refusals,
     usual: times.slice(warm),
     async stop() {
-      expect(child.exitCode, 'none was refused').toBeNull();
+      expect(child.exitCode, 'none has failed').toBeNull();
       child.kill();
       await once(child, 'exit');
     },
