@@ -64,7 +64,7 @@ export interface SpeechOptions {
   slots: Slots;
   guards?: EngineGuards;
   /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
-  waitMsMax?: number;
+  waitMsMax?: number | undefined;
 }
 
 export function createSpeech(options: SpeechOptions): Speech {
@@ -74,12 +74,6 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
   const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
-
-  const checkRoom = (given: SpeechRequest, caller: Caller) => {
-    const { callerId, accountId = callerId, deadlineMs } = caller;
-    const { request, main } = findVoice(voices, given, caller);
-    slots.check(accountId, { waitMsMax, deadlineMs, use: slotUseOf(readiest(main.bindings, restMs), request) });
-  };
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
     const { callerId, accountId = callerId, deadlineMs } = caller;
@@ -131,7 +125,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   return {
     cast,
     plan,
-    checkRoom,
+    checkRoom: createRoomCheck({ voices, slots, waitMsMax }, restMs),
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
@@ -143,6 +137,14 @@ export function createSpeech(options: SpeechOptions): Speech {
     restMs,
   };
 }
+
+const createRoomCheck =
+  ({ voices, slots, waitMsMax }: SpeechOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
+  (given, caller) => {
+    const { callerId, accountId = callerId, deadlineMs } = caller;
+    const { request, main } = findVoice(voices, given, caller);
+    slots.check(accountId, { waitMsMax, deadlineMs, use: slotUseOf(readiest(main.bindings, restMs), request) });
+  };
 
 interface TurnSpeaker {
   slots: Slots;
