@@ -31,8 +31,6 @@ export interface SpeakOptions {
   waitUntilMs?: number | undefined;
   /** Whether interactive requests go before it. */
   isBackground?: boolean;
-  /** Whether it gives its seat up, once, to the first segment of another; the engine must be able to say the same again. */
-  givesWay?: boolean | undefined;
 }
 
 /** What metrics are made of. */
@@ -69,7 +67,6 @@ export function createEngineGuards(watch?: EngineWatch): EngineGuards {
 }
 
 interface GuardedTurn extends TurnRequest {
-  givesWay?: boolean | undefined;
   /** The engine has finished its work, of this attempt. */
   onIdle?(): void;
 }
@@ -160,18 +157,11 @@ function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) 
   }
 
   return async function attempt(segment: Segment, turn: GuardedTurn): Promise<Begun<SpokenPcm>> {
-    const { callerId, signal, givesWay } = turn;
+    const { callerId, signal } = turn;
+    const { endTurn, run } = await take(segment, turn);
     const isRepeatable = engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain;
-    let giveWay = () => {};
-    const { endTurn, run } = await take(segment, {
-      ...turn,
-      ...(givesWay && isRepeatable && { giveWay: () => giveWay() }),
-    });
-    const onBegin = (end: () => void) => {
-      giveWay = end;
-    };
     const again = isRepeatable ? (by: AbortSignal) => speakAgain(segment, callerId, by) : undefined;
-    const source = endTurn ? readAtEngineSpeed({ run, again, signal, onBegin }) : run(signal);
+    const source = endTurn ? readAtEngineSpeed({ run, again, signal }) : run(signal);
     return { first: await source.next(), source };
   };
 }
@@ -180,12 +170,12 @@ type BeginSpeaking = (segment: Segment, turn: GuardedTurn) => Promise<Begun<Spok
 
 /** Interactive speech is known as such until the engine has finished its work. */
 function createSpeak(begin: BeginSpeaking, closing: AbortSignal, background: BackgroundTurns): EngineGuard['speak'] {
-  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false, givesWay } = {}) => {
+  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false } = {}) => {
     let leave = () => {};
     const beginNow = () => {
       const signal = AbortSignal.any([callersSignal, closing]);
       if (!isBackground) leave = background.enter();
-      return begin(segment, { callerId, signal, waitUntilMs, givesWay, onIdle: () => leave() });
+      return begin(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
     };
     return relay(beginNow, () => leave());
   };

@@ -12,8 +12,6 @@ export interface QuotaRequest {
   signal: AbortSignal;
   /** How long an urgent segment may wait. Default: for the rate 10 s, for a seat as long as it takes. */
   waitMsMax?: number | undefined;
-  /** Called, at most once, where an urgent segment finds no seat: this one is to give its own up soon. */
-  giveWay?: (() => void) | undefined;
 }
 
 /** Ends a turn. With `isUnused`, the engine was not called, and the turn does not count. */
@@ -41,25 +39,12 @@ const turnWeight = 0.1;
 /** Limits what several quotas speak at once together. */
 export function createSeats(max: number) {
   const queues: SlotQueue[] = [];
-  /** Of those that hold a seat and would give it up, the last to begin at the end. */
-  const givingWay = new Set<() => void>();
   let meanTurnMs = 0;
   return {
     /** How long until so many that wait, and one more, have had a seat: an estimate from the turns before. */
     waitMs: (waiting: number) => (meanTurnMs * (waiting + 1)) / max,
     noteTurn(ms: number): void {
       meanTurnMs = meanTurnMs === 0 ? ms : meanTurnMs + turnWeight * (ms - meanTurnMs);
-    },
-    /** Until the result is called, or a seat is needed, which it is asked for once. */
-    wouldGiveWay(giveWay: () => void): () => void {
-      givingWay.add(giveWay);
-      return () => void givingWay.delete(giveWay);
-    },
-    /** Has the one that began last give up its seat. */
-    makeRoom(): void {
-      const last = [...givingWay].at(-1);
-      if (last) givingWay.delete(last);
-      last?.();
     },
     isFull: () => queues.reduce((sum, { held }) => sum + held, 0) >= max,
     share: (queue: SlotQueue) => void queues.push(queue),
@@ -85,7 +70,7 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
       return queue.waiting;
     },
     /** Resolves when the segment may be begun. */
-    async take({ callerId, urgent, signal, waitMsMax = Infinity, giveWay }: QuotaRequest): Promise<EndTurn> {
+    async take({ callerId, urgent, signal, waitMsMax = Infinity }: QuotaRequest): Promise<EndTurn> {
       signal.throwIfAborted();
       if (urgent && bookings.waitMs(callerId) > Math.min(waitMsMax, urgentWaitMsMax)) {
         const message = 'The speech engine may not be asked so often; try again.';
@@ -94,7 +79,6 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
       }
       const seatWaitMs = () => (seats.isFull() ? seats.waitMs(bookings.countBefore(callerId)) : 0);
       if (urgent && seatWaitMs() > waitMsMax) throw tooBusy(seatWaitMs());
-      if (urgent && seats.isFull()) seats.makeRoom();
       let uncount = () => {};
       const onAdmit = () => {
         uncount = rate.count();
@@ -106,9 +90,7 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
           throw error instanceof SlotTimeout ? tooBusy(seatWaitMs()) : error;
         });
       const sinceMs = now();
-      const stay = giveWay && seats.wouldGiveWay(giveWay);
       return (isUnused = false) => {
-        stay?.();
         if (isUnused) uncount();
         else seats.noteTurn(now() - sinceMs);
         release();

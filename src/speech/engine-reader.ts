@@ -1,7 +1,6 @@
 // Reads as fast as the engine speaks, so that a slow reader does not hold its turn. For a reader that takes nothing for some
 // seconds, no more than `stalledBytesMax` are held where the engine can say the same again: the rest is dropped, and spoken
-// once more from there when the reader goes on. So is the rest of a run that gives way to another segment. What any other
-// engine says is held to the end of its segment.
+// once more from there when the reader goes on. What any other engine says is held to the end of its segment.
 import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
@@ -13,8 +12,6 @@ export interface ReadOptions {
   again?: Run | undefined;
   signal: AbortSignal;
   stalledAfterMs?: number;
-  /** Where it can be said again, called with what ends the run before its end; the rest is then said again. */
-  onBegin?: ((giveWay: () => void) => void) | undefined;
 }
 
 /** Less than two seconds of sound. */
@@ -32,11 +29,9 @@ export async function* readAtEngineSpeed({
   again,
   signal,
   stalledAfterMs = stalledAfterMsUsual,
-  onBegin,
 }: ReadOptions): AsyncGenerator<SpokenPcm> {
   const place: Place = { samples: 0, words: 0 };
   let reading = new Reading(run, signal, place);
-  if (again) onBegin?.(() => reading.giveWay());
   let timer: NodeJS.Timeout | undefined;
   let isAsked = true;
   const onTime = () => isAsked || reading.stall();
@@ -105,14 +100,6 @@ class Reading {
   stall(): void {
     this.#isStalled = true;
     this.#cut();
-  }
-
-  /** Ends the run; what it has made is read before the rest is made again. */
-  giveWay(): void {
-    if (this.#ended || this.isCut) return;
-    this.isCut = true;
-    this.#leaving.abort(new Error('another segment is spoken before this one'));
-    this.#wake();
   }
 
   leave(): void {

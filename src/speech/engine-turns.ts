@@ -17,8 +17,6 @@ export interface TurnRequest {
   signal: AbortSignal;
   /** Until when an urgent segment may wait, on the clock of `performance.now`. */
   waitUntilMs?: number | undefined;
-  /** As of the engine's quota: for a seat, not for a resource. */
-  giveWay?: (() => void) | undefined;
 }
 
 export function createEngineTurns({ capabilities, resourceOf }: Engine) {
@@ -43,10 +41,7 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine) {
 
   return {
     /** Resolves when the segment may be begun; undefined where nothing is limited. An urgent one waits so long at most. */
-    async take(
-      segment: Segment,
-      { callerId, signal, waitUntilMs, giveWay }: TurnRequest,
-    ): Promise<EndTurn | undefined> {
+    async take(segment: Segment, { callerId, signal, waitUntilMs }: TurnRequest): Promise<EndTurn | undefined> {
       const { urgent } = segment;
       const resource = resourceOf?.(segment);
       const waitMsMax = () => (waitUntilMs === undefined ? undefined : Math.max(0, waitUntilMs - performance.now()));
@@ -55,7 +50,7 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine) {
       const release = resource && (await takeResource(resource, request));
       const quota = segment.clone ? clones : own;
       try {
-        const endTurn = await quota?.take({ callerId, urgent, signal, waitMsMax: waitMsMax(), giveWay });
+        const endTurn = await quota?.take({ callerId, urgent, signal, waitMsMax: waitMsMax() });
         if (!release) return endTurn;
         return (isUnused) => {
           endTurn?.(isUnused);

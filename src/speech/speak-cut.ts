@@ -49,12 +49,11 @@ export function speakCut(
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
-    const { guardOf, accountId, signal, waitUntilMs, keep, isBulk } = speaking;
+    const { guardOf, accountId, signal, waitUntilMs, keep } = speaking;
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
     return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, {
       waitUntilMs,
       isBackground: keep !== undefined,
-      givesWay: isBulk,
     });
   }
   async function* speakLater(): AsyncGenerator<SpokenPcm> {
