@@ -14,11 +14,12 @@ import { parseSpeechRequest } from '../src/speech/request.ts';
 import type { RawWork } from './espeak/raw-library.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs } from './measuring/machine.ts';
+import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { drain } from './measuring/open-speech.ts';
 import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 import { closedLoop } from './overload/load.ts';
-import type { LoadedEngine, OverloadedService } from './overload/serve.ts';
+import type { LoadedEngine } from './overload/serve.ts';
 
 const voiceId = 'espeak-en-us';
 const rounds = 3;
@@ -119,12 +120,12 @@ export const bench: Bench = {
 async function servedPerSecond(): Promise<number> {
   const engine: LoadedEngine = 'espeak-ng';
   const child = fork(join(import.meta.dirname, 'overload/serve.ts'), [join(import.meta.dirname, '..'), engine]);
-  const [service] = (await once(child, 'message')) as [OverloadedService];
+  const [service] = (await once(child, 'message')) as [OpenCheckout];
   const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: 24_000, method: 'streaming' };
-  const fields = (n: number) => ({ ...sound, text_chunks: [`${n}: ${passage(54, n)}`] });
-  await closedLoop({ service, seconds: 2, fields: (n) => fields(1e6 + n) }, clients);
+  const request = (n: number) => ({ fields: { ...sound, text_chunks: [`${n}: ${passage(54, n)}`] } });
+  await closedLoop({ service, seconds: 2, request: (n) => request(1e6 + n) }, clients);
   const sinceMs = performance.now();
-  const offered = await closedLoop({ service, seconds: clientSeconds, fields }, clients);
+  const offered = await closedLoop({ service, seconds: clientSeconds, request }, clients);
   const seconds = (performance.now() - sinceMs) / 1000;
   const exited = once(child, 'exit');
   child.disconnect();

@@ -112,7 +112,11 @@ export class Failure extends Error {
   readonly facts: FailureFacts;
 
   constructor(reason: Reason, facts: FailureFacts = {}, cause?: unknown) {
+    const { stackTraceLimit } = Error;
+    // Load makes failures of these in great numbers, and the stack is most of what one costs; it is never logged.
+    if (failureTable[reason].retryable) Error.stackTraceLimit = 0;
     super(facts.message ?? failureTable[reason].sentence, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Failure';
     this.reason = reason;
     this.facts = facts;

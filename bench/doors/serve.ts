@@ -93,7 +93,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const management = {} as VoiceManagement;
   const operations = {
     speech: createSpeechOperations({
-      speech: { cast: readyCast, plan: readyPlan, speak: readySpeak },
+      speech: { cast: readyCast, plan: readyPlan, checkRoom() {}, speak: readySpeak },
       delivery: readyDelivery,
       metering,
       idempotency,

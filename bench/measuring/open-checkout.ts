@@ -14,7 +14,7 @@ export interface CheckoutOptions {
   /** The folder of the checkout. */
   root: string;
   engine: EngineDefinition;
-  logLevel: 'warn' | 'error';
+  logLevel: 'info' | 'warn' | 'error';
   /** Settings beside those of the folder and the ports. */
   settings?: Readonly<Record<string, string>>;
 }

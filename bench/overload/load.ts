@@ -1,15 +1,18 @@
 // Requests for speech that are offered to a service: by so many clients that each wait for an answer before they ask again
-// and come back when a refusal says so, or so many in a second, whatever becomes of those before.
-import { Agent, request } from 'node:http';
+// and come back when a refusal says so, or so many in a second, whatever becomes of those before. A stream counts as served
+// where all of its sound came, byte for byte that of the same text asked alone, within five seconds.
+import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenCheckout } from '../measuring/open-checkout.ts';
 import { passage, shortText } from '../measuring/texts.ts';
 
 export interface Offered {
-  /** Set for what was served. */
+  /** Set for what was served: all of the sound, and in time. */
   firstMs: number | undefined;
   /** Until all of it was there, or it was refused. */
   endMs: number;
+  /** Whether it was refused with 503; what is neither served nor refused came too late, or was cut off. */
+  isRefused: boolean;
   /** Whether it is the return of one that was refused, at the time that it was told. */
   isReturn: boolean;
 }
@@ -17,28 +20,58 @@ export interface Offered {
 export interface Load {
   service: OpenCheckout;
   seconds: number;
-  fields(n: number): object;
+  request(n: number): SpeechWanted;
 }
+
+export interface SpeechWanted {
+  fields: object;
+  /** The whole sound that it must be answered with, where that is known. */
+  sound?: Buffer | undefined;
+}
+
+/** Sound that is not whole by then is of no use to whoever has asked. */
+const usefulMsMax = 5000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-export const stream = (n: number): object => ({
-  ...{ voice_id: 'arthur', method: 'streaming', text_chunks: [shortText(n)], output_format: 'pcm' },
+const textsMax = 8;
+
+const streamOf = (n: number): object => ({
+  ...{ voice_id: 'arthur', method: 'streaming', text_chunks: [shortText(n % textsMax)], output_format: 'pcm' },
 });
 
-export const longText = (n: number): object => ({
-  ...{ voice_id: 'arthur', text: `${n}: ${passage(800, n)}`, return_format: 'url', output_format: 'wav' },
+/** Streams of a sentence each, with the sound that the service makes of it when nothing else is asked. */
+export async function learnStreams(service: OpenCheckout): Promise<Load['request']> {
+  const sounds: Buffer[] = [];
+  for (let n = 0; n < textsMax; n++) sounds.push((await ask(service, { fields: streamOf(n) }, false)).bytes);
+  return (n) => ({ fields: streamOf(n), sound: sounds[n % textsMax] });
+}
+
+export const longText = (n: number): SpeechWanted => ({
+  fields: { voice_id: 'arthur', text: `${n}: ${passage(800, n)}`, return_format: 'url', output_format: 'wav' },
 });
+
+/** One client that rests after each request for as long as that took. */
+export async function pacedLoop({ service, seconds, request }: Load): Promise<Offered[]> {
+  const all: Offered[] = [];
+  const untilMs = performance.now() + 1000 * seconds;
+  for (let n = 0; performance.now() < untilMs; n++) {
+    const { offered } = await ask(service, request(n), false);
+    all.push(offered);
+    await sleep(offered.endMs);
+  }
+  return all;
+}
 
 /** So many clients, one request at a time each. */
-export async function closedLoop({ service, seconds, fields }: Load, clients: number): Promise<Offered[]> {
+export async function closedLoop({ service, seconds, request }: Load, clients: number): Promise<Offered[]> {
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
   let n = 0;
   const run = async () => {
     let isReturn = false;
     while (performance.now() < untilMs) {
-      const { retryAfterMs, ...offered } = await ask(service, fields(n++), isReturn);
+      const { retryAfterMs, offered } = await ask(service, request(n++), isReturn);
       all.push(offered);
       isReturn = retryAfterMs !== undefined;
       if (retryAfterMs === undefined) continue;
@@ -51,37 +84,55 @@ export async function closedLoop({ service, seconds, fields }: Load, clients: nu
 }
 
 /** So many a second, evenly. */
-export async function openLoop({ service, seconds, fields }: Load, perSecond: number): Promise<Offered[]> {
+export async function openLoop({ service, seconds, request }: Load, perSecond: number): Promise<Offered[]> {
   const running: Promise<Offered>[] = [];
   const begunMs = performance.now();
   for (let n = 0; n < seconds * perSecond; n++) {
     const waitMs = begunMs + (1000 * n) / perSecond - performance.now();
     if (waitMs > 1) await sleep(waitMs);
-    running.push(ask(service, fields(n), false));
+    running.push(ask(service, request(n), false).then(({ offered }) => offered));
   }
   return Promise.all(running);
 }
 
-function ask(
-  { port, apiKey }: OpenCheckout,
-  fields: object,
-  isReturn: boolean,
-): Promise<Offered & { retryAfterMs: number | undefined }> {
-  const { promise, resolve, reject } = Promise.withResolvers<Offered & { retryAfterMs: number | undefined }>();
+interface Answered {
+  offered: Offered;
+  bytes: Buffer;
+  retryAfterMs: number | undefined;
+}
+
+function ask({ port, apiKey }: OpenCheckout, { fields, sound }: SpeechWanted, isReturn: boolean): Promise<Answered> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
   const begunMs = performance.now();
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
-  const call = request({ agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech', headers });
-  call.on('error', reject);
+  const where = { agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech' };
+  const call = httpRequest({ ...where, headers });
+  call.on('error', (error: NodeJS.ErrnoException) => {
+    // More wait from one address, or for a connection, than may: none is made, or it is closed.
+    const offered = { firstMs: undefined, endMs: performance.now() - begunMs, isRefused: false, isReturn };
+    if (error.code === 'ECONNRESET' || error.code === 'ETIMEDOUT')
+      resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });
+    else reject(error);
+  });
   call.on('response', (answer) => {
-    const isServed = answer.statusCode === 200;
-    if (!isServed && answer.statusCode !== 503) reject(new Error(`status ${answer.statusCode}`));
+    const isOk = answer.statusCode === 200;
+    const isRefused = answer.statusCode === 503;
+    if (!isOk && !isRefused) reject(new Error(`status ${answer.statusCode}`));
     let firstMs: number | undefined;
-    answer.on('data', () => (firstMs ??= performance.now() - begunMs));
+    const pieces: Buffer[] = [];
+    answer.on('data', (piece: Buffer) => {
+      firstMs ??= performance.now() - begunMs;
+      pieces.push(piece);
+    });
     answer.on('error', reject);
     answer.on('end', () => {
-      const retryAfterMs = isServed ? undefined : 1000 * Number(answer.headers['retry-after']);
+      const retryAfterMs = isRefused ? 1000 * Number(answer.headers['retry-after']) : undefined;
       const endMs = performance.now() - begunMs;
-      resolve({ firstMs: isServed ? firstMs : undefined, endMs, isReturn, retryAfterMs });
+      const bytes = Buffer.concat(pieces);
+      if (isOk && sound && !bytes.equals(sound)) reject(new Error('the sound is not that of the text'));
+      const isServed = isOk && (sound === undefined || endMs <= usefulMsMax);
+      const offered = { firstMs: isServed ? firstMs : undefined, endMs, isRefused, isReturn };
+      resolve({ offered, bytes, retryAfterMs });
     });
   });
   call.end(JSON.stringify(fields));

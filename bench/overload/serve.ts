@@ -6,11 +6,6 @@ import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openCheckout } from '../measuring/open-checkout.ts';
 
-export interface OverloadedService {
-  port: number;
-  apiKey: string;
-}
-
 export type LoadedEngine = 'flite' | 'espeak-ng';
 
 async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineDefinition> {
@@ -22,6 +17,6 @@ async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineD
 const [, , root, engine = 'flite'] = process.argv as string[];
 const settings = { SONANT_CONNECTIONS_PER_ADDRESS: '4096' };
 const definition = await definitionOf(root!, engine as LoadedEngine);
-process.send!(await openCheckout({ root: root!, engine: definition, logLevel: 'error', settings }));
+process.send!(await openCheckout({ root: root!, engine: definition, logLevel: 'info', settings }));
 process.on('message', () => process.send!(ownCpuMs()));
 process.on('disconnect', () => process.exit());

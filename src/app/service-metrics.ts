@@ -23,21 +23,9 @@ export function createServiceMetrics() {
   const observeHttp = createHttpMetrics(metrics);
   const speech = createSpeechMetrics(metrics);
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
-  const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
-  const firstSoundHelp = 'Time to the first sound of a segment.';
-  const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
-  const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
   const closeProcess = watchProcess(metrics);
-  const engineWatch: EngineWatch = {
-    onSegment(engine, { outcome, firstSoundMs }) {
-      segments({ engine, outcome });
-      if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
-    },
-    onRetry: (engine) => retries({ engine }),
-  };
-
   return {
-    engineWatch,
+    engineWatch: createEngineWatch(metrics),
     onCallEnd(call: EndedCall): void {
       const { method, door, status, durationMs } = call;
       calls({ method, door, status });
@@ -78,6 +66,29 @@ export function createServiceMetrics() {
     families: metrics.families,
     text: metrics.text,
     close: closeProcess,
+  };
+}
+
+function createEngineWatch(metrics: Metrics): EngineWatch {
+  const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
+  const firstSoundHelp = 'Time to the first sound of a segment.';
+  const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
+  const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
+  const soundHelp = 'Sound that an engine has made, in seconds; of whole segments, by model.';
+  const sound = metrics.counter('sonant_engine_sound_seconds_total', soundHelp);
+  const work = metrics.counter(
+    'sonant_engine_work_seconds_total',
+    'Seconds for which engines were waited for, for it.',
+  );
+  return {
+    onSegment(engine, { model, outcome, firstSoundMs, pace }) {
+      segments({ engine, outcome });
+      if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
+      if (!pace) return;
+      sound({ engine, model }, pace.soundSeconds);
+      work({ engine, model }, pace.workSeconds);
+    },
+    onRetry: (engine) => retries({ engine }),
   };
 }
 

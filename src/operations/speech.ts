@@ -34,7 +34,7 @@ export interface SynthesizeOptions {
 }
 
 export interface SpeechOperationsOptions {
-  speech: Pick<Speech, 'cast' | 'plan' | 'speak'>;
+  speech: Pick<Speech, 'cast' | 'plan' | 'checkRoom' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
   idempotency: Pick<Idempotency, 'forgetAbout'>;
@@ -70,6 +70,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
 
     streamSpeech(call, request) {
       const { caller, signal } = call;
+      speech.checkRoom(request, caller);
       const planned = speech.plan(request, caller);
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
       return metering.chargeStream(call, planned, () => speak(planned, caller, signal));

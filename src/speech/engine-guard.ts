@@ -11,7 +11,7 @@ import { type BackgroundTurns, createBackgroundTurns } from './background-turns.
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
 import { readAtEngineSpeed } from './engine-reader.ts';
-import { runEngine } from './engine-run.ts';
+import { type RunPace, runEngine } from './engine-run.ts';
 import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
 export interface EngineGuard {
@@ -35,8 +35,17 @@ export interface SpeakOptions {
 
 /** What metrics are made of. */
 export interface EngineWatch {
-  onSegment(engine: string, ended: { outcome: 'spoken' | 'left' | Reason; firstSoundMs: number | undefined }): void;
+  onSegment(engine: string, ended: EndedSegment): void;
   onRetry(engine: string): void;
+}
+
+export interface EndedSegment {
+  /** Empty where the engine does not tell it. */
+  model: string;
+  outcome: 'spoken' | 'left' | Reason;
+  firstSoundMs: number | undefined;
+  /** Of what was spoken. */
+  pace?: RunPace | undefined;
 }
 
 /** The guard of an engine, one for each. */
@@ -133,7 +142,7 @@ function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) 
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
     const endTurn = await turns.take(segment, turn);
-    const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
+    const observer = createObserver(engine.name, segment, beginTry(breaker, endTurn), watch);
     const onIdle = () => {
       endTurn?.();
       turn.onIdle?.();
@@ -226,12 +235,13 @@ const isOfEngine = (error: unknown): boolean =>
   (error.reason === 'engine_error' && error.facts.retryAfterSeconds !== undefined);
 
 /** Reports to the breaker and the metrics how a run went. */
-function createObserver(engine: string, trial: Try, watch: EngineWatch | undefined) {
+function createObserver(engine: string, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
+  const { model = voice.labels.base ?? '' } = voice.labels;
   const startedMs = performance.now();
   let firstSoundMs: number | undefined;
   let isOver = false;
-  const end = (outcome: Parameters<EngineWatch['onSegment']>[1]['outcome']) => {
-    if (!isOver) watch?.onSegment(engine, { outcome, firstSoundMs });
+  const end = (outcome: EndedSegment['outcome'], pace?: RunPace) => {
+    if (!isOver) watch?.onSegment(engine, { model, outcome, firstSoundMs, pace });
     isOver = true;
   };
   return {
@@ -239,12 +249,12 @@ function createObserver(engine: string, trial: Try, watch: EngineWatch | undefin
       firstSoundMs = performance.now() - startedMs;
       trial.hasSound();
     },
-    onEnd(ended: { error?: unknown }): void {
-      const { error } = ended;
+    onEnd(ended: { error?: unknown; pace?: RunPace }): void {
+      const { error, pace } = ended;
       const restMs = retryAfterMs(error) ?? 0;
       if ('error' in ended && isOfEngine(error)) trial.failed(restMs > retryMsMax ? restMs : 0);
       else trial.succeeded();
-      if (!('error' in ended)) end('spoken');
+      if (!('error' in ended)) end('spoken', pace);
       else end(error instanceof Failure ? error.reason : 'internal_error');
     },
     onLeave(): void {

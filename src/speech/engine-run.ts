@@ -1,6 +1,7 @@
 // One segment spoken by an engine, held to the contract of src/engines/engine.ts. Rejected are an overlong segment and a
 // fault in the sound (sound-check.ts); an engine that sends nothing for too long is given up. The reader gets the reason of
 // an abort at once, whatever the engine does until it has stopped.
+import { secondsOf } from '../audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createSoundCheck } from './sound-check.ts';
@@ -13,11 +14,17 @@ const stopMsMax = 5_000;
 export interface RunObserver {
   onFirstSound?(): void;
   /** All was spoken, or the run failed with the error; neither where the reader left or aborted. */
-  onEnd?(ended: { error?: unknown }): void;
+  onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
   /** The run is over, whichever way. */
   onLeave?(): void;
   /** The engine has finished its work on the segment, or should have. */
   onIdle?(): void;
+}
+
+/** How much sound the engine made of a segment, and for how long it was waited for. */
+export interface RunPace {
+  soundSeconds: number;
+  workSeconds: number;
 }
 
 export async function* runEngine(
@@ -35,14 +42,18 @@ export async function* runEngine(
     if (length > segmentCharsMax) throw contractBroken(`${length} characters are too long for a segment`);
     const check = createSoundCheck(segment);
     pieces = engine.speak(segment, watchdog.signal)[Symbol.asyncIterator]();
+    const pace: RunPace = { soundSeconds: 0, workSeconds: 0 };
     for (let isHeard = false; ; isHeard = true) {
+      const sinceMs = performance.now();
       const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
+      pace.workSeconds += (performance.now() - sinceMs) / 1000;
       if (done) break;
+      pace.soundSeconds += secondsOf(value);
       if (!isHeard) observer.onFirstSound?.();
       for (const piece of check.add(value)) yield piece;
     }
     for (const piece of check.end()) yield piece;
-    observer.onEnd?.({});
+    observer.onEnd?.({ pace });
   } catch (error) {
     signal.throwIfAborted();
     observer.onEnd?.({ error });

@@ -22,11 +22,11 @@ export function createPromisedReturns(now: () => number) {
       for (const other of [...timesOf.keys()]) if (other !== owner) before += Math.min(countOf(other), own + 1);
       const ms = Math.min(Math.max(waitMs, promiseMsMax), waitMs + before * intervalMs);
       const times = timesOf.get(owner) ?? [];
-      if (times.length < promisesMax)
-        timesOf.set(
-          owner,
-          [...times, now() + ms].toSorted((a, b) => a - b),
-        );
+      if (times.length < promisesMax) {
+        const atMs = now() + ms;
+        times.splice(times.findLastIndex((each) => each <= atMs) + 1, 0, atMs);
+        timesOf.set(owner, times);
+      }
       return ms;
     },
   };

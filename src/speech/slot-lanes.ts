@@ -26,6 +26,8 @@ export type Slot = Release & { heard(engine: string): void };
 export interface SlotWaiter {
   owner: string;
   use: SlotUse | undefined;
+  /** When it began to wait. */
+  sinceMs: number;
   resolve(slot: Slot): void;
   reject(error: unknown): void;
 }

@@ -32,6 +32,8 @@ const newestWeight = 0.1;
 /** Estimates of whole texts are rough: so much of one must fit. */
 const wholeShare = 0.5;
 const limitMin = 2;
+/** Of a line beyond saving, one of an owner waits for this part of the time between two admissions before the next may. */
+const freshShare = 0.5;
 /** Of the admissions while bulk requests wait, one in so many is theirs. */
 const bulkTurnEvery = 10;
 /** For so long after an interactive request, bulk ones leave a seat of the engine free. */
@@ -72,18 +74,47 @@ export class Slots {
     return [...this.#lanes.values()].flatMap(({ name, limit }) => (limit ? [[name, limit.value] as const] : []));
   }
 
+  /** Throws the Failure with which the same would be refused at once, as early as that is known; takes nothing. */
+  check(owner: string, options: SlotOptions = {}): void {
+    const lane = this.#laneOf(options.use);
+    const line = lineOf(lane, options.use);
+    if (!this.#isFree(lane, line, options.use)) this.#checkWait(owner, lane, line, options);
+  }
+
   /** Resolves with the slot. Rejects when aborted, full, or waited for too long. */
-  async take(owner: string, signal: AbortSignal, { waitMsMax, deadlineMs, use }: SlotOptions = {}): Promise<Slot> {
+  async take(owner: string, signal: AbortSignal, options: SlotOptions = {}): Promise<Slot> {
     signal.throwIfAborted();
+    const { use } = options;
     const lane = this.#laneOf(use);
     const line = lineOf(lane, use);
+    if (this.#isFree(lane, line, use)) return this.#hold(lane, use);
+    const { patienceMs, displaced } = this.#checkWait(owner, lane, line, options);
+    if (displaced) this.#refuse(displaced.line, displaced.waiter);
+    return this.#wait(line, { owner, use, signal, patienceMs });
+  }
+
+  #isFree(lane: Lane, line: Line, use: SlotUse | undefined): boolean {
     const isFirst = line.waiters.count === 0 && lane.interactive.waiters.count === 0;
-    if (isFirst && this.#hasRoom(lane, use)) return this.#hold(lane, use);
+    return isFirst && this.#hasRoom(lane, use);
+  }
+
+  /** How long it may wait, and who has to leave for it; the refusal where it would wait in vain. */
+  #checkWait(owner: string, lane: Lane, line: Line, { waitMsMax, deadlineMs, use }: SlotOptions) {
     const leftMs = deadlineMs === undefined ? Infinity : deadlineMs - this.#now() - workMs(lane, use);
     const patienceMs = Math.min(waitMsMax ?? Infinity, leftMs);
     const waitMs = line.pace.waitMs(line.waiters.countBefore(owner, line.isNewestFirst), this.#usualMs);
-    if (waitMs > patienceMs || !this.#makeRoom(lane, line, owner)) throw this.#overloaded(owner, line, waitMs);
-    return this.#wait(line, { owner, use, signal, patienceMs });
+    const isFull = this.waiting >= this.#options.waitingMax;
+    const displaced = isFull ? this.#inTheWayOf(owner, lane, line) : undefined;
+    if (waitMs > patienceMs || (isFull && !displaced) || this.#hasFresh(owner, line))
+      throw this.#overloaded(owner, line, waitMs);
+    return { patienceMs, displaced };
+  }
+
+  /** Whether, of a line beyond saving, one of the owner has only just begun to wait: the next would push it out in vain. */
+  #hasFresh(owner: string, line: Line): boolean {
+    if (!line.isNewestFirst) return false;
+    const newest = line.waiters.newestOf(owner);
+    return newest !== undefined && this.#now() - newest.sinceMs < freshShare * line.pace.intervalMs(this.#usualMs);
   }
 
   /** Between two admissions, where nothing is measured. */
@@ -204,15 +235,13 @@ export class Slots {
     waiter.reject(this.#overloaded(waiter.owner, line, line.pace.waitMs(line.waiters.count, this.#usualMs)));
   }
 
-  /** Refuses another so that this one can wait, where it may; answers whether it can. */
-  #makeRoom(lane: Lane, line: Line, owner: string): boolean {
-    if (this.waiting < this.#options.waitingMax) return true;
+  /** Who has to leave a full line so that one of the owner can wait; undefined where nobody has to. */
+  #inTheWayOf(owner: string, lane: Lane, line: Line): { line: Line; waiter: SlotWaiter } | undefined {
     const bulk = line === lane.interactive ? lane.bulk.waiters.ofLongest('newest') : undefined;
-    if (bulk) this.#refuse(lane.bulk, bulk);
-    else if (line.isNewestFirst) this.#refuse(line, line.waiters.ofLongest('oldest')!);
-    else if (line.waiters.hasLongerThan(owner)) this.#refuse(line, line.waiters.ofLongest('newest')!);
-    else return false;
-    return true;
+    if (bulk) return { line: lane.bulk, waiter: bulk };
+    const isLonger = line.isNewestFirst || line.waiters.hasLongerThan(owner);
+    const waiter = isLonger ? line.waiters.ofLongest(line.isNewestFirst ? 'oldest' : 'newest') : undefined;
+    return waiter && { line, waiter };
   }
 
   /** Of a line beyond saving, only those wait who are served soon. */
@@ -224,7 +253,7 @@ export class Slots {
 
   #wait(line: Line, { owner, use, signal, patienceMs }: Wait): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    const waiter: SlotWaiter = { owner, use, resolve, reject };
+    const waiter: SlotWaiter = { owner, use, sinceMs: this.#now(), resolve, reject };
     const leave = () => {
       line.waiters.remove(waiter);
       line.update(this.#usualMs);

@@ -12,7 +12,7 @@ import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
-import { type CastSpeech, castSpeech, type PlannedSpeech, type SpeechPlan } from './plan.ts';
+import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
@@ -29,6 +29,8 @@ export interface Speech {
   cast(request: SpeechRequest, caller: Caller): CastSpeech;
   /** The same, and plans it: what the voice cannot speak is refused too. */
   plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
+  /** Throws `overloaded` where a stream of the request would be refused at once, before its text is looked at. */
+  checkRoom(request: SpeechRequest, caller: Caller): void;
   /** Speaks what was planned for the caller. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
@@ -62,7 +64,7 @@ export interface SpeechOptions {
   slots: Slots;
   guards?: EngineGuards;
   /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
-  waitMsMax?: number;
+  waitMsMax?: number | undefined;
 }
 
 export function createSpeech(options: SpeechOptions): Speech {
@@ -124,6 +126,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   return {
     cast,
     plan,
+    checkRoom: createRoomCheck({ voices, slots, waitMsMax }, restMs),
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
@@ -135,6 +138,14 @@ export function createSpeech(options: SpeechOptions): Speech {
     restMs,
   };
 }
+
+const createRoomCheck =
+  ({ voices, slots, waitMsMax }: SpeechOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
+  (given, caller) => {
+    const { callerId, accountId = callerId, deadlineMs } = caller;
+    const { request, main } = findVoice(voices, given, caller);
+    slots.check(accountId, { waitMsMax, deadlineMs, use: slotUseOf(readiest(main.bindings, restMs), request) });
+  };
 
 interface TurnSpeaker {
   slots: Slots;

@@ -19,6 +19,10 @@ export class WaitingLine<Waiter extends Waiting> {
     return own?.at(newestFirst ? -1 : 0);
   }
 
+  newestOf(owner: string): Waiter | undefined {
+    return this.#byOwner.get(owner)?.at(-1);
+  }
+
   /** Removes one that waits, and whether it did. */
   remove(waiter: Waiter): boolean {
     const own = this.#byOwner.get(waiter.owner);

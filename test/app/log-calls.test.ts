@@ -33,3 +33,21 @@ test('a flood of calls without a key is a few lines and their number; calls of k
   expect([of('rate_limit_exceeded').length, of().length, of('internal_error').length]).toEqual([50, 50, 50]);
   expect(lines.at(-1)).toMatchObject({ reason: 'invalid_api_key', count: 4990 });
 });
+
+test('a flood of calls that are refused for overload is a few lines a key and their number', () => {
+  const logged: string[] = [];
+  const callLog = openCallLog(createLog('info', (line) => logged.push(line)));
+  for (let i = 0; i < 5000; i++) for (const key of ['key_1', 'key_2']) callLog.write(ended('overloaded', key));
+  callLog.close();
+  const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.filter(({ message }) => message === 'call')).toHaveLength(20);
+  expect(lines.slice(-2)).toMatchObject([
+    {
+      message: 'more calls refused for overload in the last minute',
+      reason: 'overloaded',
+      keyId: 'key_1',
+      count: 4990,
+    },
+    { keyId: 'key_2', count: 4990 },
+  ]);
+});

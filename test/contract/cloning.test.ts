@@ -204,6 +204,9 @@ test('the data of a clone appears in no log, reply, metric or file', async () =>
   await send('POST', '/api/voices', form({ voice_id: 'cleo' }));
   const metrics = await send('GET', '/metrics');
   expect(metrics.bytes.toString()).toContain('sonant_engine_segments_total{engine="cloner",outcome="spoken"}');
+  expect(metrics.bytes.toString()).toMatch(
+    /^sonant_engine_sound_seconds_total\{engine="cloner",model="[^"]*"\} [0-9]/m,
+  );
   expect(logged.length).toBeGreaterThan(20);
   expect(written.length).toBeGreaterThan(40);
   const mark = new RegExp(`${cloneMark}|${Buffer.from(cloneMark).toString('base64').slice(0, -2)}`);

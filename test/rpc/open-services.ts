@@ -86,7 +86,8 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
-  const speechOperations = createSpeechOperations({ speech: { cast, plan, speak }, delivery, metering, idempotency });
+  const spoken = { cast, plan, checkRoom() {}, speak };
+  const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
   const services = createServices({
     runner,

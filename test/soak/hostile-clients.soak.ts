@@ -1,77 +1,44 @@
 // Clients that mean harm, at both doors, while honest ones go on asking: the service stays up, the others are served, and
 // its memory keeps within bounds.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
-import { join } from 'node:path';
+import { constants } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SynthesizeSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { envelope, synthesizePath } from '../rpc/raw-grpc.ts';
-import { cpuMsOf, medianAndWorst, mib, openService, rssOf, type Service, watchRss } from './open-service.ts';
-import { frame, hpack, openRaw, preface, type Raw } from './raw-connection.ts';
+import {
+  type Attack,
+  type Attacked,
+  attackerAddress,
+  attackMs,
+  openAttacked,
+  openCall,
+  openingMs,
+  openSession,
+  statusOf,
+  tally,
+} from './attacks.ts';
+import { mib, type Service } from './open-service.ts';
+import { frame, hpack, openRaw as openRawAt, preface, type Raw } from './raw-connection.ts';
 
-const { ATTACK_SECONDS = '8' } = process.env;
-const attackMs = Number(ATTACK_SECONDS) * 1000;
-/** How much more memory an attack may take than there was before. */
-const grownBytesMax = 256 << 20;
 const attackers = 50;
 const gigabyte = 1e9;
 const callsAtOnce = 50;
 
+let attacked: Attacked;
 let service: Service;
-let stopHonest: () => Promise<void>;
-let times: number[] = [];
+let key: string;
 
 beforeAll(async () => {
-  service = await openService({ settings: { SONANT_LOG_LEVEL: 'error' } });
-  const honest = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'steady-caller.ts'), service.url, `127.0.0.1:${service.grpcPort}`, service.key],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  honest.stdout.setEncoding('utf8').on('data', (lines: string) => times.push(...lines.trim().split('\n').map(Number)));
-  stopHonest = async () => {
-    expect(honest.exitCode, 'none was refused').toBeNull();
-    honest.kill();
-    await once(honest, 'exit');
-  };
-  await sleep(3000);
-});
-afterAll(() => service.close());
+  attacked = await openAttacked();
+  service = attacked.service;
+  key = attacked.attackersKey;
+}, openingMs);
+afterAll(() => attacked.end(), openingMs);
 
-/** What attackers do until it is over; they answer what came of it, in words. */
-type Attack = (isOver: () => boolean) => Promise<string>;
-
-async function attack(name: string, act: Attack): Promise<void> {
-  times = [];
-  const [before, cpuMs, mostRss] = [rssOf(service), cpuMsOf(service), watchRss(service)];
-  const start = performance.now();
-  const outcome = await act(() => performance.now() - start > attackMs);
-  const took = performance.now() - start;
-  const servedMeanwhile = times.length;
-  const { median, worst } = medianAndWorst(times);
-  const most = mostRss();
-  // Whoever was asking when it ended is served as well.
-  while (times.length < servedMeanwhile + 2 && service.isUp()) await sleep(50);
-  expect(service.isUp()).toBe(true);
-  expect(servedMeanwhile, 'others are served meanwhile').toBeGreaterThan(0);
-  expect(most - before).toBeLessThan(grownBytesMax);
-  expect(service.said()).toBe('');
-  console.log(
-    `${name}: ${outcome}; ${servedMeanwhile} pairs of honest requests served, median ${median.toFixed(0)} ms, worst ` +
-      `${worst.toFixed(0)} ms; RSS ${mib(before)}, at most ${mib(most)}; CPU ${Math.round((100 * (cpuMsOf(service) - cpuMs)) / took)} %`,
-  );
-}
-
-const statusOf = ({ answered, isClosed }: Raw) =>
-  /^HTTP\/1.1 (\d+)/.exec(answered())?.[1] ?? (isClosed() ? 'cut' : 'nothing');
-
-function tally(words: readonly string[]): string {
-  const counts = Map.groupBy(words, (word) => word);
-  return [...counts].map(([word, all]) => `${all.length} x ${word}`).join(', ');
-}
+const attack = (name: string, act: Attack) => attacked.attack(name, act);
+const openRaw = (port: number) => openRawAt(port, attackerAddress);
 
 const ports = () => ({ HTTP: service.httpPort, gRPC: service.grpcPort });
 const bothPorts = (act: (port: number) => Attack) => async (name: string) => {
@@ -127,16 +94,16 @@ test('a body of 1 GB', async () => {
       await sleep(2000);
       return `answered ${status} and cut after ${mib(sent)}`;
     };
-  const key = `X-API-Key: ${service.key}`;
+  const withKey = `X-API-Key: ${key}`;
   const same = (bytes: Buffer) => bytes;
   const chunk = (bytes: Buffer) =>
     Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
-  await attack('1 GB announced', post([key, `Content-Length: ${gigabyte}`], same));
-  await attack('1 GB in chunks', post([key, 'Transfer-Encoding: chunked'], chunk));
+  await attack('1 GB announced', post([withKey, `Content-Length: ${gigabyte}`], same));
+  await attack('1 GB in chunks', post([withKey, 'Transfer-Encoding: chunked'], chunk));
   await attack('1 GB without a key', post([`Content-Length: ${gigabyte}`], same));
   await attack('1 GB over gRPC', async () => {
-    const session = openSession();
-    const stream = openCall(session);
+    const session = openSession(service);
+    const stream = openCall(session, key);
     let status: unknown;
     stream.on('trailers', (trailers) => (status = trailers['grpc-status']));
     stream.on('response', (head) => (status = head['grpc-status'] ?? status));
@@ -170,9 +137,9 @@ test('10 000 headers', async () => {
   await attack('10 000 headers, gRPC door', async (isOver) => {
     const ends: string[] = [];
     while (!isOver()) {
-      const session = openSession({ maxSendHeaderBlockLength: 1 << 20 });
+      const session = openSession(service, { maxSendHeaderBlockLength: 1 << 20 });
       const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`x${n}`, '1']));
-      const stream = openCall(session, many);
+      const stream = openCall(session, key, many);
       let status = 'reset';
       stream.on('response', (head) => (status = `status ${head[':status']}`));
       stream.resume().end();
@@ -185,25 +152,6 @@ test('10 000 headers', async () => {
   });
 });
 
-function openSession(options: object = {}): ClientHttp2Session {
-  const session = connectHttp2(`http://127.0.0.1:${service.grpcPort}`, options);
-  session.on('error', () => {});
-  return session;
-}
-
-function openCall(session: ClientHttp2Session, headers: Record<string, string> = {}) {
-  const stream = session.request({
-    ...headers,
-    ':method': 'POST',
-    ':path': synthesizePath,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    'x-api-key': service.key,
-  });
-  stream.on('error', () => {});
-  return stream;
-}
-
 test('HTTP/2 resets in a loop', async () => {
   const speech = create(SynthesizeSpeechRequestSchema, { voiceId: 'arthur', text: 'A long sentence. '.repeat(250) });
   const body = envelope(toBinary(SynthesizeSpeechRequestSchema, speech));
@@ -214,7 +162,7 @@ test('HTTP/2 resets in a loop', async () => {
     ':authority': 'sonant.test',
     'content-type': 'application/grpc',
     te: 'trailers',
-    'x-api-key': service.key,
+    'x-api-key': key,
   });
   const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]);
   const resets = (bytes: Buffer | undefined): Attack =>
@@ -278,9 +226,4 @@ test('frames of HTTP/2 without end', async () => {
       }
       return `${mib(bytes)} on ${connections} connections`;
     });
-});
-
-test('all honest requests were served', async () => {
-  await stopHonest();
-  expect(service.isUp()).toBe(true);
 });

@@ -12,8 +12,8 @@ export interface Raw {
   write(bytes: Uint8Array | string): Promise<boolean>;
 }
 
-export function openRaw(port: number): Raw {
-  const socket = connect(port, '127.0.0.1');
+export function openRaw(port: number, localAddress?: string): Raw {
+  const socket = connect({ port, host: '127.0.0.1', ...(localAddress && { localAddress }) });
   let [answered, isClosed] = ['', false];
   socket.on('error', () => {});
   socket.on('close', () => {

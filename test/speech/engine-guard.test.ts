@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard, type EndedSegment } from '../../src/speech/engine-guard.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;
@@ -11,14 +11,18 @@ const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error(
 function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilities> = {}) {
   const tone = openTone({ trouble, capabilities });
   const ended: string[] = [];
+  const segments: EndedSegment[] = [];
   let retries = 0;
   const guard = createEngineGuard(tone, {
-    onSegment: (_, { outcome }) => ended.push(outcome),
+    onSegment(_, segment) {
+      ended.push(segment.outcome);
+      segments.push(segment);
+    },
     onRetry: () => retries++,
   });
   const speak = (signal = never, more: Partial<Segment> = {}) =>
     Array.fromAsync(guard.speak({ ...segmentOf(tone), ...more }, 'caller', signal));
-  return { tone, guard, speak, ended, retries: () => retries };
+  return { tone, guard, speak, ended, segments, retries: () => retries };
 }
 const segmentOf = (engine: Engine): Segment => ({
   ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
@@ -31,6 +35,23 @@ test('a retryable failure before the first sound is retried', async () => {
   expect((await speak()).length).toBe(3);
   expect(retries()).toBe(1);
   expect(ended).toEqual(['engine_error', 'spoken']);
+});
+
+test('of a segment that was spoken whole, its sound is told and how long the engine took for it', async () => {
+  const { speak, segments, tone } = guardTone({ failure: passing, failsAfterPieces: 0 });
+  setTimeout(() => (tone.trouble = {}), 20);
+  const since = performance.now();
+  const pieces = await speak(never, { voice: { ...tone.voices[0]!, labels: { model: 'm' } } });
+  const took = (performance.now() - since) / 1000;
+  const soundSeconds = pieces.reduce((sum, { samples, sampleRateHz }) => sum + samples.length / sampleRateHz, 0);
+  expect(segments.map(({ model, outcome }) => [model, outcome])).toEqual([
+    ['m', 'engine_error'],
+    ['m', 'spoken'],
+  ]);
+  expect(segments[0]!.pace).toBeUndefined();
+  expect(segments[1]!.pace!.soundSeconds).toBeCloseTo(soundSeconds);
+  expect(segments[1]!.pace!.workSeconds).toBeLessThan(took);
+  expect(segments[1]!.pace!.workSeconds).toBeGreaterThan(0);
 });
 
 test('a retry waits for the Retry-After of the engine', async () => {

@@ -164,7 +164,9 @@ test('in a line beyond saving the newest goes first, and what is too much is ref
     await finish(admitted.at(-1)!, 100);
   }
   expect(slots.waiting).toBeLessThanOrEqual(10);
-  expect(admitted.at(-1)).toBe(`a${n - 1}`);
+  // Of those that come within half the time between two admissions, the first waits: the others are refused at once.
+  expect(admitted.at(-1)).toBe(`a${n - 10}`);
+  expect(refused).toContain(`a${n - 1}`);
   expect(admitted[5]).toBe('a5');
   expect(refused).toContain('a200');
   // Where it has become empty, it is a line like others.
@@ -173,6 +175,36 @@ test('in a line beyond saving the newest goes first, and what is too much is ref
   for (let i = 0; i < 3; i++) ask(`a${n++}`, speech);
   await finish(admitted.at(-1)!, 100);
   expect(admitted.at(-1)).toBe(`a${from}`);
+});
+
+test('what would be refused at once is known before, and takes nothing', async () => {
+  const { slots, ask, admitted } = openSlots({ limit: 1, waitingMax: 1 });
+  const check = (owner: string) => slots.check(owner, { use: speech });
+  check('a');
+  ask('a0', speech);
+  check('a');
+  ask('a1', speech);
+  expect(() => check('a')).toThrow(expect.objectContaining({ reason: 'overloaded' }));
+  await settle();
+  expect([admitted, slots.waiting]).toEqual([['a0'], 1]);
+});
+
+test('in a line beyond saving, each owner has one that has begun to wait of late', async () => {
+  const { ask, refused, finish, admitted } = openSlots({ limit: 1 });
+  ask('a0', speech);
+  let n = 1;
+  await settle();
+  for (let round = 0; round < 30; round++) {
+    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
+    await finish(admitted.at(-1)!, 100);
+  }
+  for (const name of ['b1', 'b2', 'c1']) ask(name, speech);
+  await settle();
+  expect(refused).toContain('b2');
+  await finish(admitted.at(-1)!, 100);
+  await finish(admitted.at(-1)!, 100);
+  expect(admitted.slice(-2).toSorted()).toEqual(expect.arrayContaining([expect.stringMatching(/b1|c1/)]));
+  expect(refused).not.toContain('b1');
 });
 
 test('those who are refused are told to come back one after the other, as fast as the line moves', async () => {

@@ -1,0 +1,148 @@
+// The real service with an honest caller at both of its doors, and attacks on it one after the other: each is told as a row of a
+// table, with what honest callers waited and the memory at its peak and a minute later. ATTACK_SECONDS and RECOVERY_SECONDS
+// say how long an attack is, and after what time the memory is looked at again.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { synthesizePath } from '../rpc/raw-grpc.ts';
+import { makeUsualKey } from './besieged-service.ts';
+import { cpuMsOf, makeKey, medianAndWorst, mib, openService, rssOf, type Service, watchRss } from './open-service.ts';
+import type { Raw } from './raw-connection.ts';
+
+const { ATTACK_SECONDS = '8', RECOVERY_SECONDS = '60' } = process.env;
+export const attackMs = Number(ATTACK_SECONDS) * 1000;
+const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
+/** How much more memory an attack may take than there was before. */
+const grownBytesMax = 256 << 20;
+/** A machine that has much else to do takes so long to start and to end. */
+export const openingMs = 5 * 60_000;
+/** Attackers have an address of their own; honest callers are on the first. */
+export const attackerAddress = '127.0.0.2';
+
+/** What attackers do until it is over; they answer what came of it, in words. */
+export type Attack = (isOver: () => boolean) => Promise<string>;
+
+export interface Attacked {
+  service: Service;
+  /** Of an account of its own, held to no limit, with the scopes that are wanted. */
+  attackersKey: string;
+  /** Of another, with the usual limits and scopes. */
+  usualKey: string;
+  attack(name: string, act: Attack): Promise<void>;
+  /** Every honest request was served in the end; prints the table. */
+  end(): Promise<void>;
+}
+
+export async function openAttacked(settings: Readonly<Record<string, string>> = {}): Promise<Attacked> {
+  const service = await openService({ settings: { SONANT_LOG_LEVEL: 'error', ...settings } });
+  const scopes = 'speech:synthesize,speech:stream,voices:read,voices:write,jobs:read,jobs:write,keys:read,keys:write';
+  const attackersKey = makeKey(service.dataDir, ['--scopes', scopes]);
+  const usualKey = makeUsualKey(service);
+  const honest = await startHonest(service);
+  const rows: string[] = [];
+  return {
+    service,
+    attackersKey,
+    usualKey,
+    async attack(name, act) {
+      const [before, cpuMs, mostRss] = [rssOf(service), cpuMsOf(service), watchRss(service)];
+      const since = honest.times.length;
+      const start = performance.now();
+      const outcome = await act(() => performance.now() - start > attackMs);
+      const took = performance.now() - start;
+      const cpuShare = Math.round((100 * (cpuMsOf(service) - cpuMs)) / took);
+      const servedMeanwhile = honest.times.length - since;
+      // Whoever was asking when it ended is served as well.
+      while (honest.times.length < since + servedMeanwhile + 2 && service.isUp()) await sleep(50);
+      const { median, worst } = medianAndWorst(honest.times.slice(since));
+      const refused = honest.refusals.slice(since).reduce((sum, count) => sum + count, 0);
+      const most = mostRss();
+      expect(service.isUp()).toBe(true);
+      expect(servedMeanwhile, 'others are served meanwhile').toBeGreaterThan(0);
+      expect(most - before).toBeLessThan(grownBytesMax);
+      await sleep(recoveryMs);
+      expect(service.said()).not.toContain('internal_error');
+      const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms, ${refused} refusals`;
+      const memory = [before, most, rssOf(service)].map((bytes) => mib(bytes).replace(' MiB', ''));
+      const { currentTestName } = expect.getState();
+      rows.push(`| ${name} | ${outcome}; ${cpuShare} % CPU | ${waits} | ${memory.join(' | ')} | ${currentTestName} |`);
+      console.log(rows.at(-1));
+    },
+    async end() {
+      const usual = medianAndWorst(honest.usual);
+      const usualText = `median ${usual.median.toFixed(0)} ms, worst ${usual.worst.toFixed(0)} ms`;
+      await honest.stop();
+      console.log(
+        [
+          `without an attack, pairs take ${usualText}`,
+          '| attack | what was done | honest callers, a request at each door | MiB before | at most | a minute later | test |',
+          '|---|---|---|---|---|---|---|',
+          ...rows,
+        ].join('\n'),
+      );
+      await service.close();
+    },
+  };
+}
+
+/** A caller in a process of its own, which ends where anything is refused. */
+async function startHonest({ url, grpcPort, key }: Service) {
+  const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const times: number[] = [];
+  const refusals: number[] = [];
+  child.stdout.setEncoding('utf8').on('data', (lines: string) => {
+    for (const [took, refused] of lines
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ').map(Number))) {
+      times.push(took!);
+      refusals.push(refused!);
+    }
+  });
+  await sleep(3000);
+  const warm = times.length;
+  await sleep(5000);
+  return {
+    times,
+    refusals,
+    usual: times.slice(warm),
+    async stop() {
+      expect(child.exitCode, 'none has failed').toBeNull();
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+export const statusOf = ({ answered, isClosed }: Raw) =>
+  /^HTTP\/1.1 (\d+)/.exec(answered())?.[1] ?? (isClosed() ? 'cut' : 'nothing');
+
+export function tally(words: readonly (string | number)[]): string {
+  const counts = Map.groupBy(words, (word) => word);
+  return [...counts].map(([word, all]) => `${all.length} x ${word}`).join(', ');
+}
+
+export function openSession({ grpcPort }: Service, options: object = {}): ClientHttp2Session {
+  const createConnection = () => connect({ port: grpcPort, host: '127.0.0.1', localAddress: attackerAddress });
+  const session = connectHttp2(`http://127.0.0.1:${grpcPort}`, { createConnection, ...options });
+  session.on('error', () => {});
+  return session;
+}
+
+export function openCall(session: ClientHttp2Session, key: string, headers: Record<string, string> = {}) {
+  const stream = session.request({
+    ...headers,
+    ':method': 'POST',
+    ':path': synthesizePath,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    'x-api-key': key,
+  });
+  stream.on('error', () => {});
+  return stream;
+}

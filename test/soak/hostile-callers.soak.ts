@@ -1,0 +1,245 @@
+// What those who have a key, or guess at one, can send: slow bodies and slow readers, bodies made to be hard to read, bombs,
+// connections and live sockets without end, and receivers of webhooks that never answer.
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { writeEpub } from '../books/epub-writer.ts';
+import { hostileEpubs } from '../books/hostile-epubs.ts';
+import {
+  type Attacked,
+  attackerAddress,
+  attackMs,
+  openAttacked,
+  openCall,
+  openingMs,
+  openSession,
+  statusOf,
+  tally,
+} from './attacks.ts';
+import { chunksOf } from './long-text.ts';
+import { openRaw } from './raw-connection.ts';
+
+const readers = 100;
+const slowBodies = 50;
+const liveSockets = 200;
+const connectionsHeld = 4300;
+const loops = 8;
+
+let attacked: Attacked;
+beforeAll(async () => {
+  attacked = await openAttacked({ SONANT_BAD_KEYS_PER_MINUTE: '60', SONANT_WEBHOOK_ALLOW: '127.0.0.1' });
+}, openingMs);
+afterAll(() => attacked.end(), openingMs);
+
+const agent = new Agent({ keepAlive: true, maxSockets: loops, localAddress: attackerAddress });
+
+/** The status of the reply. */
+async function post(path: string, type: string, body: Uint8Array | string, key = attacked.attackersKey) {
+  const { httpPort } = attacked.service;
+  const headers = { 'X-API-Key': key, 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) };
+  const call = request({ agent, host: '127.0.0.1', port: httpPort, method: 'POST', path, headers });
+  call.end(body);
+  const [reply] = (await once(call, 'response')) as [IncomingMessage];
+  reply.resume();
+  await once(reply, 'end');
+  return reply.statusCode!;
+}
+
+/** The same again and again, a few at once, until it is over; answers the statuses. */
+async function repeat(isOver: () => boolean, send: (n: number) => Promise<number>): Promise<number[]> {
+  const statuses: number[] = [];
+  let n = 0;
+  const loop = async () => {
+    while (!isOver()) statuses.push(await send(n++));
+  };
+  await Promise.all(Array.from({ length: loops }, loop));
+  return statuses;
+}
+
+test('bodies that arrive a byte at a time', () =>
+  attacked.attack('slow bodies', async () => {
+    const start = performance.now();
+    const drip = async () => {
+      const raw = openRaw(attacked.service.httpPort, attackerAddress);
+      const head = ['POST /api/audio/speech HTTP/1.1', 'Host: a', 'Content-Type: application/json'];
+      await raw.write(
+        `${head.join('\r\n')}\r\nX-API-Key: ${attacked.attackersKey}\r\nContent-Length: 1000000\r\n\r\n{`,
+      );
+      while (statusOf(raw) === 'nothing' && performance.now() - start < 60_000) {
+        await raw.write(' ');
+        await sleep(300);
+      }
+      raw.socket.destroy();
+      return statusOf(raw);
+    };
+    const ends = await Promise.all(Array.from({ length: slowBodies }, drip));
+    expect(ends).not.toContain('nothing');
+    return `${slowBodies} bodies of a byte every 300 ms: ${tally(ends)} after 30 s`;
+  }));
+
+test('streams that nobody reads', () =>
+  attacked.attack('slow readers', async (isOver) => {
+    const json = JSON.stringify({ voice_id: 'arthur', method: 'streaming', text_chunks: chunksOf(2) });
+    const head = ['POST /api/audio/speech HTTP/1.1', 'Host: a', 'Content-Type: application/json'];
+    const all = `${head.join('\r\n')}\r\nX-API-Key: ${attacked.usualKey}\r\nContent-Length: ${json.length}\r\n\r\n${json}`;
+    const raws = Array.from({ length: readers }, () => openRaw(attacked.service.httpPort, attackerAddress));
+    for (const { socket } of raws) {
+      socket.pause();
+      socket.write(all);
+    }
+    while (!isOver()) await sleep(100);
+    for (const { socket } of raws) socket.destroy();
+    return `${readers} streams of ten minutes asked for with a key of the usual 20 at once, none read`;
+  }));
+
+const mebibyte = 2 ** 20;
+const json = (fields: object) => JSON.stringify({ voice_id: 'arthur', ...fields });
+const nested = (open: string, close: string, bytes: number) => {
+  const count = Math.floor(bytes / (open.length + close.length));
+  return open.repeat(count) + close.repeat(count);
+};
+
+const badBodies: readonly (readonly [string, (n: number) => string])[] = [
+  ['a megabyte of text', () => json({ text: 'a'.repeat(mebibyte - 1000) })],
+  ['arrays in arrays', () => nested('[', ']', mebibyte - 10)],
+  ['members without end', () => `{${Array.from({ length: 80_000 }, (_, n) => `"a${n}":1`).join(',')}}`],
+  ['a broken end', () => `{"text":"${'\\u0061'.repeat(170_000)}`],
+];
+
+test('bodies of a megabyte that are refused', () =>
+  attacked.attack('bad bodies of 1 MiB', async (isOver) => {
+    const bodies = badBodies.map(([, make]) => make(0));
+    const statuses = await repeat(isOver, (n) =>
+      post('/api/audio/speech', 'application/json', bodies[n % bodies.length]!),
+    );
+    expect(new Set(statuses)).toEqual(new Set([400]));
+    return `${badBodies.map(([name]) => name).join(', ')}: ${tally(statuses)}`;
+  }));
+
+test('SSML that expands, nests and pauses', () =>
+  attacked.attack('SSML bombs', async (isOver) => {
+    const entities = Array.from({ length: 9 }, (_, n) => `<!ENTITY e${n + 1} "${`&e${n};`.repeat(10)}">`).join('');
+    const documents = [
+      `<!DOCTYPE speak [<!ENTITY e0 "lol">${entities}]><speak>&e9;</speak>`,
+      `<speak>${nested('<prosody rate="slow">', '</prosody>', 200_000)}</speak>`,
+      `<speak>${'<break time="10s"/>'.repeat(20_000)}</speak>`,
+      `<speak>${'<say-as interpret-as="characters">9</say-as>'.repeat(20_000)}</speak>`,
+    ];
+    const send = (n: number) =>
+      post('/api/audio/speech', 'application/json', json({ ssml: documents[n % documents.length] }));
+    const statuses = await repeat(isOver, send);
+    expect(new Set(statuses)).toEqual(new Set([400]));
+    return `entities, nesting, pauses, elements without end: ${tally(statuses)}`;
+  }));
+
+test('lexicons that expand, and that are as large as may be', () =>
+  attacked.attack('lexicon bombs', async (isOver) => {
+    const open =
+      '<lexicon version="1.0" alphabet="ipa" xml:lang="en" xmlns="http://www.w3.org/2005/01/pronunciation-lexicon">';
+    const lexeme = '<lexeme><grapheme>a</grapheme><alias>b</alias></lexeme>';
+    const documents = [
+      `<!DOCTYPE lexicon [<!ENTITY a "${'b'.repeat(10_000)}">]>${open}${'&a;'.repeat(1000)}</lexicon>`,
+      `${open}${lexeme.repeat(60_000)}</lexicon>`,
+      `${open}${nested('<lexeme>', '</lexeme>', 3_000_000)}</lexicon>`,
+    ];
+    const type = 'application/pls+xml';
+    const statuses = await repeat(isOver, (n) => post('/api/lexicons', type, documents[n % documents.length]!));
+    for (const status of statuses) expect([400, 413, 503]).toContain(status);
+    return `an entity bomb, 60 000 entries, 3 MB of nesting: ${tally(statuses)}`;
+  }));
+
+test('books that are bombs', () =>
+  attacked.attack('EPUB bombs', async (isOver) => {
+    const books = hostileEpubs.filter(([shape]) => shape.startsWith('a bomb')).map(([, files]) => writeEpub(files()));
+    const statuses = await repeat(isOver, (n) => post('/api/books', 'application/epub+zip', books[n % books.length]!));
+    for (const status of statuses) expect([400, 413, 429, 503]).toContain(status);
+    return `chapters of 20 to 40 MiB of one byte, as stated and not: ${tally(statuses)}`;
+  }));
+
+test('guesses at a key, at both doors', () =>
+  attacked.attack('key guessing', async (isOver) => {
+    const guess = (n: number) => attacked.attackersKey.replace(/.{6}$/, String(n).padStart(6, '0'));
+    const session = openSession(attacked.service);
+    let calls = 0;
+    const overGrpc = (async () => {
+      while (!isOver() && !session.destroyed) {
+        const stream = openCall(session, guess(calls++));
+        stream.resume().end();
+        await once(stream, 'close').catch(() => {});
+      }
+    })();
+    const statuses = await repeat(isOver, (n) => post('/api/audio/speech', 'application/json', '{}', guess(n)));
+    await overGrpc;
+    session.destroy();
+    for (const status of statuses) expect([401, 429]).toContain(status);
+    return `${tally(statuses)}, and ${calls} calls over gRPC`;
+  }));
+
+test('connections without end', () =>
+  attacked.attack('a flood of connections', async (isOver) => {
+    const { httpPort, grpcPort } = attacked.service;
+    const raws = [];
+    for (let n = 0; n < connectionsHeld || !isOver(); n++) {
+      raws.push(openRaw(n % 2 === 0 ? httpPort : grpcPort, attackerAddress));
+      if (n >= connectionsHeld) raws.shift()!.socket.destroy();
+      if (n % 100 === 0) await sleep(10);
+    }
+    const open = raws.filter(({ isClosed }) => !isClosed()).length;
+    for (const { socket } of raws) socket.destroy();
+    return `${connectionsHeld} held that send nothing, and more; ${open} were open at the end`;
+  }));
+
+test('live sockets that idle, send nonsense, or never read', () =>
+  attacked.attack('live sockets', async (isOver) => {
+    const url = `ws://127.0.0.1:${attacked.service.httpPort}/api/audio/speech/live`;
+    const headers = { 'X-API-Key': attacked.usualKey };
+    const ends: string[] = [];
+    const sockets = Array.from({ length: liveSockets }, (_, n) => {
+      const socket = new WebSocket(url, { headers, localAddress: attackerAddress });
+      socket.on('error', () => {});
+      socket.on('close', (code) => ends.push(`closed with ${code}`));
+      socket.on('open', () => {
+        if (n % 4 === 1) socket.send(Buffer.alloc(60_000, 0xff));
+        if (n % 4 === 2) socket.send('[{'.repeat(10_000));
+        if (n % 4 === 3) {
+          socket.pause();
+          socket.send(JSON.stringify({ type: 'start', voice_id: 'arthur', sample_rate: 48_000 }));
+          const text = 'This goes on and on and on and on. '.repeat(150);
+          for (let i = 0; i < 4; i++) socket.send(JSON.stringify({ type: 'text', text }));
+        }
+      });
+      return socket;
+    });
+    while (!isOver()) await sleep(100);
+    const outcome = tally(ends);
+    for (const socket of sockets) socket.terminate();
+    return `${liveSockets}: a quarter each idle, of bytes that mean nothing, of broken JSON, and unread; ${outcome}`;
+  }));
+
+test('receivers of webhooks that never answer', () =>
+  attacked.attack('webhook receivers', async (isOver) => {
+    let [arrived, open] = [0, 0];
+    let mostOpen = 0;
+    const receiver = createServer((incoming) => {
+      arrived++;
+      mostOpen = Math.max(mostOpen, ++open);
+      incoming.socket.once('close', () => open--);
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    expect(await post('/api/auth/webhook-secret', 'application/json', '')).toBe(201);
+    const webhook_url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/never`;
+    const job = (n: number) => json({ chapters: [{ text: `Number ${n}.` }], webhook_url });
+    const statuses: number[] = [];
+    for (let n = 0; !isOver(); n++) {
+      statuses.push(await post('/api/audio/jobs', 'application/json', job(n)));
+      await sleep(100);
+    }
+    await sleep(attackMs);
+    receiver.closeAllConnections();
+    receiver.close();
+    expect(mostOpen).toBeLessThanOrEqual(4);
+    return `jobs: ${tally(statuses)}; ${arrived} webhooks begun, at most ${mostOpen} at once`;
+  }));
