@@ -119,7 +119,7 @@ function portsOf(child: ChildProcess, said: () => string): Promise<[number, numb
 const pageBytes = 4096;
 const tickMs = 10;
 
-export const rssOf = ({ pid }: Service): number =>
+export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
 /** What all of its threads have used so far, those that have ended included. */

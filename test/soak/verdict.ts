@@ -1,0 +1,47 @@
+// What came of many calls, by door: a row of a table each, and all that should not have happened.
+import type { Outcome } from './checked-requests.ts';
+import type { FaultWindow } from './fault-cycle.ts';
+
+export interface DoorCall extends Outcome {
+  door: string;
+}
+
+/** Refusals for want of capacity, in the words of each door. */
+const overload =
+  /overloaded|system_busy|too busy|at capacity|^UNAVAILABLE \(HTTP status code:? 503\)$|^503 at the handshake$/i;
+/** What docs/reliability.md and docs/errors.md say of faults. */
+const faulty =
+  /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^broken$|^no answer|\((no answer|HTTP status code:? 50[24])\)|^closed 10(06|11|12)$|^50[234] at the handshake$/i;
+
+const isOk = ({ outcome }: DoorCall) => outcome === 'ok';
+const isWrong = ({ outcome }: DoorCall) => outcome.startsWith('WRONG');
+
+function countOf(calls: readonly DoorCall[]): string {
+  const counts = [...Map.groupBy(calls, ({ outcome }) => outcome.split('\n')[0]!)].map(
+    ([outcome, some]) => [outcome, some.length] as const,
+  );
+  return counts
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([outcome, count]) => `${count} ${outcome}`)
+    .join(', ');
+}
+
+export function toTable(calls: readonly DoorCall[], touchedBy: (call: DoorCall) => FaultWindow | undefined) {
+  const lines = ['| door | calls | by no fault touched | by a fault touched |', '|---|---|---|---|'];
+  const unexpected: string[] = [];
+  for (const [door, some] of [...Map.groupBy(calls, (call) => call.door)].sort()) {
+    const { calm = [], touched = [] } = Object.groupBy(some, (call) => (touchedBy(call) ? 'touched' : 'calm'));
+    lines.push(`| ${door} | ${some.length} | ${countOf(calm)} | ${countOf(touched)} |`);
+    for (const call of some) {
+      if (isOk(call) || overload.test(call.outcome)) continue;
+      const fault = touchedBy(call);
+      if (fault && !isWrong(call) && faulty.test(call.outcome)) continue;
+      const at = (call.endedMs / 1000).toFixed(1);
+      unexpected.push(
+        `${door}: ${call.outcome.split('\n')[0]} at ${at} s, ${fault ? `while ${fault.name}` : 'by no fault'}`,
+      );
+    }
+  }
+  const bytes = calls.reduce((sum, call) => sum + call.bytes, 0);
+  return { lines, unexpected, bytes, wrong: calls.filter(isWrong).map(({ door, outcome }) => `${door}: ${outcome}`) };
+}
