@@ -32,6 +32,7 @@ export async function createReplica(
   mkdirSync(folder, { recursive: true });
   let child: ChildProcess | undefined;
   let said = '';
+  let isEnding = false;
   const isUp = () => child !== undefined && child.exitCode === null && child.signalCode === null;
   return {
     httpPort,
@@ -55,6 +56,10 @@ export async function createReplica(
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;
+      started.once('exit', (code, signal) => {
+        if (!isEnding) said += `\nthe process ended by itself, with ${code ?? signal}\n`;
+      });
+      isEnding = false;
       started.stderr.setEncoding('utf8').on('data', (text) => {
         said += text;
       });
@@ -68,6 +73,7 @@ export async function createReplica(
     async end(signal) {
       if (!isUp()) return child?.exitCode ?? null;
       const ended = once(child!, 'exit');
+      isEnding = true;
       child!.kill(signal);
       return (await ended)[0] as number | null;
     },

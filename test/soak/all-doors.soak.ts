@@ -1,7 +1,7 @@
 // Every door at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL, Redis
 // and S3. The verdict: every byte is right, every status is one that the documents name for what happened, and when all is
 // over nothing is held. The rate that is offered is RATE times what is served while clients wait for each other.
-import { appendFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -194,7 +194,7 @@ test(
     const calls: DoorCall[] = [];
     const memory: [number, number][] = [];
     const watching = setInterval(() => {
-      memory.push([performance.now(), rssOf({ pid: replicas[0]!.pid() })]);
+      if (replicas[0]!.isUp()) memory.push([performance.now(), rssOf({ pid: replicas[0]!.pid() })]);
       for (const kept of [engines.openai.requests, engines.google.calls, installation.s3.requests]) kept.length = 0;
     }, 1000);
     const asking = startAsking(calls);
@@ -203,6 +203,8 @@ test(
     const faults = startFaults(installation, engines);
     await sleep(minutes * 60_000);
     await faults.stop();
+    if (REPORT) writeFileSync(REPORT, replicas.map((replica) => replica.said()).join('\n'));
+    for (const replica of replicas) expect(replica.isUp(), replica.said().slice(-2_000)).toBe(true);
     const unsent = await asking.stop();
     clearInterval(watching);
 
@@ -231,6 +233,7 @@ test(
       `leaked: ${JSON.stringify(leaked)}; connections of callers ${callers.join(' and ')}; files ${files.join(' and ')} more ` +
         `than before (${before.map(({ files }) => files).join(' and ')}); sockets ` +
         `${after.map(({ sockets }) => sockets).join(' and ')} (${before.map(({ sockets }) => sockets).join(' and ')} before)`,
+      ...(Math.max(...files) > 0 ? [`files before: ${before[0]!.kinds}; after: ${after[0]!.kinds}`] : []),
       `webhooks: ${kept.announced} jobs announced, ${kept.unannounced().length} not, ${kept.forged} forged`,
       `memory of the replica that was never killed: ${mib(memory[0]![1])} at first, ${mib(memory.at(-1)![1])} at last, at most ` +
         `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${slope.mibPerHour.toFixed(1)} MiB/h, standard error ` +
@@ -246,7 +249,7 @@ test(
       }`,
     ];
     console.log(lines.join('\n'));
-    if (REPORT) appendFileSync(REPORT, `${lines.join('\n')}\n`);
+    if (REPORT) writeFileSync(REPORT, [...lines, ...replicas.map((replica) => replica.said())].join('\n'));
     expect(table.wrong).toEqual([]);
     expect(table.unexpected).toEqual([]);
     expect(leaked).toEqual({});

@@ -155,9 +155,8 @@ export async function seen<T>(work: Promise<T>): Promise<T> {
     if (error.metadata === undefined) throw error;
     const { code, info } = explain(error);
     if (error.code === grpc.status.DEADLINE_EXCEEDED && info === undefined) throw new Error('nothing for ever');
-    // An answer of the balancer.
-    const [http] = /HTTP status code:? \d+/.exec(error.details) ?? ['no answer'];
-    throw new Seen(`${code} ${info?.reason.toLowerCase() ?? `(${http})`}`);
+    // Not the service's own: of the balancer, or of this client.
+    throw new Seen(`${code} ${info?.reason.toLowerCase() ?? `(${error.details})`}`);
   });
 }
 

@@ -9,6 +9,8 @@ import type { Installation } from './open-installation.ts';
 export interface Handles {
   files: number;
   sockets: number;
+  /** What the files are, and how many of each. */
+  kinds: string;
 }
 
 /** Open files of a process: pipes, event queues and files on the one hand, sockets on the other. */
@@ -22,7 +24,10 @@ export function handlesOf(pid: number): Handles {
     }
   });
   const sockets = targets.filter((target) => target.startsWith('socket:')).length;
-  return { files: targets.length - sockets, sockets };
+  const kinds = [...Map.groupBy(targets, (target) => target.replace(/\[\d+\]$/, ''))].map(
+    ([kind, some]) => `${some.length} ${kind}`,
+  );
+  return { files: targets.length - sockets, sockets, kinds: kinds.sort().join(', ') };
 }
 
 /** Connections that are established at the ports of a replica. */

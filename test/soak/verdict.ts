@@ -7,11 +7,18 @@ export interface DoorCall extends Outcome {
 }
 
 /** Refusals for want of capacity, in the words of each door. */
-const overload =
-  /overloaded|system_busy|too busy|at capacity|^UNAVAILABLE \(HTTP status code:? 503\)$|^503 at the handshake$/i;
-/** What docs/reliability.md and docs/errors.md say of faults. */
-const faulty =
-  /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^broken$|^no answer|\((no answer|HTTP status code:? 50[24])\)|^closed 10(06|11|12)$|^50[234] at the handshake$/i;
+const overload = [
+  /overloaded|system_busy|^message More requests are waiting/,
+  /503 at the handshake$/,
+  /status code:? 503/,
+];
+/** What docs/reliability.md says of faults, and how a connection looks that broke. */
+const faulty = [
+  /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^50[024] .*internal_error/,
+  /^message The speech engine has failed again|^message A store does not answer/,
+  /^broken$|^no answer|^closed 10(06|11|12)$|^50[24] at the handshake$|^(UNAVAILABLE|INTERNAL|UNKNOWN|CANCELLED) \(.*\)$/,
+];
+const isOneOf = (forms: readonly RegExp[], { outcome }: DoorCall) => forms.some((form) => form.test(outcome));
 
 const isOk = ({ outcome }: DoorCall) => outcome === 'ok';
 const isWrong = ({ outcome }: DoorCall) => outcome.startsWith('WRONG');
@@ -33,9 +40,9 @@ export function toTable(calls: readonly DoorCall[], touchedBy: (call: DoorCall) 
     const { calm = [], touched = [] } = Object.groupBy(some, (call) => (touchedBy(call) ? 'touched' : 'calm'));
     lines.push(`| ${door} | ${some.length} | ${countOf(calm)} | ${countOf(touched)} |`);
     for (const call of some) {
-      if (isOk(call) || overload.test(call.outcome)) continue;
+      if (isOk(call) || isOneOf(overload, call)) continue;
       const fault = touchedBy(call);
-      if (fault && !isWrong(call) && faulty.test(call.outcome)) continue;
+      if (fault && !isWrong(call) && isOneOf(faulty, call)) continue;
       const at = (call.endedMs / 1000).toFixed(1);
       unexpected.push(
         `${door}: ${call.outcome.split('\n')[0]} at ${at} s, ${fault ? `while ${fault.name}` : 'by no fault'}`,
