@@ -22,11 +22,11 @@ export interface ReplicaProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `settings` are those that it shares with others; `program` may be another version's. It is not started yet. */
+/** `settings` are those that it shares with others; `program`, asked at each start, may be another version's. It is not started yet. */
 export async function createReplica(
   folder: string,
   settings: Readonly<Record<string, string>>,
-  program = main,
+  program = () => main,
 ): Promise<ReplicaProcess> {
   const [httpPort, grpcPort, adminPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(folder, { recursive: true });
@@ -50,7 +50,7 @@ export async function createReplica(
         ...settings,
         ...more,
       };
-      const started = spawn(process.execPath, [program, 'serve'], {
+      const started = spawn(process.execPath, [program(), 'serve'], {
         cwd: folder,
         env,
         stdio: ['ignore', 'pipe', 'pipe'],

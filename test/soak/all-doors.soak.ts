@@ -12,7 +12,7 @@ import { freePort } from '../free-port.ts';
 import { type Outcome, Watch } from './checked-requests.ts';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
 import { type DoorClient, openDoorClient } from './door-client.ts';
-import { type Engines, faultOf, startFaults } from './fault-cycle.ts';
+import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle.ts';
 import { type KeptDoors, openKeptDoors } from './kept-doors.ts';
 import { learnSounds } from './known-sounds.ts';
 import { callersOf, type Handles, handlesOf, readLeaked, slopeOf } from './leftovers.ts';
@@ -26,6 +26,7 @@ const calibrationMs = 20_000;
 const quietMs = 15_000;
 const flightsMax = 500;
 const leakMsMax = 120_000;
+const sayEveryMs = 60_000;
 
 interface Opened {
   installation: Installation;
@@ -197,6 +198,13 @@ test(
       if (replicas[0]!.isUp()) memory.push([performance.now(), rssOf({ pid: replicas[0]!.pid() })]);
       for (const kept of [engines.openai.requests, engines.google.calls, installation.s3.requests]) kept.length = 0;
     }, 1000);
+    const saying = setInterval(() => {
+      for (const [n, replica] of replicas.entries())
+        if (n !== killedReplica && !replica.isUp())
+          console.log(`replica ${n} is down: ${replica.said().slice(-2_000)}`);
+      const late = calls.filter(({ endedMs }) => endedMs > performance.now() - sayEveryMs);
+      console.log(`${late.length} calls, ${late.filter(({ outcome }) => outcome === 'ok').length} ok`);
+    }, sayEveryMs);
     const asking = startAsking(calls);
     asking.repeat(closedLoop);
     asking.offer(perSecond * Number(RATE));
@@ -207,6 +215,7 @@ test(
     for (const replica of replicas) expect(replica.isUp(), replica.said().slice(-2_000)).toBe(true);
     const unsent = await asking.stop();
     clearInterval(watching);
+    clearInterval(saying);
 
     const redis = new Redis(installation.redis.url.slice('unix://'.length));
     const held = { ...installation, askRedis: (what: 'slots' | 'locks') => countInRedis(redis, what) };

@@ -16,7 +16,7 @@ export interface Call extends Outcome {
 
 /** What the service has said that it has done. */
 export interface Acknowledged {
-  links: { path: string; sound: Buffer }[];
+  links: { path: string; sounds: readonly Buffer[] }[];
   keys: string[];
   requests: number;
   chars: number;
@@ -33,6 +33,8 @@ export interface CheckingClientOptions {
   target: string;
   key: string;
   sounds: KnownSounds;
+  /** As the stubs of another version have it. */
+  service?: typeof SpeechService;
   /** How fast long streams are read. */
   bytesPerSecond?: number;
 }
@@ -40,8 +42,8 @@ export interface CheckingClientOptions {
 const formatOfProto = { wav: 1, pcm: 2, mp3: 3 } as const;
 
 export function openCheckingClient(options: CheckingClientOptions): CheckingClient {
-  const { url, target, key, sounds, bytesPerSecond = 300_000 } = options;
-  const speech = openGrpcClient(SpeechService, target, { 'grpc.enable_retries': 0 });
+  const { url, target, key, sounds, service = SpeechService, bytesPerSecond = 300_000 } = options;
+  const speech = openGrpcClient(service, target, { 'grpc.enable_retries': 0 });
   const acknowledged: Acknowledged = { links: [], keys: [], requests: 0, chars: 0 };
   const client = new RequestClient(url, key);
   let turn = 0;
@@ -61,7 +63,7 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
       const answer = await client.post('/api/audio/speech', restBody(text), watch);
       const fields = JSON.parse((await readAll(answer, watch)).toString()) as { audio_url: string };
       const path = new URL(fields.audio_url).pathname;
-      acknowledged.links.push({ path, sound: text.file! });
+      acknowledged.links.push({ path, sounds: text.file! });
       charge(text);
       const fetched = await client.get(path, watch);
       same(await readAll(fetched, watch), text.file!, watch);

@@ -46,7 +46,7 @@ export interface InstallationOptions {
   isWired?: boolean;
   settings?: Readonly<Record<string, string>>;
   settingsOf?(replica: number): Readonly<Record<string, string>>;
-  /** The command line of a replica, if not this version's. */
+  /** The command line of a replica, at each start, if not this version's. */
   mainOf?(replica: number): string;
 }
 
@@ -103,7 +103,7 @@ export async function openInstallation(
   };
   const replicas: ReplicaProcess[] = [];
   for (let n = 0; n < count; n++)
-    replicas.push(await createReplica(join(folder, `replica-${n}`), { ...shared, ...settingsOf(n) }, mainOf(n)));
+    replicas.push(await createReplica(join(folder, `replica-${n}`), { ...shared, ...settingsOf(n) }, () => mainOf(n)));
   opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
   await Promise.all(replicas.map((replica) => replica.start()));
   const balancer = await openBalancer(replicas, folder);
