@@ -20,7 +20,8 @@ const {
 } = process.env;
 /** Until the balancer sees that a replica is back, and a while of both versions. */
 const besideMs = 6_000;
-const callers: readonly Kind[] = [...kinds, 'key', 'link'];
+/** The stubs of the version before are those of gRPC. */
+const oldCallers: readonly Kind[] = ['grpc', 'grpc stream', 'link'];
 
 const opened = new AsyncDisposableStack();
 let before: VersionBefore;
@@ -44,14 +45,16 @@ async function resume(installation: CheckedInstallation): Promise<string> {
 
 test(`${BEFORE.slice(0, 7)} and this version on PostgreSQL, Redis and S3`, async () => {
   const versions = [before.main, before.main];
-  const installation = await openCheckedInstallation(2, { mainOf: (n) => versions[n]! }, (sounds) =>
-    joinSounds(sounds, soundsAfter),
+  const installation = await openCheckedInstallation(
+    2,
+    { mainOf: (n) => versions[n]!, settings: { SONANT_DRAIN_SECONDS: '300' } },
+    (sounds) => joinSounds(sounds, soundsAfter),
   );
   opened.defer(() => installation.close());
   const { url, target, key, sounds, replicas, client } = installation;
   const old = openCheckingClient({ url, target, key, sounds, service: before.service });
   opened.defer(() => old.close());
-  const loads = [client, old].map((each) => startLoad(each, callers));
+  const loads = [startLoad(client, kinds), startLoad(old, oldCallers)];
   const resumed: string[] = [];
   const change = async (n: number, version: string) => {
     versions[n] = version;
