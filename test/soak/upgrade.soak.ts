@@ -11,7 +11,7 @@ import { openDoorClient } from './door-client.ts';
 import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { startLoad, tallyOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
-import { openService, type Service } from './open-service.ts';
+import { makeKey, openService, type Service } from './open-service.ts';
 import { openVersionBefore, type VersionBefore } from './version-before.ts';
 
 /** Forty landings ago, unless told. */
@@ -43,53 +43,59 @@ async function resume(installation: CheckedInstallation): Promise<string> {
   return outcome;
 }
 
-test(`${BEFORE.slice(0, 7)} and this version on PostgreSQL, Redis and S3`, async () => {
-  const versions = [before.main, before.main];
-  const installation = await openCheckedInstallation(
-    2,
-    { mainOf: (n) => versions[n]!, settings: { SONANT_DRAIN_SECONDS: '300' } },
-    (sounds) => joinSounds(sounds, soundsAfter),
-  );
-  opened.defer(() => installation.close());
-  const { url, target, key, sounds, replicas, client } = installation;
-  const old = openCheckingClient({ url, target, key, sounds, service: before.service });
-  opened.defer(() => old.close());
-  const loads = [startLoad(client, kinds), startLoad(old, oldCallers)];
-  const resumed: string[] = [];
-  const change = async (n: number, version: string) => {
-    versions[n] = version;
-    expect(await replicas[n]!.end('SIGTERM')).toBe(0);
-    await replicas[n]!.start();
+test(
+  `${BEFORE.slice(0, 7)} and this version on PostgreSQL, Redis and S3`,
+  async () => {
+    const versions = [before.main, before.main];
+    const installation = await openCheckedInstallation(
+      2,
+      { mainOf: (n) => versions[n]!, settings: { SONANT_DRAIN_SECONDS: '300' } },
+      (sounds) => joinSounds(sounds, soundsAfter),
+    );
+    opened.defer(() => installation.close());
+    const { url, target, key, sounds, replicas, client } = installation;
+    const old = openCheckingClient({ url, target, key, sounds, service: before.service });
+    opened.defer(() => old.close());
+    const loads = [startLoad(client, kinds), startLoad(old, oldCallers)];
+    const resumed: string[] = [];
+    const change = async (n: number, version: string) => {
+      versions[n] = version;
+      expect(await replicas[n]!.end('SIGTERM')).toBe(0);
+      await replicas[n]!.start();
+      await sleep(besideMs);
+      resumed.push(await resume(installation));
+    };
     await sleep(besideMs);
-    resumed.push(await resume(installation));
-  };
-  await sleep(besideMs);
-  await change(0, main);
-  const job = await makeJob(url, key, replicas[0]!.httpPort);
-  await change(1, main);
-  await change(0, before.main);
-  await change(1, before.main);
-  await change(0, main);
-  await change(1, main);
-  const calls = (await Promise.all(loads.map((load) => load.stop()))).flat();
-  const said = replicas.map((replica) => replica.said()).join('');
-  console.log(
-    `${before.commit} and this version: upgraded, rolled back and upgraded again, replica by replica: ${tallyOf(calls)}; ` +
-      `${resumed.length} cut streams read on: ${[...new Set(resumed)].join(', ')}; ${await installation.checkAcknowledged()}`,
-  );
-  expect(calls.filter(({ outcome }) => outcome !== 'ok').map(({ kind, outcome }) => `${kind}: ${outcome}`)).toEqual([]);
-  expect(new Set(resumed)).toEqual(new Set(['ok']));
-  await expect.poll(() => statusOf(url, key, job), { timeout: 120_000 }).toBe('succeeded');
-  for (const { path, sounds: right } of old.acknowledged.links) {
-    const answer = await fetch(url + path);
-    const heard = Buffer.from(await answer.arrayBuffer());
-    expect(
-      right.some((sound) => sound.equals(heard)),
-      path,
-    ).toBe(true);
-  }
-  expect(said).not.toContain('"level":"error"');
-});
+    await change(0, main);
+    const job = await makeJob(url, key, replicas[0]!.httpPort);
+    await change(1, main);
+    await change(0, before.main);
+    await change(1, before.main);
+    await change(0, main);
+    await change(1, main);
+    const calls = (await Promise.all(loads.map((load) => load.stop()))).flat();
+    const said = replicas.map((replica) => replica.said()).join('');
+    console.log(
+      `${before.commit} and this version: upgraded, rolled back and upgraded again, replica by replica: ${tallyOf(calls)}; ` +
+        `${resumed.length} cut streams read on: ${[...new Set(resumed)].join(', ')}; ${await installation.checkAcknowledged()}`,
+    );
+    expect(calls.filter(({ outcome }) => outcome !== 'ok').map(({ kind, outcome }) => `${kind}: ${outcome}`)).toEqual(
+      [],
+    );
+    expect(new Set(resumed)).toEqual(new Set(['ok']));
+    await expect.poll(() => statusOf(url, key, job), { timeout: 120_000 }).toBe('succeeded');
+    for (const { path, sounds: right } of old.acknowledged.links) {
+      const answer = await fetch(url + path);
+      const heard = Buffer.from(await answer.arrayBuffer());
+      expect(
+        right.some((sound) => sound.equals(heard)),
+        path,
+      ).toBe(true);
+    }
+    expect(said).not.toContain('"level":"error"');
+  },
+  30 * 60_000,
+);
 
 /** At a replica that has jobs: the version before may have none, and then leaves them alone. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
@@ -108,7 +114,9 @@ async function statusOf(url: string, key: string, id: string): Promise<string> {
 test(`${BEFORE.slice(0, 7)} and this version on SQLite, one after the other`, async () => {
   const run: string[] = [];
   let service: Service = await openService({ main: before.main });
-  const left = { dataDir: service.dataDir, key: service.key };
+  const scopes = ['speech:synthesize', 'speech:stream', 'voices:read', 'keys:write', 'usage:read'];
+  const key = makeKey(service.dataDir, ['--scopes', scopes.join(',')], before.main);
+  const left = { dataDir: service.dataDir, key };
   const learn = () => learnSounds((path, body) => service.ask(path, { body }));
   const sounds = joinSounds(await learn(), soundsAfter);
   const clients: CheckingClient[] = [];
