@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
 import { localUrl } from './app/local-url.ts';
-import { logEnd } from './app/log-end.ts';
+import { logEnd, logFault } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openJobs } from './app/open-jobs.ts';
 import { openModels } from './app/open-models.ts';
@@ -32,6 +32,7 @@ import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
 import { createJobRows } from './store/job-rows.ts';
 import type { Log } from './telemetry/log.ts';
+import { removeLeftTemporaryFolders } from './temporary-folder.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
 import type { Webhooks } from './webhooks/webhook.ts';
 
@@ -132,9 +133,11 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 
 function beginOpening(begun: Pick<Opening, 'config' | 'definitions' | 'log' | 'opened'>): Opening {
   const { log, opened } = begun;
-  const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
+  const onFault = (fault: unknown) => logFault(log, fault);
   const metrics = createServiceMetrics();
   opened.defer(metrics.close);
+  const sweep = removeLeftTemporaryFolders().catch(onFault);
+  opened.defer(() => sweep);
   return { ...begun, onFault, metrics, tracing: openTracing({ ...begun, onFault, metrics }) };
 }
 

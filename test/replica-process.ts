@@ -11,6 +11,8 @@ export interface ReplicaProcess {
   grpcPort: number;
   /** Of health and metrics. */
   adminPort: number;
+  /** Of the process that was started last. */
+  pid(): number;
   /** All that it has said on standard error since it was made. */
   said(): string;
   isUp(): boolean;
@@ -20,20 +22,23 @@ export interface ReplicaProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `settings` are those that it shares with others; it is not started yet. */
+/** `settings` are those that it shares with others; `program`, asked at each start, may be another version's. It is not started yet. */
 export async function createReplica(
   folder: string,
   settings: Readonly<Record<string, string>>,
+  program = () => main,
 ): Promise<ReplicaProcess> {
   const [httpPort, grpcPort, adminPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(folder, { recursive: true });
   let child: ChildProcess | undefined;
   let said = '';
+  let isEnding = false;
   const isUp = () => child !== undefined && child.exitCode === null && child.signalCode === null;
   return {
     httpPort,
     grpcPort,
     adminPort,
+    pid: () => child!.pid!,
     said: () => said,
     isUp,
     async start(more = {}) {
@@ -45,8 +50,16 @@ export async function createReplica(
         ...settings,
         ...more,
       };
-      const started = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const started = spawn(process.execPath, [program(), 'serve'], {
+        cwd: folder,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       child = started;
+      started.once('exit', (code, signal) => {
+        if (!isEnding) said += `\nthe process ended by itself, with ${code ?? signal}\n`;
+      });
+      isEnding = false;
       started.stderr.setEncoding('utf8').on('data', (text) => {
         said += text;
       });
@@ -60,6 +73,7 @@ export async function createReplica(
     async end(signal) {
       if (!isUp()) return child?.exitCode ?? null;
       const ended = once(child!, 'exit');
+      isEnding = true;
       child!.kill(signal);
       return (await ended)[0] as number | null;
     },

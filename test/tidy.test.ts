@@ -52,9 +52,11 @@ const ranks: Record<string, number> = {
   'file-lock': 0,
   folder: 0,
   id: 0,
+  'locked-folder': 0,
   'nearest-name': 0,
   setting: 0,
   steps: 0,
+  'temporary-folder': 0,
 };
 const roomOf = (file: string) => file.split('/')[1]!.replace(/\.ts$/, '');
 const importsOf = (file: string) =>

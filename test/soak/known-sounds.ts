@@ -6,10 +6,10 @@ export interface KnownText {
   chunks: readonly string[];
   format: 'wav' | 'mp3' | 'pcm';
   chars: number;
-  /** The file, with its true sizes; of the short ones alone. */
-  file?: Buffer;
+  /** The file, with its true sizes; of the short ones alone. Another version may speak it in another way. */
+  file?: readonly Buffer[];
   /** The streamed body. */
-  streamed: Buffer;
+  streamed: readonly Buffer[];
 }
 
 export interface KnownSounds {
@@ -36,9 +36,9 @@ export async function learnSounds(post: Post): Promise<KnownSounds> {
     const fields = { text_chunks: chunks, output_format: format, ...(isLong && { sample_rate: longRateHz }) };
     const streamed = await speak({ ...fields, method: 'streaming' });
     const chars = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    if (isLong) return { chunks, format, chars, streamed };
+    if (isLong) return { chunks, format, chars, streamed: [streamed] };
     const file = await speak({ text: chunks[0], output_format: format, return_format: 'buffer' });
-    return { chunks, format, chars, streamed, file };
+    return { chunks, format, chars, streamed: [streamed], file: [file] };
   };
   const short: KnownText[] = [];
   for (const [n, format] of formats.entries())
@@ -49,4 +49,15 @@ export async function learnSounds(post: Post): Promise<KnownSounds> {
     long.push(await learn(chunks, format, true));
   }
   return { short, long };
+}
+
+/** Those of two versions, either of which may answer. */
+export function joinSounds(before: KnownSounds, after: KnownSounds): KnownSounds {
+  const join = (texts: readonly KnownText[], others: readonly KnownText[]) =>
+    texts.map((text, n) => ({
+      ...text,
+      ...(text.file && { file: [...text.file, ...others[n]!.file!] }),
+      streamed: [...text.streamed, ...others[n]!.streamed],
+    }));
+  return { short: join(before.short, after.short), long: join(before.long, after.long) };
 }

@@ -11,7 +11,8 @@ import { registry } from '../../src/engines/registry.ts';
 import { operator } from '../../src/keys/actor.ts';
 import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import type { KeyLimits } from '../../src/limits/key-limits.ts';
-import { openBalancer } from '../balancer.ts';
+import { type Balancer, openBalancer } from '../balancer.ts';
+import { main } from '../cli/sonant-program.ts';
 import { limitObjects, startCeph } from '../clips/ceph.ts';
 import { openFaultProxy } from '../clips/fault-proxy.ts';
 import { type OwnRedisServer, openOwnRedisServer } from '../redis/redis-server.ts';
@@ -29,6 +30,9 @@ export interface Installation {
   /** What is done to each request to S3. */
   s3: Awaited<ReturnType<typeof openFaultProxy>> & { limitObjects(max: number): Promise<void> };
   wires: Readonly<Record<'postgres' | 'redis' | 's3', Wire>>;
+  /** Of the database, without a wire. */
+  databaseUrl: string;
+  balancer: Pick<Balancer, 'close'>;
   /** A key with all scopes, held to no limit that a soak could meet unless told. */
   makeKey(limits?: Partial<KeyLimits>): Promise<{ key: string; keyId: string }>;
   close(): Promise<void>;
@@ -37,8 +41,19 @@ export interface Installation {
 const bucketName = 'sonant-soak';
 const plenty: KeyLimits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: undefined };
 
-/** `isWired` is whether there are wires to be cut, which cost a little time. */
-export async function openInstallation(count: number, { isWired = true } = {}): Promise<Installation> {
+export interface InstallationOptions {
+  /** Whether there are wires to be cut, which cost a little time. */
+  isWired?: boolean;
+  settings?: Readonly<Record<string, string>>;
+  settingsOf?(replica: number): Readonly<Record<string, string>>;
+  /** The command line of a replica, at each start, if not this version's. */
+  mainOf?(replica: number): string;
+}
+
+export async function openInstallation(
+  count: number,
+  { isWired = true, settings = {}, settingsOf = () => ({}), mainOf = () => main }: InstallationOptions = {},
+): Promise<Installation> {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'sonant-soak-'));
   opened.defer(() => rmSync(folder, { recursive: true }));
@@ -84,9 +99,11 @@ export async function openInstallation(count: number, { isWired = true } = {}): 
     ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_REGION: 'us-east-1' },
     ...{ SONANT_ESPEAK_PROGRAM: '', SONANT_LEAVE_SECONDS: '4' },
     SONANT_BASE_URL: 'http://sonant.test',
+    ...settings,
   };
   const replicas: ReplicaProcess[] = [];
-  for (let n = 0; n < count; n++) replicas.push(await createReplica(join(folder, `replica-${n}`), shared));
+  for (let n = 0; n < count; n++)
+    replicas.push(await createReplica(join(folder, `replica-${n}`), { ...shared, ...settingsOf(n) }, () => mainOf(n)));
   opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
   await Promise.all(replicas.map((replica) => replica.start()));
   const balancer = await openBalancer(replicas, folder);
@@ -95,7 +112,7 @@ export async function openInstallation(count: number, { isWired = true } = {}): 
   return {
     url: balancer.url,
     target: `127.0.0.1:${balancer.port}`,
-    ...{ replicas, postgres, redis, wires },
+    ...{ replicas, postgres, redis, wires, balancer, databaseUrl: direct },
     s3: Object.assign(s3, { limitObjects: (max: number) => limitObjects(ceph, bucketName, max) }),
     async makeKey(limits = {}) {
       const keys = await openKeys(

@@ -26,6 +26,8 @@ export interface Service {
   speak(fields: object, init?: Omit<RequestInit, 'body'>): Promise<Response>;
   /** At once and without a word. */
   kill(): Promise<void>;
+  /** In peace. */
+  stop(): Promise<void>;
   /** In peace; its folder goes with it. */
   close(): Promise<void>;
 }
@@ -37,6 +39,8 @@ export interface ServiceOptions {
   /** A folder that does not exist yet, if not one in the folder for temporary files. */
   dataDir?: string;
   args?: readonly string[];
+  /** Of another version. */
+  main?: string;
 }
 
 const main = join(import.meta.dirname, '../../src/main.ts');
@@ -45,12 +49,13 @@ export async function openService({
   settings = {},
   left,
   args = [],
+  main: program = main,
   ...options
 }: ServiceOptions = {}): Promise<Service> {
   const dataDir = left?.dataDir ?? options.dataDir ?? mkdtempSync(join(tmpdir(), 'sonant-soak-'));
   if (options.dataDir) mkdirSync(options.dataDir);
-  const key = left?.key ?? makeKey(dataDir);
-  const child = spawn(process.execPath, [main, 'serve', ...args], {
+  const key = left?.key ?? makeKey(dataDir, [], program);
+  const child = spawn(process.execPath, [program, 'serve', ...args], {
     cwd: dataDir,
     env: {
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(PATH|MALLOC_)/.test(name))),
@@ -87,6 +92,7 @@ export async function openService({
     said: () => said,
     speak: (fields, init) => ask('/api/audio/speech', { body: { voice_id: 'arthur', ...fields }, ...init }),
     kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
     async close() {
       await end('SIGTERM');
       rmSync(dataDir, { recursive: true });
@@ -95,10 +101,10 @@ export async function openService({
 }
 
 /** A key that is held to no limit that a soak could meet. */
-export function makeKey(dataDir: string, more: readonly string[] = []): string {
+export function makeKey(dataDir: string, more: readonly string[] = [], program = main): string {
   const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000', ...more];
   const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
-  const made = execFileSync(process.execPath, [main, 'key', 'create', '--json', ...limits], { cwd: dataDir, env });
+  const made = execFileSync(process.execPath, [program, 'key', 'create', '--json', ...limits], { cwd: dataDir, env });
   return JSON.parse(made.toString()).key;
 }
 
@@ -119,7 +125,7 @@ function portsOf(child: ChildProcess, said: () => string): Promise<[number, numb
 const pageBytes = 4096;
 const tickMs = 10;
 
-export const rssOf = ({ pid }: Service): number =>
+export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
 /** What all of its threads have used so far, those that have ended included. */

@@ -1,11 +1,14 @@
 // Imports a voice file: it speaks in a staging folder, and is then moved to the other voices.
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../locked-folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { voiceFileEnding } from './voice-files.ts';
+
+const stageName = '.import-';
 
 /** `tryOut` opens the engine on a data folder and throws where a voice in it cannot be used. */
 export async function importVoiceFile(
@@ -18,16 +21,18 @@ export async function importVoiceFile(
   const file = basename(name) + voiceFileEnding;
   const taken = `there is a voice ${name} already, in ${folder}; remove it, or give another name with --name`;
   if (existsSync(join(folder, file))) throw new Failure('invalid_request', { message: taken });
-  const stage = await mkdtemp(join(folder, '.import-'));
+  await removeLeftFolders(folder, stageName);
+  const stage = await openLockedFolder(folder, stageName);
   try {
-    makeFolder(join(stage, 'voices'));
-    await copyFile(path, join(stage, 'voices', file));
+    const staged = join(stage.path, 'voices');
+    makeFolder(staged);
+    await copyFile(path, join(staged, file));
     print(`${name} is heard`);
-    await tryOut(stage);
+    await tryOut(stage.path);
     signal.throwIfAborted();
-    await rename(join(stage, 'voices', file), join(folder, file));
+    await rename(join(staged, file), join(folder, file));
   } finally {
-    await rm(stage, { recursive: true, force: true });
+    await stage.remove();
   }
   return [basename(name)];
 }

@@ -3,7 +3,7 @@
 // the service's settings, which hold secrets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
@@ -35,6 +35,9 @@ export async function addLibrary(
   try {
     if (isInstalled(dataDir)) return;
     print(`neural voices need ${librarySpec}; it contains eSpeak NG, and so is under GPL-3.0. npm installs it`);
+    // Those of installations that were killed: whoever has the lock is the only one.
+    const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
+    for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
     const stage = await mkdtemp(join(dataDir, stageName));
     try {
       await install(npm, stage, signal);

@@ -1,8 +1,8 @@
 // A process reads eSpeak NG's data again with each text. For a model whose folder is removed while requests are under way,
 // each process therefore has a copy of its own, of some 18 MB, in the folder for temporary files.
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openTemporaryFolder } from '../../temporary-folder.ts';
 import type { LibraryOptions } from './model.ts';
 
 export type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
@@ -20,10 +20,10 @@ export async function copySpeechData(config: object): Promise<ProcessFiles> {
   const found = Object.entries(model).find(([, part]) => typeof part === 'object' && 'dataDir' in part);
   if (!found) return { config, remove: async () => {} };
   const [kind, part] = found as [string, LibraryOptions];
-  const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-')).catch(() => undefined);
+  const folder = await openTemporaryFolder().catch(() => undefined);
   if (folder === undefined) return { config, remove: async () => {} };
-  const remove = () => rm(folder, { recursive: true, force: true });
-  const dataDir = join(folder, 'espeak-ng-data');
+  const { path, remove } = folder;
+  const dataDir = join(path, 'espeak-ng-data');
   try {
     await cp(String(part.dataDir), dataDir, { recursive: true, dereference: true });
   } catch {

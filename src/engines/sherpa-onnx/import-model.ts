@@ -1,7 +1,7 @@
 // Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
 // name. Of a model that is refused, nothing is left behind.
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { archiveEnding } from '../../archives/archive-file.ts';
@@ -9,8 +9,8 @@ import { copyFolder } from '../../archives/copy-folder.ts';
 import { hashFile } from '../../archives/hash-file.ts';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { Failure } from '../../errors.ts';
-import { type FileLock, tryLock } from '../../file-lock.ts';
 import { makeFolder } from '../../folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../locked-folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './audition.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
@@ -32,41 +32,21 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
   if (!library) throw refuse(explainMissingLibrary(brought.dataDir));
   const models = modelsFolder(brought.dataDir);
   makeFolder(models);
-  await removeLeftStages(models);
-  const { stage, lock } = await openStage(models);
+  await removeLeftFolders(models, stageName);
+  const stage = await openLockedFolder(models, stageName);
   try {
-    const unpacked = join(stage, 'unpacked');
+    const unpacked = join(stage.path, 'unpacked');
     const { signal, onUnpacked } = brought;
     if (isFolder) await copyFolder(path, unpacked, signal);
     else await unpackArchive({ archive: path, to: unpacked, signal, ...(onUnpacked && { onProgress: onUnpacked }) });
     const root = isFolder ? unpacked : await findRoot(unpacked);
-    return await importUnpacked({ ...brought, path, library }, models, stage, root);
+    return await importUnpacked({ ...brought, path, library }, models, stage.path, root);
   } finally {
-    lock.release();
-    await rm(stage, { recursive: true, force: true });
+    await stage.remove();
   }
 }
 
 const stageName = '.import-';
-const lockName = 'lock';
-
-async function openStage(models: string): Promise<{ stage: string; lock: FileLock }> {
-  const stage = await mkdtemp(join(models, stageName));
-  const lock = tryLock(join(stage, lockName));
-  if (!lock) throw new Error(`another process has taken ${stage}`);
-  return { stage, lock };
-}
-
-/** Those of imports that were killed: nobody holds their locks. */
-async function removeLeftStages(models: string): Promise<void> {
-  for (const name of await readdir(models)) {
-    const lock = join(models, name, lockName);
-    if (!name.startsWith(stageName) || !existsSync(lock)) continue;
-    const held = tryLock(lock);
-    held?.release();
-    if (held) await rm(join(models, name), { recursive: true, force: true });
-  }
-}
 
 /** The only folder of an archive, or else the whole archive. */
 async function findRoot(unpacked: string): Promise<string> {

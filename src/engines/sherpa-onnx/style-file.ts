@@ -2,17 +2,16 @@
 // speakers, and so blends have a file of their own, of the same size, for a process of their own: each style in the place of
 // a speaker, the sum of its parts by their weights. Places without a blend are zeros. The file is in the folder for
 // temporary files, and goes with the process.
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
+import { openTemporaryFolder } from '../../temporary-folder.ts';
 import type { LibraryConfig, ProcessFiles } from './espeak-copy.ts';
 import type { BlendedStyle, Model, StyleFile } from './model.ts';
 
 export async function writeStyles({ blended, styles }: Model, config: object): Promise<ProcessFiles> {
   if (!blended || !styles) return { config, remove: async () => {} };
-  const folder = await mkdtemp(join(tmpdir(), 'sonant-styles-'));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const { path: folder, remove } = await openTemporaryFolder();
   const path = join(folder, basename(styles.path));
   try {
     await writeStyleFile(styles, blended.styles, path);

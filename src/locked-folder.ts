@@ -1,0 +1,46 @@
+// Folders that a process has for itself for a while. Each has a file `lock` that the process holds, so that what a killed
+// process has left can be told from what a living one uses, whatever its id and its container.
+import { existsSync } from 'node:fs';
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryLock } from './file-lock.ts';
+
+const lockName = 'lock';
+const triesMax = 3;
+
+export interface LockedFolder {
+  path: string;
+  /** With all that is in it. */
+  remove(): Promise<void>;
+}
+
+/** A new folder in `parent`, whose name begins with the prefix. */
+export async function openLockedFolder(parent: string, prefix: string): Promise<LockedFolder> {
+  for (let tries = 1; ; tries++) {
+    const path = await mkdtemp(join(parent, prefix));
+    const lock = tryLock(join(path, lockName));
+    const remove = async () => {
+      lock?.release();
+      await rm(path, { recursive: true, force: true });
+    };
+    if (lock) return { path, remove };
+    // A process that removes left folders has looked at it between the two steps.
+    await remove();
+    if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
+  }
+}
+
+/** Removes the folders whose processes are gone; those of other users, and those without a lock, are left alone. */
+export async function removeLeftFolders(parent: string, prefix: string): Promise<void> {
+  const names = existsSync(parent) ? await readdir(parent) : [];
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(parent, name);
+    const found = await lstat(path).catch(() => undefined);
+    const isOurs = found?.isDirectory() && (process.getuid === undefined || found.uid === process.getuid());
+    if (!isOurs || !existsSync(join(path, lockName))) continue;
+    const lock = tryLock(join(path, lockName));
+    lock?.release();
+    if (lock) await rm(path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,10 @@
+// Folders of a process in the system's folder for temporary files. What a killed process has left is removed when a service
+// starts.
+import { tmpdir } from 'node:os';
+import { type LockedFolder, openLockedFolder, removeLeftFolders } from './locked-folder.ts';
+
+const prefix = 'sonant-process-';
+
+export const openTemporaryFolder = (): Promise<LockedFolder> => openLockedFolder(tmpdir(), prefix);
+
+export const removeLeftTemporaryFolders = (): Promise<void> => removeLeftFolders(tmpdir(), prefix);

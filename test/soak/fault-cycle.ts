@@ -1,0 +1,137 @@
+// Faults of an installation, one after the other, each for some seconds, with calm between them: a replica killed or
+// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Who is touched
+// by a fault may be refused in the words of docs/; nobody else may.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { openGoogleServer } from '../engines/google-server.ts';
+import type { openOpenAiServer, ServerTrouble } from '../engines/openai-server.ts';
+import type { Outcome } from './checked-requests.ts';
+import { type Installation, startAgain } from './open-installation.ts';
+
+export interface FaultWindow {
+  name: string;
+  beganMs: number;
+  endedMs: number;
+  /** For how long after its end calls may still feel it. */
+  graceMs: number;
+  /** Whom it touches, if not everybody. */
+  doors?: readonly string[];
+}
+
+interface Fault extends Pick<FaultWindow, 'name' | 'doors'> {
+  lastsMs: number;
+  graceMs?: number;
+  begin(): unknown;
+  end(): unknown;
+}
+
+export interface Engines {
+  openai: Awaited<ReturnType<typeof openOpenAiServer>>;
+  google: Awaited<ReturnType<typeof openGoogleServer>>;
+}
+
+const usualGraceMs = 15_000;
+/** Until the circuit breaker of an engine that has failed again and again lets it be tried. */
+const engineGraceMs = 75_000;
+const calmMs = 30_000;
+
+/** The replica that is killed and restarted; the others live as long as the soak. */
+export const killedReplica = 1;
+
+function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
+  const killed = replicas[killedReplica]!;
+  const engine = (name: string, trouble: ServerTrouble): Fault => {
+    const usual = { ...openai.state.trouble };
+    return {
+      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, doors: ['engine elsewhere'] },
+      begin: () => Object.assign(openai.state, { trouble: { ...usual, ...trouble } }),
+      end: () => Object.assign(openai.state, { trouble: usual }),
+    };
+  };
+  const cut = (wire: keyof typeof wires, how: 'reset' | 'silence'): Fault => ({
+    ...{ name: `the network to ${wire}: ${how}`, lastsMs: 6_000 },
+    begin: () => wires[wire][how](),
+    end: () => wires[wire].heal(),
+  });
+  return [
+    {
+      ...{ name: 'a replica is killed (kill -9)', lastsMs: 4_000 },
+      begin: () => killed.end('SIGKILL'),
+      end: () => killed.start(),
+    },
+    {
+      ...{ name: 'PostgreSQL is killed (kill -9)', lastsMs: 4_000 },
+      begin: () => postgres.kill('SIGKILL'),
+      end: () => startAgain(postgres),
+    },
+    engine('stalls in the middle', { stallAfterBytes: 20_000 }),
+    { name: 'Redis is frozen', lastsMs: 5_000, begin: () => redis.freeze(), end: () => redis.thaw() },
+    {
+      ...{ name: 'S3 answers 503', lastsMs: 6_000 },
+      begin: () => Object.assign(s3, { faultOf: () => ({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }) }),
+      end: () => Object.assign(s3, { faultOf: () => undefined }),
+    },
+    engine('breaks off', { cutAfterBytes: 20_000 }),
+    {
+      ...{ name: 'a replica is stopped (SIGTERM) and started', lastsMs: 0 },
+      begin: () => killed.end('SIGTERM'),
+      end: () => killed.start(),
+    },
+    { name: 'Redis is killed', lastsMs: 4_000, begin: () => redis.kill(), end: () => redis.start() },
+    cut('postgres', 'silence'),
+    engine('answers 500', { failures: { count: 1e9, status: 500 } }),
+    cut('s3', 'reset'),
+    cut('redis', 'silence'),
+    cut('postgres', 'reset'),
+    {
+      ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, doors: ['clone'] },
+      begin: () => Object.assign(google.state.trouble, { isDown: true }),
+      end: () => Object.assign(google.state.trouble, { isDown: false }),
+    },
+  ];
+}
+
+/** Goes through the faults again and again until told to stop; the window of the fault that is there grows. */
+export function startFaults(installation: Installation, engines: Engines) {
+  const windows: FaultWindow[] = [];
+  const stopping = new AbortController();
+  const faults = faultsOf(installation, engines);
+  const run = async () => {
+    for (let n = 0; !stopping.signal.aborted; n++) {
+      const { name, lastsMs, graceMs = usualGraceMs, doors, begin, end } = faults[n % faults.length]!;
+      const window: FaultWindow = {
+        name,
+        beganMs: performance.now(),
+        endedMs: Infinity,
+        graceMs,
+        ...(doors && { doors }),
+      };
+      windows.push(window);
+      await begin();
+      await sleep(lastsMs);
+      await end();
+      window.endedMs = performance.now();
+      console.log(`${name}: for ${((window.endedMs - window.beganMs) / 1000).toFixed(1)} s`);
+      await sleep((doors ? usualGraceMs : graceMs) + calmMs, undefined, stopping).catch(() => {});
+    }
+  };
+  const running = run();
+  return {
+    windows,
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** The fault that a call may have felt. */
+export const faultOf = (
+  windows: readonly FaultWindow[],
+  { door, beganMs, endedMs }: Outcome & { door: string },
+): FaultWindow | undefined =>
+  windows.find(
+    (window) =>
+      beganMs < window.endedMs + window.graceMs &&
+      endedMs > window.beganMs &&
+      (window.doors === undefined || window.doors.includes(door)),
+  );

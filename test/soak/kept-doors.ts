@@ -1,0 +1,197 @@
+// Clients of what Sonant keeps for a while: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each makes one,
+// uses it, deletes it, and sees that it is gone.
+import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sentences } from '../sentences.ts';
+import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';
+import type { Door } from './door-client.ts';
+
+export interface KeptDoors {
+  readonly doors: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', Door>>;
+  endLearning(): void;
+  /** Webhooks of jobs that have ended and were not announced yet. */
+  unannounced(): readonly string[];
+  /** Webhooks whose signature was wrong. */
+  readonly forged: number;
+  readonly announced: number;
+  close(): void;
+}
+
+const jobMsMax = 20 * 60_000;
+const goneMsMax = 10_000;
+const chapters = [0, 1].map((n) => ({ title: `Chapter ${n}`, text: sentences.slice(9 * n, 9 * n + 6).join(' ') }));
+
+export async function openKeptDoors({ url, key }: { url: string; key: string }): Promise<KeptDoors> {
+  const http = new RequestClient(url, key);
+  const known = new Map<string, Buffer>();
+  let isLearning = true;
+  const check = (door: string, heard: Buffer, watch: Watch) => {
+    if (isLearning) known.set(door, heard);
+    same(heard, known.get(door)!, watch);
+  };
+  const json = async (answer: Response) => JSON.parse((await answer.text()) || '{}');
+  const send = async (method: string, path: string, watch: Watch, body?: object | FormData) => {
+    const isForm = body instanceof FormData;
+    const headers: Record<string, string> = body && !isForm ? { 'Content-Type': 'application/json' } : {};
+    return http.ask(path, { method, headers, ...(body && { body: isForm ? body : JSON.stringify(body) }) }, watch);
+  };
+  const speak = async (fields: object, watch: Watch) => {
+    const body = { text: `${sentences[2]} Sonant says so.`, output_format: 'pcm', return_format: 'buffer', ...fields };
+    return readAll(await http.post('/api/audio/speech', body, watch), watch);
+  };
+  /** Once it is not refused as a busy or sick service refuses. */
+  const untilDone = async <T>(work: () => Promise<T>, msMax: number): Promise<T> => {
+    for (const since = performance.now(); ; ) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof Seen) || performance.now() - since > msMax) throw error;
+        await sleep(1000);
+      }
+    }
+  };
+  /** Once what was made at one replica is known at the other. */
+  const untilKnown = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (const since = performance.now(); ; ) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof Seen || performance.now() - since > goneMsMax) throw error;
+        await sleep(200);
+      }
+    }
+  };
+  /** Whether it is refused from some moment on: deleted at one replica, gone at all. */
+  const untilGone = async (work: () => Promise<unknown>) => {
+    for (const since = performance.now(); ; ) {
+      const error: unknown = await work().then(
+        () => undefined,
+        (thrown) => thrown,
+      );
+      if (error && !(error instanceof Seen)) return;
+      if (performance.now() - since > goneMsMax) throw error ?? new Error('deleted, and still there');
+      await sleep(500);
+    }
+  };
+
+  const { secret } = await json(await send('POST', '/api/auth/webhook-secret', new Watch()));
+  const hooks = await openReceiver(secret);
+  const ended = new Set<string>();
+
+  const [reference, consent] = await Promise.all(
+    ['wav', 'mp3'].map(async (format) => {
+      const text = 'The boat left the harbour early, long before the sun came up. Nobody had seen it go.';
+      const answer = await fetch(`${url}/api/audio/speech`, {
+        method: 'POST',
+        headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ voice_id: 'arthur', text, output_format: format, return_format: 'buffer' }),
+      });
+      return new Blob([await answer.arrayBuffer()]);
+    }),
+  );
+
+  const doors: KeptDoors['doors'] = {
+    async job(watch) {
+      const id = randomUUID();
+      const path = `/api/audio/jobs/${id}`;
+      const body = { voice_id: 'arthur', chapters, output_format: 'mp3', webhook_url: hooks.url };
+      await untilDone(async () => (await send('PUT', path, watch, body)).arrayBuffer(), jobMsMax);
+      for (const since = performance.now(); ; ) {
+        const job = await untilDone(async () => json(await send('GET', path, watch)), jobMsMax);
+        if (job.status === 'failed') throw new Error(JSON.stringify(job.error));
+        if (job.ended_at !== null) {
+          ended.add(id);
+          const file = new URL(job.audio_url).pathname;
+          check('job', await untilDone(async () => readAll(await http.get(file, watch), watch), jobMsMax), watch);
+          break;
+        }
+        if (performance.now() - since > jobMsMax) throw new Error(`after ${jobMsMax} ms it is ${job.status}`);
+        await sleep(500);
+      }
+      // A job that is deleted at once may have sent its webhook, or not.
+      for (let n = 0; n < 60 && !hooks.heard.has(id); n++) await sleep(500);
+      await untilDone(() => send('DELETE', path, watch), jobMsMax);
+    },
+    async lexicon(watch) {
+      const entries = [{ grapheme: 'Sonant', alias: 'the house over there' }];
+      const made = await json(await send('POST', '/api/lexicons', watch, { name: 'Soak', entries }));
+      const fields = { voice_id: 'arthur', lexicon_ids: [made.lexicon_id] };
+      check('lexicon', await untilKnown(() => speak(fields, watch)), watch);
+      await untilDone(() => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch), goneMsMax * 6);
+      await untilGone(() => speak(fields, watch));
+    },
+    async clone(watch) {
+      const form = new FormData();
+      const fields = { name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.' };
+      for (const [name, value] of Object.entries(fields)) form.set(name, value);
+      form.set('reference_audio', reference!);
+      form.set('consent_audio', consent!);
+      const { voice_id } = await json(await send('POST', '/api/voices', watch, form));
+      await untilKnown(() => untilDone(() => send('GET', `/api/voices/${voice_id}`, watch), 60_000));
+      for (let n = 0; n < 120; n++) {
+        const { status } = await untilDone(
+          async () => json(await send('GET', `/api/voices/${voice_id}`, watch)),
+          60_000,
+        );
+        if (status === 'ready') break;
+        if (status !== 'pending') throw new Error(`the voice is ${status}`);
+        await sleep(500);
+      }
+      check('clone', await untilKnown(() => speak({ voice_id }, watch)), watch);
+      await untilDone(() => send('POST', `/api/voices/${voice_id}/consent/revoke`, watch), 60_000);
+      await untilGone(() => speak({ voice_id }, watch));
+      await untilDone(() => send('DELETE', `/api/voices/${voice_id}`, watch), 60_000);
+    },
+    async key(watch) {
+      const made = await json(await send('POST', '/api/auth/api-keys', watch, { name: 'soak' }));
+      const own = new RequestClient(url, made.key);
+      await untilKnown(async () => readAll(await own.get('/api/voices', watch), watch));
+      await untilDone(() => send('DELETE', `/api/auth/api-keys/${made.id}`, watch), 60_000);
+      await untilGone(async () => readAll(await own.get('/api/voices', watch), watch));
+    },
+  };
+  return {
+    doors,
+    endLearning() {
+      isLearning = false;
+    },
+    unannounced: () => [...ended].filter((id) => !hooks.heard.has(id)),
+    get forged() {
+      return hooks.forged;
+    },
+    get announced() {
+      return hooks.heard.size;
+    },
+    close: () => hooks.close(),
+  };
+}
+
+/** Of webhooks by Standard Webhooks; every fourth is refused at first, and has to be sent again. */
+async function openReceiver(secret: string) {
+  const heard = new Set<string>();
+  const state = { forged: 0 };
+  let count = 0;
+  const server = createServer(async (request, response) => {
+    const body = await readText(request).catch(() => '');
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers;
+    const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
+    const right = `v1,${mac.update(`${id}.${at}.${body}`).digest('base64')}`;
+    if (!String(signature).split(' ').includes(right)) state.forged++;
+    if (count++ % 4 === 1) return void response.writeHead(503).end();
+    heard.add((JSON.parse(body) as { data: { id: string } }).data.id);
+    response.writeHead(204).end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return Object.assign(state, {
+    heard,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}

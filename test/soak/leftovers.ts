@@ -1,0 +1,107 @@
+// What an installation still holds when nobody asks for anything any more: slots, leases, locks, connections, open files,
+// uploads that were begun; and how the memory of a process has grown, with the standard error of that.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { ReplicaProcess } from '../replica-process.ts';
+import type { Installation } from './open-installation.ts';
+
+export interface Handles {
+  files: number;
+  sockets: number;
+  /** What the files are, and how many of each. */
+  kinds: string;
+}
+
+/** Open files of a process: pipes, event queues and files on the one hand, sockets on the other. */
+export function handlesOf(pid: number): Handles {
+  const folder = `/proc/${pid}/fd`;
+  const targets = readdirSync(folder).flatMap((fd) => {
+    try {
+      return [readlinkSync(`${folder}/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+  const sockets = targets.filter((target) => target.startsWith('socket:')).length;
+  const kinds = [...Map.groupBy(targets, (target) => target.replace(/\[\d+\]$/, ''))].map(
+    ([kind, some]) => `${some.length} ${kind}`,
+  );
+  return { files: targets.length - sockets, sockets, kinds: kinds.sort().join(', ') };
+}
+
+/** Connections that are established at the ports of a replica. */
+export function callersOf({ httpPort, grpcPort }: ReplicaProcess): number {
+  const established = '01';
+  const ends = [httpPort, grpcPort].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
+  return readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, from = '', , state]) => state === established && ends.some((end) => from.endsWith(end))).length;
+}
+
+export async function metricOf({ adminPort }: ReplicaProcess, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{.*?\\})? (\\S+)$`, 'gm'))];
+  return lines.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+/** All that is held, by name; whoever rests holds nothing of it. */
+async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Record<string, number>> {
+  const held: Record<string, number> = {};
+  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_owed_rows'])
+    held[name] = (await Promise.all(replicas.map((replica) => metricOf(replica, name)))).reduce((a, b) => a + b);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const count = async (sql: string) => Number((await client.query(`select count(*) as n from ${sql}`)).rows[0].n);
+  held['jobs that run'] = await count("jobs where status in ('queued', 'running')");
+  held['leases of chapters'] = await count(
+    `job_chapters where lease_holder is not null and lease_until_ms > ${Date.now()}`,
+  );
+  held['requests under way'] = await count(
+    `answers where answer is null and runner is not null and until_ms > ${Date.now()}`,
+  );
+  held['webhooks to send'] = await count('webhook_messages where ended_at_ms is null');
+  held['transactions that are open'] = await count("pg_stat_activity where state like 'idle in transaction%'");
+  await client.end();
+  held['slots in Redis'] = (await askRedis('slots')) as number;
+  held['locks in Redis'] = (await askRedis('locks')) as number;
+  return held;
+}
+
+export interface Held extends Pick<Installation, 'replicas' | 'databaseUrl'> {
+  askRedis(what: 'slots' | 'locks'): Promise<number>;
+}
+
+/** Waits until nothing is held; what still is after that has leaked. */
+export async function readLeaked(held: Held, atMostMs: number): Promise<Record<string, number>> {
+  for (const since = performance.now(); ; ) {
+    const leaked = Object.fromEntries(Object.entries(await readHeld(held)).filter(([, count]) => count > 0));
+    if (Object.keys(leaked).length === 0 || performance.now() - since > atMostMs) return leaked;
+    await sleep(1000);
+  }
+}
+
+export interface Slope {
+  mibPerHour: number;
+  /** Of the slope, from the means of blocks, since neighbouring samples are alike. */
+  standardError: number;
+}
+
+/** Least squares over the means of blocks of samples of [ms, bytes]. */
+export function slopeOf(samples: readonly (readonly [number, number])[], blocks = 20): Slope {
+  const size = Math.max(1, Math.floor(samples.length / blocks));
+  const means: [number, number][] = [];
+  for (let from = 0; from + size <= samples.length; from += size) {
+    const block = samples.slice(from, from + size);
+    const mean = (n: 0 | 1) => block.reduce((sum, sample) => sum + sample[n], 0) / size;
+    means.push([mean(0) / 3_600_000, mean(1) / 2 ** 20]);
+  }
+  const n = means.length;
+  const [meanX, meanY] = [0, 1].map((i) => means.reduce((sum, mean) => sum + mean[i]!, 0) / n) as [number, number];
+  const squares = means.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  const slope = means.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / squares;
+  const residuals = means.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
+  return { mibPerHour: slope, standardError: Math.sqrt(residuals / (n - 2) / squares) };
+}

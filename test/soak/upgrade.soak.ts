@@ -1,0 +1,158 @@
+// The version before, from its own commit (BEFORE), beside this one: two replicas on one PostgreSQL, Redis and S3 under load,
+// upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one process on SQLite that is
+// stopped, started in the other version, and back. Nothing fails, and nothing that was acknowledged is lost.
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { main } from '../cli/sonant-program.ts';
+import { Watch } from './checked-requests.ts';
+import { type CheckingClient, type Kind, kinds, openCheckingClient } from './checking-client.ts';
+import { openDoorClient } from './door-client.ts';
+import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
+import { startLoad, tallyOf } from './load.ts';
+import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
+import { makeKey, openService, type Service } from './open-service.ts';
+import { openVersionBefore, type VersionBefore } from './version-before.ts';
+
+/** Forty landings ago, unless told. */
+const {
+  BEFORE = execFileSync('git', ['rev-list', '--first-parent', '-n', '1', '--skip', '40', 'HEAD']).toString().trim(),
+} = process.env;
+/** Until the balancer sees that a replica is back, and a while of both versions. */
+const besideMs = 6_000;
+/** The stubs of the version before are those of gRPC. */
+const oldCallers: readonly Kind[] = ['grpc', 'grpc stream', 'link'];
+
+const opened = new AsyncDisposableStack();
+let before: VersionBefore;
+let soundsAfter: KnownSounds;
+beforeAll(async () => {
+  before = await openVersionBefore(BEFORE);
+  opened.defer(before.remove);
+  const service = await openService();
+  soundsAfter = await learnSounds((path, body) => service.ask(path, { body }));
+  await service.close();
+}, 180_000);
+afterAll(() => opened.disposeAsync());
+
+/** A stream of events that is cut, and read on at whatever replica the balancer chooses. */
+async function resume(installation: CheckedInstallation): Promise<string> {
+  const doors = openDoorClient({ ...installation, wyomingPorts: [] });
+  const { outcome } = await new Watch().outcomeOf(doors.doors['events resumed']!);
+  doors.close();
+  return outcome;
+}
+
+test(
+  `${BEFORE.slice(0, 7)} and this version on PostgreSQL, Redis and S3`,
+  async () => {
+    const versions = [before.main, before.main];
+    const installation = await openCheckedInstallation(
+      2,
+      { mainOf: (n) => versions[n]!, settings: { SONANT_DRAIN_SECONDS: '300' } },
+      (sounds) => joinSounds(sounds, soundsAfter),
+    );
+    opened.defer(() => installation.close());
+    const { url, target, key, sounds, replicas, client } = installation;
+    const old = openCheckingClient({ url, target, key, sounds, service: before.service });
+    opened.defer(() => old.close());
+    const loads = [startLoad(client, kinds), startLoad(old, oldCallers)];
+    const resumed: string[] = [];
+    const change = async (n: number, version: string) => {
+      versions[n] = version;
+      expect(await replicas[n]!.end('SIGTERM')).toBe(0);
+      await replicas[n]!.start();
+      await sleep(besideMs);
+      resumed.push(await resume(installation));
+    };
+    await sleep(besideMs);
+    await change(0, main);
+    const job = await makeJob(url, key, replicas[0]!.httpPort);
+    await change(1, main);
+    await change(0, before.main);
+    await change(1, before.main);
+    await change(0, main);
+    await change(1, main);
+    const calls = (await Promise.all(loads.map((load) => load.stop()))).flat();
+    const said = replicas.map((replica) => replica.said()).join('');
+    console.log(
+      `${before.commit} and this version: upgraded, rolled back and upgraded again, replica by replica: ${tallyOf(calls)}; ` +
+        `${resumed.length} cut streams read on: ${[...new Set(resumed)].join(', ')}; ${await installation.checkAcknowledged()}`,
+    );
+    expect(calls.filter(({ outcome }) => outcome !== 'ok').map(({ kind, outcome }) => `${kind}: ${outcome}`)).toEqual(
+      [],
+    );
+    expect(new Set(resumed)).toEqual(new Set(['ok']));
+    await expect.poll(() => statusOf(url, key, job), { timeout: 120_000 }).toBe('succeeded');
+    for (const { path, sounds: right } of old.acknowledged.links) {
+      const answer = await fetch(url + path);
+      const heard = Buffer.from(await answer.arrayBuffer());
+      expect(
+        right.some((sound) => sound.equals(heard)),
+        path,
+      ).toBe(true);
+    }
+    expect(said).not.toContain('"level":"error"');
+  },
+  30 * 60_000,
+);
+
+/** At a replica that has jobs: the version before may have none, and then leaves them alone. */
+async function makeJob(url: string, key: string, port: number): Promise<string> {
+  const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });
+  const answer = await fetch(`http://127.0.0.1:${port}/api/audio/jobs`, { method: 'POST', headers, body });
+  expect([answer.status, url]).toEqual([202, url]);
+  return ((await answer.json()) as { id: string }).id;
+}
+
+async function statusOf(url: string, key: string, id: string): Promise<string> {
+  const answer = await fetch(`${url}/api/audio/jobs/${id}`, { headers: { 'X-API-Key': key } });
+  return ((await answer.json()) as { status: string }).status;
+}
+
+test(`${BEFORE.slice(0, 7)} and this version on SQLite, one after the other`, async () => {
+  const run: string[] = [];
+  let service: Service = await openService({ main: before.main });
+  const scopes = ['speech:synthesize', 'speech:stream', 'voices:read', 'keys:write', 'usage:read'];
+  const key = makeKey(service.dataDir, ['--scopes', scopes.join(',')], before.main);
+  const left = { dataDir: service.dataDir, key };
+  const learn = () => learnSounds((path, body) => service.ask(path, { body }));
+  const sounds = joinSounds(await learn(), soundsAfter);
+  const clients: CheckingClient[] = [];
+  const links = () => clients.flatMap(({ acknowledged }) => acknowledged.links);
+  const useAll = async (version: string) => {
+    const client = openCheckingClient({
+      url: service.url,
+      target: `127.0.0.1:${service.grpcPort}`,
+      key: left.key,
+      sounds,
+    });
+    clients.push(client);
+    for (const kind of kinds) expect((await client.call(kind)).outcome, `${kind} in ${version}`).toBe('ok');
+    client.close();
+    for (const { path, sounds: right } of links()) {
+      const heard = Buffer.from(await (await service.ask(path)).arrayBuffer());
+      expect(
+        right.some((sound) => sound.equals(heard)),
+        `${path} in ${version}`,
+      ).toBe(true);
+    }
+    for (const key of clients.flatMap(({ acknowledged }) => acknowledged.keys))
+      expect((await service.ask('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
+    run.push(version);
+  };
+  await useAll('the version before');
+  for (const [version, program] of [
+    ['this version', main],
+    ['the version before, again', before.main],
+    ['this version, again', main],
+  ] as const) {
+    await service.stop();
+    service = await openService({ left, main: program });
+    await useAll(version);
+  }
+  console.log(`SQLite: ${run.join(', ')}: ${links().length} links and ${clients.length} keys, all there`);
+  expect(service.said()).not.toContain('"level":"error"');
+  await service.close();
+});
