@@ -1,5 +1,5 @@
-// Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once: each takes a thread
-// and its memory.
+// Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once, and one of an account:
+// each takes a thread and its memory.
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { type BookReading, readBook } from '../books/read-book.ts';
@@ -17,20 +17,29 @@ export interface BookOperations {
 const retryAfterSeconds = 5;
 
 export function createBookOperations(): BookOperations {
-  let reading = 0;
+  const readers = new Set<string>();
   return {
-    async readBook({ signal }, file) {
-      if (reading >= booksReadMax)
+    async readBook({ caller: { accountId }, signal }, file) {
+      if (readers.has(accountId)) throw alreadyReading();
+      if (readers.size >= booksReadMax)
         throw new Failure('overloaded', { message: 'Too many books are read at once; try again.', retryAfterSeconds });
-      reading++;
+      readers.add(accountId);
       try {
         return await readBook({ ...file, charsMax: bookAnswerCharsMax, signal });
       } finally {
-        reading--;
+        readers.delete(accountId);
       }
     },
   };
 }
+
+const alreadyReading = () =>
+  new Failure('rate_limit_exceeded', {
+    message: 'Another book of this account is being read; try again.',
+    limitReason: 'concurrency',
+    limit: 1,
+    retryAfterSeconds,
+  });
 
 /** What of a book goes into the request for a job. */
 export interface JobFieldsOfBook {

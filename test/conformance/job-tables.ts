@@ -136,7 +136,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       expect(await rows.end(jobKey, end)).toMatchObject({ status: 'succeeded', audioId: 'aud_A', seconds: 4 });
       expect(await rows.end(jobKey, end)).toBeUndefined();
       expect(ended.filter((each) => each.startsWith(jobId))).toEqual([`${jobId} succeeded`]);
-      expect(await rows.retry(jobKey)).toBe(false);
+      expect(await rows.retry(jobKey, 100)).toBe('left');
       expect(await rows.findPart(jobKey, 0, 0)).toBeUndefined();
     });
 
@@ -144,7 +144,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const { jobKey } = await add();
       await rows.end(jobKey, { status: 'failed', nowMs: 5, expiresAtMs: 6, error: '{}' });
       expect((await rows.listExpired(6, 100)).map((job) => job.jobKey)).toContain(jobKey);
-      expect(await rows.retry(jobKey)).toBe(true);
+      expect(await rows.retry(jobKey, 100)).toBe('queued');
       expect(await rows.findByKey(jobKey)).toMatchObject({ status: 'queued', error: null, expiresAtMs: null });
       await rows.remove(jobKey);
       expect(await rows.findByKey(jobKey)).toBeUndefined();

@@ -70,6 +70,20 @@ test('there are no more threads than allowed, and no more than needed', async ()
   expect(new Set(together.flat()).size).toBeLessThanOrEqual(3);
 });
 
+test('beside a job in the background another thread is ready, and the first lives on when its job is aborted', async () => {
+  open(2);
+  const leaving = new AbortController();
+  const [first] = await run({ does: 'end', pieces: ['{thread}'] });
+  const background = pool.run({ does: 'linger', pieces: ['{thread}'] }, leaving.signal, { isBackground: true });
+  expect(await background.next()).toEqual({ done: false, value: first });
+  const [other] = await run({ does: 'end', pieces: ['{thread}'] });
+  expect(other).not.toBe(first);
+  leaving.abort(new Error('something else goes before it'));
+  await expect(background.next()).rejects.toThrow('goes before it');
+  const together = await Promise.all([1, 2].map(() => run({ does: 'end', pieces: ['{thread}'] })));
+  expect(together.flat().toSorted()).toEqual([first, other].toSorted());
+});
+
 test('a thread that dies before it was heard is replaced, and its job done by another', async () => {
   open(1);
   expect(await run({ does: 'exit', times: 1 })).toEqual([]);

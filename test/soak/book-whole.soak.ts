@@ -13,7 +13,7 @@ import { canRecognize, recognize, toWords } from '../recognizer.ts';
 import { bookOf, sampleOf } from './book-text.ts';
 import { mib } from './open-service.ts';
 
-const { CHARS = '1000000', FORMAT = 'wav', RATE = '1', PLACES = '200', HOURS = '6' } = process.env;
+const { CHARS = '1000000', FORMAT = 'wav', VOICE = 'arthur', PLACES = '200', HOURS = '6' } = process.env;
 const main = join(import.meta.dirname, '../../src/main.ts');
 const sampleMs = 10_000;
 /** Until the caches are filled and the code is compiled. */
@@ -85,7 +85,7 @@ interface Made {
 }
 
 async function speak(): Promise<{ samples: Sample[]; made: Made }> {
-  const args = ['book', 'book.md', '-o', `book.${FORMAT}`, '--sample-rate', '24000', '--speaking-rate', RATE];
+  const args = ['book', 'book.md', '-o', `book.${FORMAT}`, '--sample-rate', '24000', '--voice', VOICE];
   const startedMs = performance.now();
   const child = spawn(process.execPath, [main, ...args, '--captions', 'vtt', '--json'], {
     cwd: folder,
