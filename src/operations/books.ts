@@ -4,7 +4,8 @@ import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { type BookReading, readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
-import { coverBytesMax, metadataMax } from '../jobs/limits.ts';
+import { isCover } from '../jobs/cover.ts';
+import { metadataMax } from '../jobs/limits.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
 
@@ -50,9 +51,8 @@ export interface JobFieldsOfBook {
 
 export function toJobFields({ title, author, metadata, cover }: Book): JobFieldsOfBook {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
-  const takes = cover && cover.bytes.length <= coverBytesMax && /^image\/(jpeg|png)$/.test(cover.contentType);
   return {
     metadata: Object.fromEntries(known.map(([name, value]) => [name, value.slice(0, metadataMax.valueChars)])),
-    cover: takes ? Buffer.from(cover.bytes).toString('base64') : undefined,
+    cover: cover && isCover(cover.bytes) ? Buffer.from(cover.bytes).toString('base64') : undefined,
   };
 }
