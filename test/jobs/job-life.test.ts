@@ -228,6 +228,13 @@ describe('a caller', () => {
       details: [{ field: 'chapters[0].text', reason: 'required' }],
     });
     expect(await of({ text: 'A'.repeat(2_000_001) })).toEqual(['text_too_long', 'text']);
+    expect(await of({ text: 'A.', cover: '/9j/' })).toEqual(['invalid_request', 'cover']);
+    const document = `<speak>${'So. '.repeat(12_501)}</speak>`;
+    const tooLong = { voice_id: 'tone-low', markup: 'ssml', chapters: [{ text: 'A.' }, { text: document }] };
+    expect(await readJobs('', { body: tooLong })).toMatchObject({
+      ...{ error: 'text_too_long', limit: 50_000, actual: expect.any(Number) },
+      details: [{ field: 'chapters[1].text', reason: 'too_long' }],
+    });
     expect(tone.segments).toEqual([]);
   });
 });
