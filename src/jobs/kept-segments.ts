@@ -55,24 +55,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   let charged: Promise<number> | undefined;
   let sinceMs = performance.now();
 
-  const read = async ({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> => {
-    const stored = clipKey === null ? undefined : await clips.open(clipKey);
-    if (!stored) return undefined;
-    const bytes = Buffer.concat(await stored.body.toArray());
-    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
-  };
-  const write = async ({ samples }: SpokenPcm): Promise<string> => {
-    const clipKey = createId('seg');
-    const draft = await clips.create(clipKey, 'application/octet-stream');
-    try {
-      await draft.write(toBytes(samples));
-      await draft.commit();
-    } finally {
-      await draft.discard();
-    }
-    return clipKey;
-  };
-
+  const { read, write } = openSegmentClips(clips);
   /** Those of a voice that ended are removed when it ends, which may have been before the last one was written. */
   const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
     if (!rendering?.ended?.aborted) return;
@@ -125,6 +108,27 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
 
   return (cut, speak, signal) => keep({ cut, segment: next++, chars: countOwn(cut) }, speak, signal);
 }
+
+/** The sound of segments as it is stored. */
+const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
+  async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
+    const stored = clipKey === null ? undefined : await clips.open(clipKey);
+    if (!stored) return undefined;
+    const bytes = Buffer.concat(await stored.body.toArray());
+    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  },
+  async write({ samples }: SpokenPcm): Promise<string> {
+    const clipKey = createId('seg');
+    const draft = await clips.create(clipKey, 'application/octet-stream');
+    try {
+      await draft.write(toBytes(samples));
+      await draft.commit();
+    } finally {
+      await draft.discard();
+    }
+    return clipKey;
+  },
+});
 
 /** The characters that a cut adds to those before it in its part. */
 function createCount() {

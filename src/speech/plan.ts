@@ -124,29 +124,26 @@ export function castSpeech(
   const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
   const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
   // Some entries are for one language only, so that it is found first.
-  const isMarked = lexiconVersions.length > 0;
-  const markLanguages = isMarked ? createLanguageMarker(asked) : (text: MarkedText) => text;
+  const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
   const texts = written.map((text) => applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
   const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
   const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
   const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions };
-  return { ...found, plan: () => planCast(found, { written, texts, isMarked, isIncomplete }) };
+  return { ...found, plan: () => planCast(found, { written, texts, isIncomplete }) };
 }
 
 interface SpokenTexts {
   written: readonly MarkedText[];
   /** With what lexicons say. */
   texts: readonly MarkedText[];
-  /** Whether these state the languages of their sentences already. */
-  isMarked: boolean;
   /** Whether a lexicon that is bound to a voice is gone. */
   isIncomplete: boolean;
 }
 
-function planCast(found: Omit<CastSpeech, 'plan'>, spoken: SpokenTexts): PlannedSpeech {
+function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
   const { request, cast, lexiconVersions } = found;
   const { textField, chunks } = request;
-  const { written, texts, isMarked, isIncomplete } = spoken;
+  const isMarked = lexiconVersions.length > 0;
   const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
   if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
