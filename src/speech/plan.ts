@@ -159,13 +159,12 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
       return { text, items: later(items) };
     });
     const { cuts, isSpoken } = peekSpoken(planCuts(rendered, part));
-    const warnings: Warning[] = [];
-    if (!isSpoken) warnings.push('nothing_spoken');
+    const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
     for (const what of ignored) warnings.push(`ignored:${what}`);
-    const counts = { chunkCount: chunks.length, chars: request.chars };
-    return { ...planFrom(request, cast, casting), ...counts, lexiconVersions, warnings, cuts };
+    const told = { chunkCount: chunks.length, chars: request.chars, lexiconVersions, warnings };
+    return { ...planFrom(request, cast, casting), ...told, cuts };
   };
   return { ...found, planFor };
 }
