@@ -22,6 +22,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   start: () => import('./start.ts'),
   'service-cost': () => import('./service-cost.ts'),
   live: () => import('./live.ts'),
+  jobs: () => import('./jobs.ts'),
   replicas: () => import('./replicas.ts'),
   admission: () => import('./admission.ts'),
   limits: () => import('./limits.ts'),

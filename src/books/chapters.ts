@@ -60,7 +60,7 @@ function toDraft(start: ChapterStart, own: readonly Block[], { readsCode }: Chap
   const isNotes =
     start.part === 'notes' || (read.length > 0 && read.every(({ isNote, kind }) => isNote || kind === 'heading'));
   const said = isNotes ? read : read.filter(({ isNote }) => !isNote);
-  if (!isNotes) notes.push(...read.filter(({ isNote }) => isNote).map(textOf));
+  if (!isNotes) for (const block of read) if (block.isNote) notes.push(textOf(block));
   const heading = said.slice(0, headingSearchedBlocks).find(({ kind }) => kind === 'heading');
   const title = toTitle(start.title) || headingTitle(said);
   const text = trimBreaks(said.map(textOf));
@@ -142,7 +142,8 @@ function joinEmpty(drafts: readonly Draft[]): Draft[] {
     );
     held = undefined;
   }
-  if (held && joined.length > 0) joined.at(-1)!.text.push(...held.text);
+  const last = joined.at(-1);
+  if (held && last) last.text = [...last.text, ...held.text];
   return joined;
 }
 

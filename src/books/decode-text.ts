@@ -14,6 +14,9 @@ export function decodeText(bytes: Uint8Array, stated?: string): string {
   }
 }
 
+/** Whether there is a charset of that name. */
+export const isCharset = (label: string): boolean => known(label) !== undefined;
+
 function markedCharset(bytes: Uint8Array): string | undefined {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';

@@ -7,6 +7,7 @@ import type { ChapterStart } from './chapters.ts';
 
 /** A title page has a name or two below its title. */
 const titlePageCharsMax = 200;
+const sentenceEnd = /[.!?…。！？][\p{Pe}\p{Pf}"']*\s*$/u;
 
 interface Heading {
   at: number;
@@ -37,8 +38,10 @@ function chooseDepth(headings: readonly Heading[]): number {
   return headings.length > 0 ? 6 : 0;
 }
 
-/** The one heading above all others, with little below it, is a title page. */
+/** The one heading above all others, with a name or two below it and no sentence, is a title page. */
 function partOfFirst(blocks: readonly Block[], [first, second, ...more]: readonly Heading[]): ChapterStart['part'] {
   if (!first || !second || [second, ...more].some(({ level }) => level <= first.level)) return undefined;
-  return charsOf(blocks.slice(first.at + 1, second.at)) < titlePageCharsMax ? 'front' : undefined;
+  const below = blocks.slice(first.at + 1, second.at);
+  const isTitlePage = charsOf(below) < titlePageCharsMax && !below.some(({ text }) => sentenceEnd.test(text));
+  return isTitlePage ? 'front' : undefined;
 }

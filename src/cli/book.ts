@@ -10,7 +10,6 @@ import type { Book } from '../books/book.ts';
 import { readBook } from '../books/read-book.ts';
 import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
-import { Failure } from '../errors.ts';
 import type { Job } from '../jobs/job.ts';
 import { parseJobRequest } from '../jobs/job-request.ts';
 import { toJobFields } from '../operations/books.ts';
@@ -25,11 +24,12 @@ import {
   type Command,
   CommandError,
   type CommandLine,
+  type FlagsOf,
   onlyArgument,
   parseCommandArgs,
   UsageError,
-  withFlagNames,
   withOpened,
+  withSpeechFlags,
 } from './command.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { createTimeLeft } from './time-left.ts';
@@ -101,19 +101,7 @@ author. What is spoken is kept in FILE.work until the file is whole: the same co
   },
 };
 
-interface Flags {
-  output: string;
-  chapters?: string;
-  skip?: string;
-  voice?: string[];
-  speaker?: string[];
-  language?: string;
-  format?: string;
-  'sample-rate'?: string;
-  'speaking-rate'?: string;
-  gap?: string;
-  captions?: string[];
-}
+type Flags = FlagsOf<typeof options> & { output: string };
 
 async function speakBook(book: Book, flags: Flags, { openApp, signal }: CommandLine) {
   const { output } = flags;
@@ -206,11 +194,7 @@ const flagOf = (field: string): string =>
   })[field] ?? field;
 
 /** Reports faults of the job under the names of the flags that it was made from. */
-const checkFlags = <T>(check: () => Promise<T>): Promise<T> =>
-  withFlagNames(flagOf, check).catch((error) => {
-    if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    throw new UsageError('there is no such voice; sonant voice list prints all voices');
-  });
+const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
 
 /** The job with these fields, which may have begun before; its id. */
 async function beginJob({ jobs, call }: BookWork, fields: object): Promise<string> {

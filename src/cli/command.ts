@@ -82,6 +82,11 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
   }
 };
 
+/** What is given for the flags of a command. */
+export type FlagsOf<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: Options }>
+>['values'];
+
 /** The action that the first argument names, and the arguments after it. */
 export function findAction<A>(
   actions: Readonly<Record<string, A>>,
@@ -111,6 +116,16 @@ export async function withFlagNames<Result>(
     throw new UsageError(details.map(({ field, message }) => `${flagOf(field)}: ${message}`).join('\n  '));
   }
 }
+
+/** The same for a request for speech. */
+export const withSpeechFlags = <Result>(
+  flagOf: (field: string) => string,
+  work: () => Promise<Result>,
+): Promise<Result> =>
+  withFlagNames(flagOf, work).catch((error) => {
+    if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
+    throw new UsageError('there is no such voice; sonant voice list prints all voices');
+  });
 
 /** Runs `work` with what was opened, and closes it afterwards. */
 export async function withOpened<T extends { close(): Promise<void> }, Result>(

@@ -11,6 +11,7 @@ import { toVoiceIds } from '../speech/voice.ts';
 import {
   type Command,
   type CommandLine,
+  type FlagsOf,
   findAction,
   formatTable,
   onlyArgument,
@@ -75,7 +76,7 @@ streams and the keys made from it included. rotate creates a new key with the sa
   },
 };
 
-type Flags = { [Name in Exclude<keyof typeof options, 'json'>]?: string | undefined } & { json?: boolean | undefined };
+type Flags = FlagsOf<typeof options>;
 type Action = (management: KeyManagement, flags: Flags, rest: readonly string[]) => Promise<string>;
 
 const actions: Readonly<Record<string, Action>> = {

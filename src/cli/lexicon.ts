@@ -8,6 +8,7 @@ import { writePls } from '../text/pls.ts';
 import {
   type Command,
   type CommandLine,
+  type FlagsOf,
   findAction,
   formatTable,
   onlyArgument,
@@ -26,14 +27,7 @@ const options = {
   json: { type: 'boolean' },
 } as const;
 
-interface Flags {
-  id?: string | undefined;
-  name?: string | undefined;
-  access?: string | undefined;
-  pls?: boolean | undefined;
-  language?: string | undefined;
-  json?: boolean | undefined;
-}
+type Flags = FlagsOf<typeof options>;
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
 
 export const lexiconCommand: Command = {

@@ -1,7 +1,6 @@
 // `sonant say`: speaks a text, as long as a book if need be, from an argument, a file or standard input, into a file, a pipe or a player.
 // The format comes from a flag or the extension of the file.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import { Failure } from '../errors.ts';
 import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
@@ -11,7 +10,7 @@ import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { chooseFormat } from './chosen-format.ts';
 import { chooseVoice } from './chosen-voice.ts';
-import { type Command, parseCommandArgs, UsageError, withFlagNames, withOpened } from './command.ts';
+import { type Command, type FlagsOf, parseCommandArgs, UsageError, withOpened, withSpeechFlags } from './command.ts';
 import { openLexiconFile } from './lexicon-file.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -42,10 +41,8 @@ const fieldHelp = speechFieldRows
   })
   .join('\n');
 
-interface Flags {
-  output?: string;
-  play?: boolean;
-  input?: string;
+/** Those of the fields have their names from rows. */
+type Flags = FlagsOf<typeof options> & {
   voice?: string;
   language?: string;
   format?: string;
@@ -54,10 +51,7 @@ interface Flags {
   timestamps?: boolean;
   markup?: string;
   'no-normalize'?: boolean;
-  ssml?: boolean;
-  lexicon?: string[];
-  json?: boolean;
-}
+};
 
 export const sayCommand: Command = {
   name: 'say',
@@ -129,11 +123,7 @@ const flagOf = (field: string): string => {
 };
 
 /** Reports faults of a request under the names of the flags that it was made from. */
-const checkFlags = <T>(check: () => Promise<T>): Promise<T> =>
-  withFlagNames(flagOf, check).catch((error) => {
-    if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    throw new UsageError('there is no such voice; sonant voice list prints all voices');
-  });
+const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
 
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
   const voiceId = flags.voice ?? chooseVoice(voices, flags.language);

@@ -44,6 +44,8 @@ export interface Segment {
   timings: boolean;
   /** First of its request, whose caller has heard nothing yet: it is begun before segments that are not. */
   urgent: boolean;
+  /** Nobody waits for it: it is aborted when interactive speech begins, and asked for again later. */
+  isBackground?: boolean;
   /** It was spoken before with a fault in the sound, which nobody heard. An engine that can speak it otherwise does so. */
   isAgain?: boolean;
   /** What the engine's `cloning.make` made, for a voice that is a clone; `voice` is then not one of `voices`. */

@@ -24,11 +24,10 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const caller = await findCaller(job);
   const fields = { ...settings.speech, ...JSON.parse(row.speech) };
   const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, speech: fields, caller });
-  const take = async (chars: number, spoken: number, until: AbortSignal) => {
+  const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
-    const options = { signal: until, report() {}, refundsRequest: false };
-    (await limiter.takeSynthesis(present, chars, options)).end(spoken);
-    return present.keyId;
+    const { end } = await limiter.takeSynthesis(present, chars, { signal: until, report() {}, refundsRequest: false });
+    return { keyId: present.keyId, end };
   };
   const keep = keepSegments({
     id,
@@ -36,8 +35,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     clips,
     holder,
     leaseUntilMs: () => Date.now() + chapterLeaseMs,
-    checkQuota: async (chars, until) => void (await take(chars, 0, until)),
-    charge: (chars, until) => take(chars, chars, until),
+    take,
     offsetOf: (part) => partOf(part).offset,
   });
   const bytes = expectedBytesOf({ ...request, chars: row.chars });

@@ -6,6 +6,7 @@ import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/chars.ts';
 import { isSsml } from '../text/ssml.ts';
 import { webhookUrlCharsMax } from '../webhooks/limits.ts';
+import { isCover } from './cover.ts';
 import {
   chapterGapSeconds,
   chapterTitleCharsMax,
@@ -161,22 +162,38 @@ function parseChapter(
   // A blank text is refused by the rules of any text.
   const divided = isDocument || text.trim() === '' ? [{ offset: 0, text }] : [...divideText(text)];
   const parts = divided.flatMap((part) => {
-    const request = parseSpeech(ofJob, speech, part.text, (field, ...rest) => {
+    const reportOwn: Report = (field, ...rest) => {
       if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
-    });
+    };
+    const request = parseSpeech(ofJob, speech, part.text, reportOwn, nameOf);
     return request ? [{ ...part, chars: request.chars }] : [];
   });
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
-function parseSpeech(ofJob: Fields, ofChapter: Fields, text: string, report: Report): SpeechRequest | undefined {
+function parseSpeech(
+  ofJob: Fields,
+  ofChapter: Fields,
+  text: string,
+  report: Report,
+  nameOf = (field: string) => field,
+): SpeechRequest | undefined {
   try {
     return toPartRequest(ofJob, ofChapter, text);
   } catch (error) {
     if (!(error instanceof Failure) || !error.facts.details) throw error;
+    if (error.reason === 'text_too_long') throw tooLong(error, nameOf('text'));
     for (const { field, reason, message, allowed } of error.facts.details) report(field, reason, message, allowed);
     return undefined;
   }
+}
+
+/** A document is not divided, so that it may be too long though the job is not. */
+function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
+  const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
+  const details = [{ field, reason: 'too_long', message }];
+  const advice = `The ${field} ${message}; divide it into several chapters.`;
+  return new Failure('text_too_long', { message: advice, limit, actual, details }, cause);
 }
 
 function takeNumber(fields: Fields, name: string, { min, max }: { min: number; max: number }, report: Report) {
@@ -213,14 +230,10 @@ function takeMetadata(given: unknown, report: Report): Readonly<Record<string, s
   return {};
 }
 
-/** What a JPEG and a PNG begin with, in base64. */
-const pictures = ['/9j/', 'iVBORw0KGgo'];
-
 function takeCover(given: unknown, report: Report): string | undefined {
   if (given === undefined) return undefined;
-  const isPicture = typeof given === 'string' && pictures.some((start) => given.startsWith(start));
-  const isSmall = isPicture && given.length <= Math.ceil(coverBytesMax / 3) * 4;
-  if (isSmall && /^[A-Za-z0-9+/]+={0,2}$/.test(given)) return given;
-  report('cover', 'format', `must be a JPEG or PNG picture in base64, at most ${coverBytesMax} bytes`);
+  const isSmall = typeof given === 'string' && given.length <= Math.ceil(coverBytesMax / 3) * 4;
+  if (isSmall && /^[A-Za-z0-9+/]+={0,2}$/.test(given) && isCover(Buffer.from(given, 'base64'))) return given;
+  report('cover', 'format', `must be a whole JPEG or PNG picture in base64, at most ${coverBytesMax} bytes`);
   return undefined;
 }

@@ -1,6 +1,7 @@
 // Keeps the segments of a chapter as they are spoken, each in a clip of bare 16-bit samples, so that whoever works on the
 // chapter next goes on at the first that is missing. A segment that was kept sounds as it did then: the file of the chapter
-// depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again.
+// depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
+// again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
@@ -13,20 +14,26 @@ import type { ChapterId } from '../store/job-leases.ts';
 import type { JobRows } from '../store/job-rows.ts';
 import type { SegmentRow } from '../store/job-segment-rows.ts';
 import { faultTextCharsMax } from './limits.ts';
+import { removeSegmentsOfVoice } from './removal.ts';
 
 export interface KeepSegmentsOptions {
   id: ChapterId;
-  rows: Pick<JobRows, 'findSegment' | 'addSegment'>;
+  rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
   /** When the lease ends that a segment renews. */
   leaseUntilMs(): number;
-  /** Fails where so many characters are more than is left of the quota. */
-  checkQuota(chars: number, signal: AbortSignal): Promise<void>;
-  /** Takes them from the quota; returns the key that they are charged to. */
-  charge(chars: number, signal: AbortSignal): Promise<string>;
+  /** Takes so many characters from the quota; fails where they are more than is left. */
+  take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Where a part of the chapter begins, in code points. */
   offsetOf(part: number): number;
+}
+
+export interface Taken {
+  /** That they are charged to. */
+  keyId: string;
+  /** Gives back those that were not spoken. */
+  end(spokenChars: number): void;
 }
 
 /** A segment could not be spoken. */
@@ -42,27 +49,23 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
-  const { id, rows, clips, holder, leaseUntilMs, checkQuota, charge, offsetOf } = options;
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf } = options;
   const countOwn = createCount();
   let next = 0;
+  let charged: Promise<number> | undefined;
   let sinceMs = performance.now();
 
-  const read = async ({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> => {
-    const stored = clipKey === null ? undefined : await clips.open(clipKey);
-    if (!stored) return undefined;
-    const bytes = Buffer.concat(await stored.body.toArray());
-    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  const { read, write } = openSegmentClips(clips);
+  /** Those of a voice that ended are removed when it ends, which may have been before the last one was written. */
+  const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
+    if (!rendering?.ended?.aborted) return;
+    await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
+    throw rendering.ended.reason;
   };
-  const write = async ({ samples }: SpokenPcm): Promise<string> => {
-    const clipKey = createId('seg');
-    const draft = await clips.create(clipKey, 'application/octet-stream');
-    try {
-      await draft.write(toBytes(samples));
-      await draft.commit();
-    } finally {
-      await draft.discard();
-    }
-    return clipKey;
+  const faultOf = (cut: PlannedCut, signal: AbortSignal) => async (error: unknown) => {
+    await checkVoice(cut);
+    signal.throwIfAborted();
+    throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
   };
 
   async function* keep(
@@ -76,27 +79,56 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) return yield kept;
-    await checkQuota(chars, signal);
-    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, offsetOf(cut.chunkIndex), signal))) : undefined;
-    const keyId = await charge(chars, signal);
+    charged ??= rows.countCharged(id);
+    const ownChars = segment < (await charged) ? 0 : chars;
+    (await take(ownChars, signal)).end(0);
+    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
-    const { voice } = cut.rendering ?? {};
-    const voiceId = voice?.voiceId ?? '';
+    const voiceId = cut.rendering?.voice.voiceId ?? '';
     const seconds = spoken ? spoken.samples.length / spoken.sampleRateHz / (cut.rendering?.tempo ?? 1) : 0;
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
-    const usage = { keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
     const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: before ? 0 : chars, seconds, busyMs };
-    // A clip whose row is not written is swept.
-    await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+    const taken = await take(ownChars, signal);
+    let countedChars = 0;
+    try {
+      const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
+      // A clip whose row is not written is swept.
+      await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+      countedChars = ownChars;
+    } finally {
+      taken.end(countedChars);
+    }
     if (before?.clipKey) await clips.remove(before.clipKey);
+    await checkVoice(cut);
     if (spoken) yield spoken;
   }
 
   return (cut, speak, signal) => keep({ cut, segment: next++, chars: countOwn(cut) }, speak, signal);
 }
+
+/** The sound of segments as it is stored. */
+const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
+  async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
+    const stored = clipKey === null ? undefined : await clips.open(clipKey);
+    if (!stored) return undefined;
+    const bytes = Buffer.concat(await stored.body.toArray());
+    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  },
+  async write({ samples }: SpokenPcm): Promise<string> {
+    const clipKey = createId('seg');
+    const draft = await clips.create(clipKey, 'application/octet-stream');
+    try {
+      await draft.write(toBytes(samples));
+      await draft.commit();
+    } finally {
+      await draft.discard();
+    }
+    return clipKey;
+  },
+});
 
 /** The characters that a cut adds to those before it in its part. */
 function createCount() {
@@ -132,15 +164,12 @@ function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
   return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
-function faultOf({ cut, chunk }: PlannedCut, partOffset: number, signal: AbortSignal) {
-  return (error: unknown): never => {
-    signal.throwIfAborted();
-    const [first, last] = [cut!.spans[0], cut!.spans.at(-1)];
-    if (!first || !last) throw toFailure(error);
-    const said = [...chunk].slice(first.offset, last.offset + last.length);
-    const text = said.slice(0, faultTextCharsMax).join('');
-    throw new SegmentFault({ offset: partOffset + first.offset, text }, error);
-  };
+function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: unknown): Error {
+  const [first, last] = [cut!.spans[0], cut!.spans.at(-1)];
+  if (!first || !last) return toFailure(error);
+  const said = [...chunk].slice(first.offset, last.offset + last.length);
+  const text = said.slice(0, faultTextCharsMax).join('');
+  return new SegmentFault({ offset: partOffset + first.offset, text }, error);
 }
 
 /** Little-endian, whatever the machine. */

@@ -1,10 +1,11 @@
-// Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once: each takes a thread
-// and its memory.
+// Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once, and one of an account:
+// each takes a thread and its memory.
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { type BookReading, readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
-import { coverBytesMax, metadataMax } from '../jobs/limits.ts';
+import { isCover } from '../jobs/cover.ts';
+import { metadataMax } from '../jobs/limits.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
 
@@ -17,20 +18,29 @@ export interface BookOperations {
 const retryAfterSeconds = 5;
 
 export function createBookOperations(): BookOperations {
-  let reading = 0;
+  const readers = new Set<string>();
   return {
-    async readBook({ signal }, file) {
-      if (reading >= booksReadMax)
+    async readBook({ caller: { accountId }, signal }, file) {
+      if (readers.has(accountId)) throw alreadyReading();
+      if (readers.size >= booksReadMax)
         throw new Failure('overloaded', { message: 'Too many books are read at once; try again.', retryAfterSeconds });
-      reading++;
+      readers.add(accountId);
       try {
         return await readBook({ ...file, charsMax: bookAnswerCharsMax, signal });
       } finally {
-        reading--;
+        readers.delete(accountId);
       }
     },
   };
 }
+
+const alreadyReading = () =>
+  new Failure('rate_limit_exceeded', {
+    message: 'Another book of this account is being read; try again.',
+    limitReason: 'concurrency',
+    limit: 1,
+    retryAfterSeconds,
+  });
 
 /** What of a book goes into the request for a job. */
 export interface JobFieldsOfBook {
@@ -41,9 +51,8 @@ export interface JobFieldsOfBook {
 
 export function toJobFields({ title, author, metadata, cover }: Book): JobFieldsOfBook {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
-  const takes = cover && cover.bytes.length <= coverBytesMax && /^image\/(jpeg|png)$/.test(cover.contentType);
   return {
     metadata: Object.fromEntries(known.map(([name, value]) => [name, value.slice(0, metadataMax.valueChars)])),
-    cover: takes ? Buffer.from(cover.bytes).toString('base64') : undefined,
+    cover: cover && isCover(cover.bytes) ? Buffer.from(cover.bytes).toString('base64') : undefined,
   };
 }

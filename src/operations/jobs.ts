@@ -109,7 +109,7 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     },
     async retryJob(call, id) {
       const { jobKey } = await find(call, id);
-      await rows.retry(jobKey);
+      if ((await rows.retry(jobKey, jobsPerAccountMax)) === 'too many') throw tooManyJobs();
       runner.wake();
       return view(await find(call, id));
     },

@@ -105,7 +105,7 @@ class GrpcCall {
         this.#head.ratelimit = RateLimit;
         this.#head['ratelimit-policy'] = policy;
       },
-      errors: { read: fromCallError, write: (failure) => failure },
+      errors: { read: (error) => fromCallError(error, this.#direct.limits.bytesMax), write: (failure) => failure },
     });
     this.#stream.once('close', () => this.#leave());
     this.#startDeadline();

@@ -4,7 +4,6 @@ import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
-import { requestBytesMax } from '../net/limits.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { callerLeft } from '../operations/call.ts';
 import { type Operation, operationOf } from '../operations/operation.ts';
@@ -13,6 +12,8 @@ import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { largeMessageKey } from './large-requests.ts';
+import { messageBytesMax } from './limits.ts';
+import { limitsOf } from './method-limits.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 import { ignoredMembersKey, toIgnoredHeader } from './unknown-members.ts';
 
@@ -33,6 +34,7 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
     responseHeader.set(requestIdHeader, requestId);
     responseHeader.set('x-api-version', apiVersion);
     const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
+    const read = (error: unknown) => fromCallError(error, limitsOf(method).bytesMax);
     const running = runner.begin({
       door: protocolName,
       requestId,
@@ -46,12 +48,12 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
       reportLimits(status) {
         for (const [name, value] of Object.entries(toRateLimitHeaders(status))) responseHeader.set(name, value);
       },
-      errors: { read: fromCallError, write },
+      errors: { read, write },
     });
     const isOpen = openServices.includes(method.parent);
     const operation = isOpen ? openOperationOf(method) : operationOf(method);
     values.set(runningCallKey, { running, operation });
-    signal.addEventListener('abort', () => abort(running, operation, signal.reason, write), { once: true });
+    signal.addEventListener('abort', () => abort(running, operation, signal.reason, { read, write }), { once: true });
     const refuse = (error: unknown) => {
       throw write(running.fail(error, operation));
     };
@@ -123,12 +125,12 @@ function abort(
   running: RunningCall,
   operation: Operation,
   reason: unknown,
-  write: (failure: Failure | typeof callerLeft) => ConnectError,
+  { read, write }: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): ConnectError },
 ): void {
   if (running.hasEnded) return;
   // Connect aborts with its own error unless the caller left.
   const isOwn = reason instanceof ConnectError || reason instanceof Failure;
-  const error = isOwn ? fromCallError(reason) : callerLeft;
+  const error = isOwn ? read(reason) : callerLeft;
   running.abort(error === callerLeft ? callerLeft : toFailure(error));
   const status = write(running.fail(error, operation));
   if (!(reason instanceof ConnectError) || status.code === Code.Canceled) return;
@@ -163,15 +165,22 @@ const ownCodes = new Set([
 /** Messages of Connect for malformed requests, which it reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
-/** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. */
-export function fromCallError(error: unknown): unknown {
+/** In what Connect says of a message that is too large to be sent. */
+const ofAnswer = /writeMaxBytes/;
+
+/** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. A request may have `bytesMax`. */
+export function fromCallError(error: unknown, bytesMax: number): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
   switch (error.code) {
     case Code.Canceled:
       return callerLeft;
     case Code.ResourceExhausted:
-      return new Failure('payload_too_large', { limit: requestBytesMax }, error);
+      return new Failure(
+        'payload_too_large',
+        { limit: ofAnswer.test(error.rawMessage) ? messageBytesMax : bytesMax },
+        error,
+      );
     case Code.DeadlineExceeded:
       return new Failure('engine_timeout', { message: 'The call was not done by its deadline.' }, error);
     case Code.InvalidArgument:

@@ -1,5 +1,5 @@
 // All RPC services. Every call passes the gate, the interceptor and its handler.
-import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
@@ -8,19 +8,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import {
-  bodyArrivalMs,
-  jobBytesMax,
-  jobValuesMax,
-  lexiconRequestBytesMax,
-  lexiconValuesMax,
-  liveMessageBytesMax,
-  requestBytesMax,
-  requestValuesMax,
-  uploadArrivalMs,
-  uploadBytesMax,
-} from '../net/limits.ts';
-import { takeUploadSlot } from '../net/upload-slots.ts';
+import { requestBytesMax } from '../net/limits.ts';
 import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import type { LexiconOperations } from '../operations/lexicons.ts';
@@ -33,10 +21,10 @@ import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
 import { createJobService } from './job-service.ts';
-import type { RequestLimits } from './large-requests.ts';
 import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
-import { createReflection, reflectionServices } from './reflection.ts';
+import { isUpload, limitsOf, openServices } from './method-limits.ts';
+import { createReflection } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
 import { type ServedService, serve } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
@@ -70,9 +58,6 @@ export interface Services {
   /** Ends every call that still runs. */
   stop(): void;
 }
-
-/** These need no key. */
-const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
 export function createServices(options: ServicesOptions): Services {
   const { runner, speech, live, voices, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
@@ -125,23 +110,6 @@ const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
       const handle = implementation[method.localName] as unknown as DirectMethod['handle'];
       return { method, limits: limitsOf(method), handle };
     });
-
-/** Methods with recordings, or the text of a book, in their requests. */
-const isUpload = (method: DescMethod): boolean =>
-  method === VoiceService.method.cloneVoice || method === JobService.method.createJob;
-
-const uploadLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
-
-function limitsOf(method: DescMethod): RequestLimits {
-  if (method === JobService.method.createJob)
-    return { ...uploadLimits, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
-  const usual = { arrivalMs: bodyArrivalMs, bytesMax: requestBytesMax, valuesMax: requestValuesMax };
-  if (isUpload(method)) return { ...usual, ...uploadLimits };
-  if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
-  if (method.parent === LexiconService)
-    return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };
-  return openServices.includes(method.parent) ? { ...usual, bytesMax: openRequestBytesMax } : usual;
-}
 
 /** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */
 const routerOptions: ConnectRouterOptions = {

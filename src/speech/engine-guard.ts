@@ -97,8 +97,9 @@ export function createEngineGuard(
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     let isAgain = false;
     for (let attempts = 1; ; attempts++) {
+      const { begun, ofAttempt } = idleOnceBegun(turn);
       try {
-        return await attempt(isAgain ? { ...segment, isAgain } : segment, turn);
+        return begun(await attempt(isAgain ? { ...segment, isAgain } : segment, ofAttempt));
       } catch (error) {
         signal.throwIfAborted();
         const mayTry = attempts < attemptsMax && breaker.restMs() === 0;
@@ -125,6 +126,26 @@ export function createEngineGuard(
     },
     get waiting() {
       return turns.waiting();
+    },
+  };
+}
+
+/** What is idle after an attempt that is followed by another is at work for the same segment soon. */
+function idleOnceBegun({ onIdle, ...turn }: GuardedTurn) {
+  let isBegun = false;
+  let isIdle = false;
+  return {
+    ofAttempt: {
+      ...turn,
+      onIdle() {
+        isIdle = true;
+        if (isBegun) onIdle?.();
+      },
+    },
+    begun<Result>(result: Result): Result {
+      isBegun = true;
+      if (isIdle) onIdle?.();
+      return result;
     },
   };
 }

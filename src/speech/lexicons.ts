@@ -75,13 +75,15 @@ export function createVoiceLexicons(lexicons: Lexicons, requested: readonly Offe
 
 type LexiconsOf = ReturnType<typeof createVoiceLexicons>;
 
+/** In place of the version of what is gone: sound without it is told of with a warning, as other sound is not. */
+const goneVersion = '-';
+
 /** The versions of all content that the voices use; empty where they use none. */
 export function lexiconVersionsOf({ main, others }: Cast, lexiconsOf: LexiconsOf): string[] {
-  const versions = [main, ...others].map((voice) =>
-    lexiconsOf(voice)
-      .lexicons.map(({ version }) => version)
-      .join(' '),
-  );
+  const versions = [main, ...others].map((voice) => {
+    const { lexicons, isIncomplete } = lexiconsOf(voice);
+    return [...lexicons.map(({ version }) => version), ...(isIncomplete ? [goneVersion] : [])].join(' ');
+  });
   return versions.every((version) => version === '') ? [] : versions;
 }
 

@@ -143,14 +143,15 @@ interface SpokenTexts {
 function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
   const { request, cast, lexiconVersions } = found;
   const { textField, chunks } = request;
+  const isMarked = lexiconVersions.length > 0;
   const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
   if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // All of it, for what is ignored is told before the first sound. Finding languages takes long, and waits if it can.
-    const isLater = request.languageCode === autoLanguage && !texts.some(hasMarkup);
-    const markLanguages = createLanguageMarker(request);
+    const isLater = request.languageCode === autoLanguage && !isMarked && !texts.some(hasMarkup);
+    const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
     const rendered = texts.map((text) => {
       const items = () => render(markLanguages(text, cast));
       if (!isLater) return { text, items: items() };
@@ -158,13 +159,12 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
       return { text, items: later(items) };
     });
     const { cuts, isSpoken } = peekSpoken(planCuts(rendered, part));
-    const warnings: Warning[] = [];
-    if (!isSpoken) warnings.push('nothing_spoken');
+    const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
     for (const what of ignored) warnings.push(`ignored:${what}`);
-    const counts = { chunkCount: chunks.length, chars: request.chars };
-    return { ...planFrom(request, cast, casting), ...counts, lexiconVersions, warnings, cuts };
+    const told = { chunkCount: chunks.length, chars: request.chars, lexiconVersions, warnings };
+    return { ...planFrom(request, cast, casting), ...told, cuts };
   };
   return { ...found, planFor };
 }

@@ -41,6 +41,7 @@ export function speakCut(
     speakingRate,
     timings: isTimed && engine.capabilities.timings,
     urgent: breakBefore === undefined && !speaking.keep && !speaking.isBulk,
+    ...(speaking.keep && { isBackground: true }),
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };

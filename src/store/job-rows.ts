@@ -139,6 +139,12 @@ async function find(rows: Rows, ownerId: string, jobId: string): Promise<JobRow 
   return job;
 }
 
+async function countUnended(rows: Transaction, accountId: string): Promise<number> {
+  const sql = `select count(*) as count from jobs where account_id = $1 and status in ${activeStatuses}`;
+  const [unended] = await rows.query<{ count: number }>(sql, accountId);
+  return Number(unended!.count);
+}
+
 /** Ends it, unless it has ended; undefined then. */
 async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
   const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
@@ -211,9 +217,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
       store.transaction(async (rows) => {
         const before = await find(rows, job.ownerId, job.jobId);
         if (before) return { job: before, isNew: false };
-        const sql = `select count(*) as count from jobs where account_id = $1 and status in ${activeStatuses}`;
-        const [unended] = await rows.query<{ count: number }>(sql, job.accountId);
-        if (Number(unended!.count) >= unendedMax) return 'too many';
+        if ((await countUnended(rows, job.accountId)) >= unendedMax) return 'too many';
         await rows.query(jobs.insert, ...jobs.valuesOf(job));
         for (const chapter of its.chapters) await rows.query(chapters.insert, ...chapters.valuesOf(chapter));
         for (const { jobKey, chapter, part, offset, text } of its.parts)
@@ -226,15 +230,20 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
       if (job) afterEnd?.();
       return job;
     },
-    /** Queues it again, if it has failed or was canceled; false otherwise. */
-    retry: (jobKey: string): Promise<boolean> =>
+    /** Queues it again, if it has failed or was canceled, unless its account has so many that have not ended. */
+    retry: (jobKey: string, unendedMax: number): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {
+        const of =
+          "select account_id as \"accountId\" from jobs where job_key = $1 and status in ('failed', 'canceled')";
+        const [job] = await rows.query<{ accountId: string }>(of, jobKey);
+        if (!job) return 'left';
+        if ((await countUnended(rows, job.accountId)) >= unendedMax) return 'too many';
         const sql = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
           expires_at_ms = null, revision = revision + 1 where job_key = $1 and status in ('failed', 'canceled')
           returning job_key`;
-        if ((await rows.query(sql, jobKey)).length === 0) return false;
+        if ((await rows.query(sql, jobKey)).length === 0) return 'left';
         await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
-        return true;
+        return 'queued';
       }),
     /** Deletes the job and all rows of it. */
     remove: (jobKey: string): Promise<void> =>

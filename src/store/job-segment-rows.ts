@@ -60,6 +60,12 @@ export function createJobSegmentRows(store: RowStore) {
       const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
       return row;
     },
+    /** How many segments of the chapter, from its first, were charged. */
+    async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
+      const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
+      const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
+      return Number(row?.charged ?? 0);
+    },
     /** Throws `LeaseLost` where the holder has lost the chapter. */
     addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
       store.transaction((rows) => writeSegment(rows, row, progress)),

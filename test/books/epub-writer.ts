@@ -1,4 +1,5 @@
 // Writes EPUBs for tests, file by file, so that every fault that books in the wild have can be made. All text is made here.
+import { crc32, deflateSync } from 'node:zlib';
 import { writeZip, type ZipEntry } from '../archives/archive-writer.ts';
 
 export const container = (path = 'OEBPS/content.opf'): string =>
@@ -107,5 +108,17 @@ export function writeEpub(files: Files): Buffer {
   return writeZip(files.mimetype === undefined ? [mimetype, ...entries] : entries);
 }
 
-export const pngOf = (bytes = 200): Buffer =>
-  Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(bytes, 7)]);
+/** A grey picture of one pixel. */
+export function pngOf(): Buffer {
+  const chunk = (type: string, content: Uint8Array) => {
+    const named = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(content.length);
+    sum.writeUInt32BE(crc32(named));
+    return Buffer.concat([length, named, sum]);
+  };
+  const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
+  const start = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+  const pixels = deflateSync(Buffer.from([0, 128]));
+  return Buffer.concat([start, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))]);
+}

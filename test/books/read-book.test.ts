@@ -136,6 +136,19 @@ ${prose(2)}
   expect(readMarkdownBook(source, { readsCode: true }).chapters[0]!.text).toContain("const left = 'out'; // [^1]");
 });
 
+test('a first chapter that is short is no title page, and a title page is', () => {
+  const book = (first: string) => `# One\n\n${first}\n\n## Two\n\n${prose(2)}\n\n## Three\n\n${prose(3)}`;
+  const read = (first: string) => show(readMarkdownBook(book(first), options));
+  expect(read('It went out at nine.')).toEqual(['body: One', 'body: Two', 'body: Three']);
+  expect(read('by Mara Quill')).toEqual(['front: One', 'body: Two', 'body: Three']);
+});
+
+test('a chapter of very many paragraphs and notes is read', () => {
+  const notes = Array.from({ length: 200_000 }, () => '<p role="doc-footnote">A note.</p>').join('');
+  const page = `<h1>One</h1><p>${prose(1)}</p>${notes}<h1>Two</h1><p>${prose(2)}</p><h1>Three</h1>`;
+  expect(show(readHtmlBook(page, options)).slice(0, 2)).toEqual(['body: One', 'body: Two']);
+});
+
 test('HTML: the main content of a page, without what stands around it', () => {
   const source = `<!doctype html><html lang="de"><head><title>Die Leuchte</title><meta name="author" content="Mara Quill">
     <script>var a = '<p>no</p>'</script><style>p { color: red }</style></head><body><header>Menu</header><nav><a href="/">Home</a></nav>

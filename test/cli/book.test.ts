@@ -1,5 +1,5 @@
 // `sonant book` as a person meets it: a book becomes a file with marks, and an interrupted command goes on where it was.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,8 @@ import { chooseChapters, parseVoices } from '../../src/cli/book-chapters.ts';
 import { parseSpeakers, silentSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
 import { createTimeLeft } from '../../src/cli/time-left.ts';
 import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
+import { isInstalled } from '../programs.ts';
+import { sentences } from '../sentences.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 let folder: string;
@@ -92,6 +94,21 @@ test('speaks chosen chapters into one file with marks, cover and captions, and l
     'ledger.mp3',
     'ledger.vtt',
   ]);
+});
+
+test.skipIf(!isInstalled('ffmpeg'))('chapters in two voices are equally loud, within 1 LU', async () => {
+  const chapter = (n: number) => `# ${n}\n\n${sentences.slice(10 * n, 10 * n + 10).join(' ')}\n\n`;
+  writeFileSync(join(folder, 'loud.md'), chapter(0) + chapter(1) + chapter(2));
+  const voices = ['--voice', 'arthur', '--voice', '2=clara', '--voice', '3=fergus'];
+  const { code, out, err } = await sonant('loud.md', '-o', 'loud.wav', ...voices, '--json');
+  expect([code, err]).toEqual([0, expect.any(String)]);
+  const loudness = (JSON.parse(out).chapters as { start: number; end: number }[]).map(({ start, end }) => {
+    const cut = ['-ss', `${start}`, '-to', `${end}`, '-i', join(folder, 'loud.wav')];
+    const { stderr } = spawnSync('ffmpeg', ['-nostats', ...cut, '-af', 'ebur128', '-f', 'null', '-']);
+    return Number([...stderr.toString().matchAll(/I:\s+(-[\d.]+) LUFS/g)].at(-1)![1]);
+  });
+  expect(loudness).toHaveLength(3);
+  expect(Math.max(...loudness) - Math.min(...loudness)).toBeLessThanOrEqual(1);
 });
 
 test('goes on where it was interrupted, to the same bytes', async () => {

@@ -45,6 +45,8 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       expect(await rows.add(newJob(its), 1)).toBe('too many');
       await rows.end(job.jobKey, { status: 'canceled', nowMs: 1, expiresAtMs: 2 });
       expect(await rows.add(newJob(its), 1)).toMatchObject({ isNew: true });
+      expect(await rows.retry(job.jobKey, 1)).toBe('too many');
+      expect(await rows.retry(job.jobKey, 2)).toBe('queued');
     });
 
     test('of open chapters, every account is listed, however many jobs others have', async () => {
@@ -103,6 +105,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       await write(0, 'me', 0);
       await expect(write(2, 'another')).rejects.toThrow(LeaseLost);
       expect(await charged(keyId)).toEqual([20]);
+      expect(await rows.countCharged(id)).toBe(2);
       expect(await rows.findSegment(id, 2)).toBeUndefined();
       expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1.5, busyMs: 21 });
       const clips = await rows.segmentClipsOf(jobKey);
@@ -136,7 +139,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       expect(await rows.end(jobKey, end)).toMatchObject({ status: 'succeeded', audioId: 'aud_A', seconds: 4 });
       expect(await rows.end(jobKey, end)).toBeUndefined();
       expect(ended.filter((each) => each.startsWith(jobId))).toEqual([`${jobId} succeeded`]);
-      expect(await rows.retry(jobKey)).toBe(false);
+      expect(await rows.retry(jobKey, 100)).toBe('left');
       expect(await rows.findPart(jobKey, 0, 0)).toBeUndefined();
     });
 
@@ -144,7 +147,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const { jobKey } = await add();
       await rows.end(jobKey, { status: 'failed', nowMs: 5, expiresAtMs: 6, error: '{}' });
       expect((await rows.listExpired(6, 100)).map((job) => job.jobKey)).toContain(jobKey);
-      expect(await rows.retry(jobKey)).toBe(true);
+      expect(await rows.retry(jobKey, 100)).toBe('queued');
       expect(await rows.findByKey(jobKey)).toMatchObject({ status: 'queued', error: null, expiresAtMs: null });
       await rows.remove(jobKey);
       expect(await rows.findByKey(jobKey)).toBeUndefined();

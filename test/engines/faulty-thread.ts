@@ -4,7 +4,7 @@ import { serveJobs } from '../../src/engines/flite/thread-work.ts';
 
 export interface FaultyTask {
   /** What it does after its pieces; it throws when its job is over. */
-  does: 'end' | 'fail' | 'exit' | 'throw' | 'hang' | 'listen';
+  does: 'end' | 'fail' | 'exit' | 'throw' | 'hang' | 'listen' | 'linger';
   pieces?: string[];
   /** How often it does so before it simply ends; for ever if undefined. */
   times?: number;
@@ -12,6 +12,9 @@ export interface FaultyTask {
 
 /** Counts of jobs begun, and of turns of a loop that does not end. */
 export const counts = { begun: 0, turns: 1 };
+
+/** How long a thread that lingers goes on after an abort. */
+const lingerMs = 100;
 
 if (!isMainThread) {
   serveJobs<Int32Array, FaultyTask, string>((shared) => {
@@ -23,6 +26,8 @@ if (!isMainThread) {
       if (does === 'exit') process.exit(3);
       if (does === 'throw') setImmediate(() => Promise.reject(new Error('a thread threw')));
       while (does === 'hang') Atomics.add(shared, counts.turns, 1);
+      while (does === 'linger' && !turn.isCancelled()) Atomics.add(shared, counts.turns, 1);
+      if (does === 'linger') Atomics.wait(shared, counts.turns, Atomics.load(shared, counts.turns), lingerMs);
       while (does === 'listen' && !turn.isCancelled()) Atomics.add(shared, counts.turns, 1);
     };
   });

@@ -70,6 +70,22 @@ test('there are no more threads than allowed, and no more than needed', async ()
   expect(new Set(together.flat()).size).toBeLessThanOrEqual(3);
 });
 
+test('jobs in the background have a thread of their own, which lives on when a job is aborted', async () => {
+  open(2);
+  const leaving = new AbortController();
+  const inBackground = (task: FaultyTask, signal = new AbortController().signal) =>
+    pool.run(task, signal, { isBackground: true });
+  const [first] = await run({ does: 'end', pieces: ['{thread}'] });
+  const aborted = inBackground({ does: 'linger', pieces: ['{thread}'] }, leaving.signal);
+  const { value: second } = await aborted.next();
+  expect(second).not.toBe(first);
+  expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([first]);
+  leaving.abort(new Error('something else goes before it'));
+  await expect(aborted.next()).rejects.toThrow('goes before it');
+  expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([first]);
+  expect(await Array.fromAsync(inBackground({ does: 'end', pieces: ['{thread}'] }))).toEqual([second]);
+});
+
 test('a thread that dies before it was heard is replaced, and its job done by another', async () => {
   open(1);
   expect(await run({ does: 'exit', times: 1 })).toEqual([]);

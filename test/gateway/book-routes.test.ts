@@ -1,6 +1,8 @@
 // POST /api/books answers a book in chapters that a job takes as they are, and refuses what is no book before it is read.
 import { describe, expect, test } from 'vitest';
 import { bookUploadBytesMax } from '../../src/books/book-limits.ts';
+import { createBookOperations } from '../../src/operations/books.ts';
+import type { Call } from '../../src/operations/call.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../books/epub-writer.ts';
 import { openJobsGateway } from '../jobs/open-jobs.ts';
 
@@ -88,6 +90,35 @@ describe('what is refused:', () => {
     expect((await post({ 'X-API-Key': jobsKey, 'Content-Encoding': 'gzip' })).status).toBe(415);
     expect((await post({ 'X-API-Key': await makeKey(['jobs:read']) })).status).toBe(403);
     expect((await post({})).status).toBe(401);
+  });
+
+  test('a charset that is none', async () => {
+    const { sendBook } = await openBooks();
+    const refused = await sendBook('a', 'text/plain; charset=nonsense');
+    expect(refused.status).toBe(415);
+    expect(await refused.json()).toMatchObject({
+      error: 'unsupported_media_type',
+      message: 'The charset "nonsense" of the request body is not known.',
+    });
+    expect((await sendBook('a', 'text/plain; charset=')).status).toBe(415);
+    expect((await sendBook('a', 'text/plain; format=flowed; charset="UTF-8"')).status).toBe(200);
+  });
+
+  test('a second book of an account while one is read, though another account may read', async () => {
+    const books = createBookOperations();
+    const read = (accountId: string) => {
+      const call = { caller: { accountId }, signal: new AbortController().signal } as unknown as Call;
+      return books.readBook(call, { source: Buffer.from('The lamp.'), name: 'a.txt' });
+    };
+    const first = read('ada');
+    await expect(read('ada')).rejects.toMatchObject({
+      reason: 'rate_limit_exceeded',
+      facts: { limitReason: 'concurrency', limit: 1 },
+    });
+    const other = read('bob');
+    await expect(read('eve')).rejects.toMatchObject({ reason: 'overloaded' });
+    await Promise.all([first, other]);
+    expect((await read('ada')).chapters).toHaveLength(1);
   });
 
   test('a body that is too large, before it is read', async () => {

@@ -200,8 +200,7 @@ describe('a caller', () => {
         chapters: [{ text: '' }, { title: 7, text: 'A.' }, { title: 'No text' }],
       },
     };
-    const { error, details } = await readJobs('', { body });
-    expect(error).toBe('invalid_request');
+    const { details } = await readJobs('', { body });
     const fields = details.map(({ field }: { field: string }) => field);
     for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata', 'cover'])
       expect(fields).toContain(name);
@@ -228,6 +227,13 @@ describe('a caller', () => {
       details: [{ field: 'chapters[0].text', reason: 'required' }],
     });
     expect(await of({ text: 'A'.repeat(2_000_001) })).toEqual(['text_too_long', 'text']);
+    expect(await of({ text: 'A.', cover: '/9j/' })).toEqual(['invalid_request', 'cover']);
+    const long = [{ text: 'A.' }, { text: `<speak>${'So. '.repeat(12_501)}</speak>` }];
+    const tooLong = { voice_id: 'tone-low', markup: 'ssml', chapters: long };
+    expect(await readJobs('', { body: tooLong })).toMatchObject({
+      ...{ error: 'text_too_long', limit: 50_000, actual: expect.any(Number) },
+      details: [{ field: 'chapters[1].text', reason: 'too_long' }],
+    });
     expect(tone.segments).toEqual([]);
   });
 });

@@ -194,6 +194,19 @@ describe('what cannot be read', () => {
   });
 });
 
+test.each([
+  ['SpeechService/SynthesizeSpeech', 1 << 20],
+  ['LexiconService/CreateLexicon', 4 << 20],
+  ['JobService/CreateJob', 16 << 20],
+])('over Connect, what unpacks to too much for %s is told with the limit of it', async (path, limit) => {
+  const { webUrl, calls } = await openTestServices();
+  const headers = { ...key.headers, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  const body = gzipSync(`{"id":"${'x'.repeat(limit)}"}`);
+  const response = await fetch(`${webUrl}/sonant.v1.${path}`, { method: 'POST', headers, body });
+  expect(response.status).toBe(400);
+  expect(calls).toMatchObject([{ failure: { reason: 'payload_too_large', facts: { limit } } }]);
+});
+
 test('a request may come compressed', async () => {
   const { target, fakeSpeech } = await openTestServices();
   const body = envelope(gzipSync(speechMessage('x '.repeat(2000)).subarray(5)), 1);

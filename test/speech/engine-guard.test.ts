@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
+import type { BackgroundTurns } from '../../src/speech/background-turns.ts';
 import { createEngineGuard, type EndedSegment } from '../../src/speech/engine-guard.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
@@ -52,6 +53,37 @@ test('of a segment that was spoken whole, its sound is told and how long the eng
   expect(segments[1]!.pace!.soundSeconds).toBeCloseTo(soundSeconds);
   expect(segments[1]!.pace!.workSeconds).toBeLessThan(took);
   expect(segments[1]!.pace!.workSeconds).toBeGreaterThan(0);
+});
+
+test('work in the background waits while a segment is tried again', async () => {
+  const tone = openTone({ trouble: { failure: passing, failsAfterPieces: 0 } });
+  let interactive = 0;
+  const whenTried: number[] = [];
+  const background: BackgroundTurns = {
+    enter() {
+      interactive++;
+      let hasLeft = false;
+      return () => {
+        if (!hasLeft) interactive--;
+        hasLeft = true;
+      };
+    },
+    run: () => Promise.reject(new Error('nothing is in the background here')),
+  };
+  const guard = createEngineGuard(
+    tone,
+    {
+      onSegment() {},
+      onRetry() {
+        whenTried.push(interactive);
+        tone.trouble = {};
+      },
+    },
+    background,
+  );
+  await Array.fromAsync(guard.speak(segmentOf(tone), 'caller', never));
+  expect(whenTried).toEqual([1]);
+  expect(interactive).toBe(0);
 });
 
 test('a retry waits for the Retry-After of the engine', async () => {

@@ -146,6 +146,8 @@ test('the cache key has the content of the lexicons, and not their ids', () => {
   const none = keyOf({}, []);
   const one = keyOf({ aws }, ['aws']);
   expect(one).not.toBe(none);
+  // Sound that lacks one comes with a warning.
+  expect(keyOf({}, [], ['gone'])).not.toBe(none);
   expect(keyOf({ same: aws }, ['same'])).toBe(one);
   expect(keyOf({ aws }, [], ['aws'])).toBe(one);
   expect(keyOf({ aws: other }, ['aws'])).not.toBe(one);

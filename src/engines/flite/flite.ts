@@ -72,7 +72,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       const speaker = speakers.get(segment.voice.voiceId);
       if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
       const task = toTask(segment, speaker);
-      if (task.parts.length > 0) yield* pool.run(task, signal);
+      if (task.parts.length > 0) yield* pool.run(task, signal, { isBackground: segment.isBackground ?? false });
     },
     close: () => pool.close(),
   };

@@ -1,6 +1,7 @@
 // A pool of worker threads for work that never yields to the event loop. Threads start with the first jobs that need
 // them. Each does one job at a time; there are never more jobs than threads, which the caller sees to. It promises that
 // - a job ends when its thread is free or gone: after an abort within moments, the thread terminated if need be;
+// - jobs in the background have threads of their own, as many at most, which other jobs do not wait for;
 // - a thread that crashes fails its job, as something that may succeed again, and the next job gets another;
 // - idle threads do not keep the process alive, and jobs do.
 import { Worker } from 'node:worker_threads';
@@ -9,6 +10,8 @@ import { Failure } from '../../errors.ts';
 import type { ThreadReply, ThreadStart } from './thread-work.ts';
 
 const stopMsUsual = 25;
+/** The same in the background, where there are others: to start a thread costs more than the rest of most jobs. */
+const stopMsBackground = 2_000;
 /** An id is shared with threads as a 32-bit integer. */
 const jobIdMax = 0x7fff_ffff;
 /** Another thread may succeed as soon as it is there. */
@@ -34,6 +37,7 @@ interface Job<Task, Piece> {
 
 interface Thread<Task, Piece> {
   worker: Worker;
+  isBackground: boolean;
   cancelledJob: Int32Array;
   isReady: boolean;
   job: Job<Task, Piece> | undefined;
@@ -54,9 +58,9 @@ export class ThreadPool<Task, Piece> {
   }
 
   /** The pieces of a job's result. The job begins with the first read, and ends when the reader stops. */
-  async *run(task: Task, signal: AbortSignal): AsyncGenerator<Piece> {
+  async *run(task: Task, signal: AbortSignal, { isBackground = false } = {}): AsyncGenerator<Piece> {
     signal.throwIfAborted();
-    const thread = this.#freeThread();
+    const thread = this.#freeThread(isBackground);
     const jobId = (this.#jobCount % jobIdMax) + 1;
     this.#jobCount = jobId;
     const job = { jobId, task, pieces: new PushQueue<Piece>(), over: Promise.withResolvers<void>() };
@@ -80,11 +84,12 @@ export class ThreadPool<Task, Piece> {
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
   }
 
-  #freeThread(): Thread<Task, Piece> {
-    const free = [...this.#threads].filter(({ job, fault }) => !job && !fault);
+  #freeThread(isBackground: boolean): Thread<Task, Piece> {
+    const own = [...this.#threads].filter((each) => each.isBackground === isBackground);
+    const free = own.filter(({ job, fault }) => !job && !fault);
     const thread = free.find(({ isReady }) => isReady) ?? free[0];
     if (thread) return thread;
-    if (!this.#isClosed && this.#threads.size < this.#options.threadsMax) return this.#addThread();
+    if (!this.#isClosed && own.length < this.#options.threadsMax) return this.#addThread(isBackground);
     throw new Failure('engine_unavailable', { retryAfterSeconds }, new Error('every thread is busy'));
   }
 
@@ -95,20 +100,23 @@ export class ThreadPool<Task, Piece> {
       return;
     }
     Atomics.store(thread.cancelledJob, 0, job.jobId);
+    const mayLast = thread.isBackground && this.#options.threadsMax > 1;
+    const stopMs = this.#options.stopMsMax ?? (mayLast ? stopMsBackground : stopMsUsual);
     thread.stopTimer = setTimeout(() => {
       thread.fault = new Error('did not stop when cancelled');
       void thread.worker.terminate();
-    }, this.#options.stopMsMax ?? stopMsUsual);
+    }, stopMs);
   }
 
-  #addThread(): Thread<Task, Piece> {
+  #addThread(isBackground: boolean): Thread<Task, Piece> {
     const { file } = this.#options;
     this.#data ??= this.#options.data();
     const cancelledJob = new Int32Array(new SharedArrayBuffer(4));
-    const workerData: ThreadStart = { cancelledJob };
+    const workerData: ThreadStart = { cancelledJob, isBackground };
     const worker = new Worker(file, { workerData });
     const thread: Thread<Task, Piece> = {
       worker,
+      isBackground,
       cancelledJob,
       isReady: false,
       job: undefined,

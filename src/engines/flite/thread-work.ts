@@ -1,12 +1,17 @@
 // What a thread of a ThreadPool runs, and the messages between the two: one job at a time, pieces of its result as they are
 // made, and an end. A job is cancelled through shared memory, since a busy thread reads no messages: the work calls
-// `isCancelled` whenever it can.
+// `isCancelled` whenever it can. A thread for jobs in the background lets all others go first.
+import { existsSync, readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+
+const { priority } = constants;
 
 /** What a thread starts with. The first message it receives is its data; every other is a job. */
 export interface ThreadStart {
   /** The id of the job that is cancelled. */
   cancelledJob: Int32Array;
+  isBackground: boolean;
 }
 
 export interface ThreadJob<Task> {
@@ -31,7 +36,8 @@ export function serveJobs<Data, Task, Piece>(
   createWork: (data: Data) => (task: Task, control: JobControl<Piece>) => void,
 ): void {
   const port = parentPort!;
-  const { cancelledJob } = workerData as ThreadStart;
+  const { cancelledJob, isBackground } = workerData as ThreadStart;
+  if (isBackground) lowerPriority();
   const reply = (message: ThreadReply<Piece>, buffers: ArrayBuffer[] = []) => port.postMessage(message, buffers);
   port.once('message', (data: Data) => {
     const work = createWork(data);
@@ -48,4 +54,16 @@ export function serveJobs<Data, Task, Piece>(
     });
     reply({ kind: 'ready' });
   });
+}
+
+/** Of this thread, where it has a priority of its own. */
+function lowerPriority(): void {
+  if (process.platform !== 'linux' || !existsSync('/proc/thread-self')) return;
+  const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  // Whoever may not change it goes without.
+  try {
+    setPriority(threadId, priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SYSTEM_ERROR') throw error;
+  }
 }

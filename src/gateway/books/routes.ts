@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Book } from '../../books/book.ts';
 import { bookTypes } from '../../books/book-kind.ts';
 import { bookUploadBytesMax } from '../../books/book-limits.ts';
+import { isCharset } from '../../books/decode-text.ts';
 import { Failure } from '../../errors.ts';
 import { uploadArrivalMs } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
@@ -27,6 +28,8 @@ const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs, takeS
 const types = [...Object.keys(bookTypes), 'application/octet-stream'];
 const message = `The request body must be a book, not compressed, of one of these types: ${types.join(', ')}.`;
 const nameCharsMax = 300;
+/** Of a charset that is reported. */
+const charsetCharsMax = 40;
 
 export function addBookRoutes(app: FastifyInstance, { books, admitTo, isStrict }: BookRoutesOptions): void {
   app.register(async (scope) => {
@@ -66,7 +69,11 @@ function parseFile(request: FastifyRequest, isStrict: boolean) {
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').split(';');
-  const charset = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(parameters.join(';'))?.[1];
+  const charset = /(?:^|;)\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(parameters.join(';'))?.slice(1).join('');
+  if (charset !== undefined && !isCharset(charset))
+    throw new Failure('unsupported_media_type', {
+      message: `The charset "${charset.slice(0, charsetCharsMax)}" of the request body is not known.`,
+    });
   return {
     source: request.body,
     type: type.trim().toLowerCase(),
@@ -94,7 +101,7 @@ function toBookJson(book: Book) {
     })),
     warnings: [
       ...book.warnings,
-      ...(isLeftOut ? ['The cover is left out: a job takes a JPEG or PNG picture of at most 1 MiB.'] : []),
+      ...(isLeftOut ? ['The cover is left out: a job takes a whole JPEG or PNG picture of at most 1 MiB.'] : []),
     ],
   };
 }

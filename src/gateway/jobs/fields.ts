@@ -13,8 +13,8 @@ export function parseJobBody(given: Fields, isStrict: boolean): { request: JobRe
     ? chapters.map((chapter, i) => {
         if (!isObject(chapter)) return chapter;
         const own = sortFields(chapter, chapterFieldNames, isStrict, `chapters[${i}].`);
-        ignored.push(...own.ignored);
-        faults.push(...own.faults);
+        for (const each of own.ignored) ignored.push(each);
+        for (const each of own.faults) faults.push(each);
         return own.fields;
       })
     : chapters;

@@ -3,6 +3,7 @@
 import { jobStatuses } from '../../jobs/job.ts';
 import { jobChaptersMax, jobCharsMax, jobsPerAccountMax } from '../../jobs/limits.ts';
 import { jobOperations } from '../../operations/operation.ts';
+import { eventAnswer } from '../http/event-docs.ts';
 import { pageOf, pageParameters } from '../http/page-query.ts';
 import {
   documentOperation,
@@ -12,7 +13,6 @@ import {
   type RouteDocs,
   requestHeader,
 } from '../http/route-docs.ts';
-import { eventBody } from '../speech/event-schemas.ts';
 import { exampleDoneJob, exampleNewJob, job, jobEventSchema, newJobSchema } from './schemas.ts';
 
 const tag = 'Jobs';
@@ -24,8 +24,7 @@ const ownId = {
 };
 const example = { whole: exampleNewJob };
 const creating = ['text_too_long', 'voice_not_found', 'voice_not_ready', 'payload_too_large'] as const;
-const toExampleEvent = (revision: number, type: string, data: object) =>
-  `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+const toExampleEvent = (id: number, event: string, data: object) => ({ id, event, data: { type: event, ...data } });
 
 export const jobDocs = {
   create: {
@@ -81,19 +80,10 @@ export const jobDocs = {
       requestHeader('Last-Event-ID', 'The id of the last event that you have: only what happened since is sent.'),
     ],
     answers: {
-      200: {
-        description: 'The events.',
-        headers: ['Cache-Control', 'X-Accel-Buffering'],
-        content: {
-          'text/event-stream': {
-            schema: eventBody('Events; the data of each is a JobEvent.', jobEventSchema),
-            example: [
-              toExampleEvent(9, 'job.chapter.done', { chapter: 0, job: job.example }),
-              toExampleEvent(20, 'job.done', { job: exampleDoneJob }),
-            ].join(''),
-          },
-        },
-      },
+      200: eventAnswer('Events; the data of each is a JobEvent.', jobEventSchema, [
+        toExampleEvent(9, 'job.chapter.done', { chapter: 0, job: job.example }),
+        toExampleEvent(20, 'job.done', { job: exampleDoneJob }),
+      ]),
       204: { description: 'You have the last event.', headers: ['Cache-Control'] },
     },
     failures: ['not_found'],

@@ -3,6 +3,7 @@ import { failureTable } from '../../errors.ts';
 import { installStates } from '../../models/install-progress.ts';
 import { installsWaitingMax } from '../../models/model-installs.ts';
 import { modelOperations } from '../../operations/operation.ts';
+import { eventAnswer } from '../http/event-docs.ts';
 import {
   type Answer,
   describeObject,
@@ -16,7 +17,6 @@ import {
   text,
   whole,
 } from '../http/route-docs.ts';
-import { eventBody } from '../speech/event-schemas.ts';
 
 const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] });
 const flag = (description: string): Schema => ({ type: 'boolean', description });
@@ -125,7 +125,6 @@ const present = {
   install: null,
 };
 const installed: Answer = jsonAnswer('The model, which is here already.', model.schema, present);
-const toExampleEvent = (data: object) => `event: model\ndata: ${JSON.stringify(data)}\n\n`;
 
 export const modelDocs = {
   list: {
@@ -155,16 +154,11 @@ export const modelDocs = {
       'Events `model`, each with the model as it is then, twice a second; after the last, nothing of it is under way. Events have no ids: a new connection begins with the present state.',
     parameters: [id],
     answers: {
-      200: {
-        description: 'The events.',
-        headers: ['Cache-Control', 'X-Accel-Buffering'],
-        content: {
-          'text/event-stream': {
-            schema: eventBody('Events; the data of each is a VoiceModel.', model.schema),
-            example: [model.example, present].map(toExampleEvent).join(''),
-          },
-        },
-      },
+      200: eventAnswer(
+        'Events; the data of each is a VoiceModel.',
+        model.schema,
+        [model.example, present].map((data) => ({ event: 'model', data })),
+      ),
     },
     failures: ['not_found'],
   },

@@ -1,6 +1,7 @@
 // The schemas of the events of a stream: the data of each is JSON of the schema that its `type` names.
 import { openAiFailureSchema } from '../http/documented-failures.ts';
-import { type Content, objectSchema, type Schema, text, whole } from '../http/route-docs.ts';
+import { describeEvents } from '../http/event-docs.ts';
+import { objectSchema, type Schema, text, whole } from '../http/route-docs.ts';
 
 const seconds = (description: string): Schema => ({ type: 'number', minimum: 0, description });
 const chunkIndex = whole('Index of the chunk, from 0.');
@@ -95,14 +96,6 @@ const errorSchema = event('SpeechErrorEvent', 'error', 'The last event, if synth
   request_id: text('Include it when you contact the operator.'),
 });
 
-/** The schema of a stream whose events have such data. */
-export const eventBody = (description: string, data: Schema): Schema => ({
-  type: 'string',
-  description,
-  contentMediaType: 'text/event-stream',
-  contentSchema: data,
-});
-
 const eventSchema: Schema = {
   title: 'SpeechEvent',
   description: 'The data of an event.',
@@ -138,14 +131,11 @@ const examples: readonly (Readonly<Record<string, unknown>> & { type: string })[
   },
 ];
 
-export const eventContent: Readonly<Record<string, Content>> = {
-  'text/event-stream': {
-    schema: eventBody('Events; the data of each is a SpeechEvent.', eventSchema),
-    example: examples
-      .map((data, n) => `id: ${id}:${n}\nevent: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)
-      .join(''),
-  },
-};
+export const eventContent = describeEvents(
+  'Events; the data of each is a SpeechEvent.',
+  eventSchema,
+  examples.map((data, n) => ({ id: `${id}:${n}`, event: data.type, data })),
+);
 
 const count: Schema = { type: 'integer', minimum: 0 };
 const openAiEventSchema: Schema = {
@@ -166,11 +156,11 @@ const openAiEventSchema: Schema = {
   ],
 };
 
-export const openAiEventContent: Readonly<Record<string, Content>> = {
-  'text/event-stream': {
-    schema: eventBody('Events; the data of each is an OpenAiSpeechEvent.', openAiEventSchema),
-    example:
-      'data: {"type":"speech.audio.delta","audio":"//uQxAAAAAAAAAAAAAAAAAAAAAAA"}\n\n' +
-      'data: {"type":"speech.audio.done","usage":{"input_tokens":6,"output_tokens":0,"total_tokens":6}}\n\n',
-  },
-};
+export const openAiEventContent = describeEvents(
+  'Events; the data of each is an OpenAiSpeechEvent.',
+  openAiEventSchema,
+  [
+    { type: 'speech.audio.delta', audio: '//uQxAAAAAAAAAAAAAAAAAAAAAAA' },
+    { type: 'speech.audio.done', usage: { input_tokens: 6, output_tokens: 0, total_tokens: 6 } },
+  ].map((data) => ({ data })),
+);

@@ -1,0 +1,252 @@
+// A whole book on the embedded voice, spoken by `sonant book` to the end: its memory and its folder are watched, its chapter
+// marks are read by ffprobe, every word is in the captions, and a recognizer hears sentences all over it.
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import type { Pcm } from '../../src/audio/pcm.ts';
+import { isInstalled } from '../programs.ts';
+import { canRecognize, recognize, toWords } from '../recognizer.ts';
+import { bookOf, sampleOf } from './book-text.ts';
+import { mib } from './open-service.ts';
+
+const { CHARS = '1000000', FORMAT = 'wav', VOICE = 'arthur', PLACES = '200', HOURS = '6' } = process.env;
+const main = join(import.meta.dirname, '../../src/main.ts');
+const sampleMs = 10_000;
+/** Until the caches are filled and the code is compiled. */
+const warmMs = 180_000;
+const markToleranceSeconds = 0.05;
+/** Of the words of a sentence, to say that it was heard; of another sentence, far fewer are. */
+const heardMin = 0.5;
+/** The engine's samples, of 2 bytes. */
+const engineRateHz = 16_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'sonant-book-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Sample {
+  atMs: number;
+  rss: number;
+  stored: number;
+}
+
+interface Cue {
+  start: number;
+  end: number;
+  words: string[];
+}
+
+test(`a book of ${CHARS} characters`, { timeout: Number(HOURS) * 3_600_000 }, async () => {
+  const book = bookOf(Number(CHARS));
+  writeFileSync(join(folder, 'book.md'), book.markdown);
+  const { samples, made } = await speak();
+  const whole = statSync(join(folder, `book.${FORMAT}`)).size;
+  const longest = Math.max(...made.chapters.map(({ start, end }) => end - start));
+  const peak = Math.max(...samples.map(({ stored }) => stored));
+  reportMemory(samples);
+  console.log(
+    `sound: ${(made.seconds / 3600).toFixed(2)} h, ${mib(whole)}; work folder at most ${mib(peak)}, ` +
+      `segments of the longest chapter ${mib(longest * engineRateHz * 2)}`,
+  );
+  // The chapters, the whole, the segments of one chapter, and the database.
+  expect(peak).toBeLessThan(2 * whole + 2 * longest * engineRateHz * 2 + 2 ** 26);
+
+  const marks = await marksOf(join(folder, `book.${FORMAT}`));
+  const errors = marks.flatMap(({ start, end }, i) => {
+    const told = made.chapters[i]!;
+    return i === marks.length - 1 ? [start - told.start] : [start - told.start, end - made.chapters[i + 1]!.start];
+  });
+  console.log(
+    `${marks.length} chapter marks, off by at most ${(1000 * Math.max(...errors.map(Math.abs))).toFixed(1)} ms`,
+  );
+  expect(marks.map(({ title }) => title)).toEqual(book.chapters.map(({ title }) => title));
+  for (const error of errors) expect(Math.abs(error)).toBeLessThanOrEqual(markToleranceSeconds);
+
+  const cues = readCues(join(folder, 'book.vtt'));
+  const said = book.chapters.flatMap(({ title, sentences }) => [title, ...sentences].map(toWords));
+  expect(cues.flatMap(({ words }) => words)).toEqual(said.flat());
+  reportPace(book.chapters, made.chapters);
+  if (canRecognize()) await expectHeard(said, cues);
+  else console.log('no recognizer here: nothing was heard');
+});
+
+interface Place {
+  words: readonly string[];
+  start: number;
+  end: number;
+}
+
+interface Made {
+  seconds: number;
+  chapters: { title: string; start: number; end: number }[];
+}
+
+async function speak(): Promise<{ samples: Sample[]; made: Made }> {
+  const args = ['book', 'book.md', '-o', `book.${FORMAT}`, '--sample-rate', '24000', '--voice', VOICE];
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [main, ...args, '--captions', 'vtt', '--json'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, 'data'), SONANT_ESPEAK_PROGRAM: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const samples: Sample[] = [];
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+  });
+  const timer = setInterval(async () => {
+    const stored = await bytesIn(join(folder, `book.${FORMAT}.work`));
+    if (child.exitCode !== null) return;
+    const rss = Number(readFileSync(`/proc/${child.pid}/statm`, 'latin1').split(' ')[1]) * 4096;
+    samples.push({ atMs: performance.now() - startedMs, rss, stored });
+    if (samples.length % 30 === 0) console.log(`${samples.length * 10} s: ${mib(rss)}, work folder ${mib(stored)}`);
+  }, sampleMs);
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  clearInterval(timer);
+  expect(code).toBe(0);
+  console.log(`spoken in ${((performance.now() - startedMs) / 60_000).toFixed(1)} min`);
+  return { samples, made: JSON.parse(out) };
+}
+
+async function bytesIn(path: string): Promise<number> {
+  // A file may go between two looks at it.
+  const names = await readdir(path, { recursive: true }).catch(() => []);
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(path, name)).then(
+        (each) => (each.isFile() ? each.size : 0),
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** The slope of the memory after the first minutes, with its standard error: over means of blocks, since samples resemble those before. */
+function reportMemory(samples: readonly Sample[]): void {
+  const late = samples.filter(({ atMs }) => atMs > warmMs);
+  const size = Math.floor(late.length / blocks);
+  if (size === 0) {
+    console.log(`too short for a slope: ${late.length} samples after the first minutes`);
+    return;
+  }
+  const means = Array.from({ length: blocks }, (_, i) => {
+    const block = late.slice(i * size, (i + 1) * size);
+    return { x: mean(block.map(({ atMs }) => atMs / 3_600_000)), y: mean(block.map(({ rss }) => rss / 2 ** 20)) };
+  });
+  const [x, y] = [mean(means.map((each) => each.x)), mean(means.map((each) => each.y))];
+  const sxx = sum(means.map((each) => (each.x - x) ** 2));
+  const slope = sum(means.map((each) => (each.x - x) * (each.y - y))) / sxx;
+  const residuals = sum(means.map((each) => (each.y - y - slope * (each.x - x)) ** 2));
+  const error = Math.sqrt(residuals / (blocks - 2) / sxx);
+  console.log(
+    `RSS ${y.toFixed(1)} MiB on average after the first minutes, at most ${mib(Math.max(...samples.map(({ rss }) => rss)))}; ` +
+      `slope ${slope.toFixed(2)} MiB/h, standard error ${error.toFixed(2)} (${late.length} samples in ${blocks} blocks)`,
+  );
+  expect(slope).toBeLessThan(3 * error + slopeMax);
+}
+
+const blocks = 20;
+/** MiB an hour: 18 hours of sound in an hour would need gigabytes. */
+const slopeMax = 8;
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const mean = (values: readonly number[]) => sum(values) / values.length;
+
+async function marksOf(path: string): Promise<{ title: string; start: number; end: number }[]> {
+  if (!isInstalled('ffprobe')) throw new Error('needs ffprobe');
+  const { stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', '-show_chapters', '-of', 'json', path]);
+  return JSON.parse(stdout).chapters.map(
+    ({ start_time, end_time, tags }: { start_time: string; end_time: string; tags: { title: string } }) => {
+      return { title: tags.title, start: Number(start_time), end: Number(end_time) };
+    },
+  );
+}
+
+function readCues(path: string): Cue[] {
+  const toSeconds = (time: string) => time.split(':').reduce((total, part) => total * 60 + Number(part), 0);
+  return readFileSync(path, 'utf8')
+    .trim()
+    .split('\n\n')
+    .slice(1)
+    .map((cue) => {
+      const [times, ...lines] = cue.split('\n');
+      const [start, end] = times!.split(' --> ').map(toSeconds);
+      return { start: start!, end: end!, words: toWords(lines.join(' ')) };
+    });
+}
+
+/** A chapter that lacks sentences would be shorter for its text than others. */
+function reportPace(texts: readonly { sentences: string[] }[], made: Made['chapters']): void {
+  const paces = made.map(({ start, end }, i) => (end - start) / texts[i]!.sentences.join(' ').length);
+  const usual = mean(paces);
+  const worst = Math.max(...paces.map((pace) => Math.abs(pace / usual - 1)));
+  console.log(
+    `${(1000 * usual).toFixed(2)} ms a character; chapters differ from that by at most ${(100 * worst).toFixed(1)} %`,
+  );
+  expect(worst).toBeLessThan(0.1);
+}
+
+/** Hears the sampled sentences where the captions say that they are. */
+async function expectHeard(said: readonly string[][], cues: readonly Cue[]): Promise<void> {
+  const cueOf = cues.flatMap((cue) => cue.words.map(() => cue));
+  let at = 0;
+  const placed = said.map((words) => {
+    const [first, last] = [cueOf[at]!, cueOf[at + words.length - 1]!];
+    at += words.length;
+    return { words, start: first.start, end: last.end };
+  });
+  const places = sampleOf(
+    placed.filter(({ words }) => words.length > 5),
+    Number(PLACES),
+  );
+  const hear = async (wanted: readonly Place[], margin: number): Promise<string[][]> => {
+    const sounds: Pcm[] = [];
+    for (const { start, end } of wanted)
+      sounds.push(await cutOut(Math.max(0, start - margin), end - start + 2 * margin));
+    return recognize(sounds);
+  };
+  const heard = await hear(places, 0.1);
+  const shares = places.map(({ words }, i) => shareOf(words, heard[i]!));
+  const control = places.map(({ words }, i) => shareOf(words, heard[(i + 1) % heard.length]!));
+  // What it misses once it often hears with a little more or less around it.
+  for (const margin of [0.02, 0.3]) {
+    const again = [...shares.keys()].filter((i) => shares[i]! < heardMin);
+    const better =
+      again.length > 0
+        ? await hear(
+            again.map((i) => places[i]!),
+            margin,
+          )
+        : [];
+    for (const [n, i] of again.entries()) shares[i] = Math.max(shares[i]!, shareOf(places[i]!.words, better[n]!));
+  }
+  const missing = places.filter((_, i) => shares[i]! < heardMin);
+  console.log(
+    `${places.length} sentences: ${(100 * mean(shares)).toFixed(1)} % of their words heard, in order, the worst ` +
+      `${(100 * Math.min(...shares)).toFixed(0)} %; in the sound of another sentence ${(100 * mean(control)).toFixed(1)} %, ` +
+      `at most ${(100 * Math.max(...control)).toFixed(0)} %`,
+  );
+  expect(missing.map(({ words, start }) => `${start}: ${words.join(' ')}`)).toEqual([]);
+}
+
+async function cutOut(start: number, seconds: number): Promise<Pcm> {
+  const cut = ['-v', 'error', '-ss', `${start}`, '-t', `${seconds}`, '-i', join(folder, `book.${FORMAT}`)];
+  const raw = ['-f', 's16le', '-ar', '16000', '-ac', '1', '-'];
+  const options = { encoding: 'buffer', maxBuffer: 2 ** 26 } as const;
+  const { stdout } = await promisify(execFile)('ffmpeg', [...cut, ...raw], options);
+  return { samples: new Int16Array(Uint8Array.from(stdout).buffer), sampleRateHz: 16_000 };
+}
+
+/** The share of the words that are among those heard, in their order: the longest common subsequence. */
+function shareOf(words: readonly string[], heard: readonly string[]): number {
+  let row = new Array<number>(heard.length + 1).fill(0);
+  for (const word of words) {
+    const next = [0];
+    for (const [j, other] of heard.entries()) next.push(word === other ? row[j]! + 1 : Math.max(row[j + 1]!, next[j]!));
+    row = next;
+  }
+  return row.at(-1)! / words.length;
+}
