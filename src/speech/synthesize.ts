@@ -73,7 +73,6 @@ export function createSpeech(options: SpeechOptions): Speech {
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
-  const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
     const { callerId, accountId = callerId, deadlineMs } = caller;
@@ -125,13 +124,13 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   return {
     cast,
-    plan,
+    plan: (request, caller) => cast(request, caller).plan(),
     checkRoom: createRoomCheck({ voices, slots, waitMsMax }, restMs),
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
     async *streamSpeech(request, caller, signal) {
-      yield* speak(plan(request, caller), caller, signal);
+      yield* speak(cast(request, caller).plan(), caller, signal);
     },
     speakKept: (plan, { callerId, accountId = callerId }, signal, keep) =>
       speakPlan(plan, { guardOf, accountId, signal, waitUntilMs: undefined, keep }, nobody()),
