@@ -75,7 +75,7 @@ author. What is spoken is kept in FILE.work until the file is whole: the same co
       --sample-rate HZ       ${outputSampleRatesHz.join(', ')}
       --speaking-rate RATE   the tempo
       --gap SECONDS          silence between two chapters
-      --captions KIND        also write captions beside the file: ${captionKinds.join(', ')}, several times
+      --captions KIND        also write captions beside the file: ${captionKinds.join(', ')}, or both with a comma between
       --code                 read blocks of code, which are left out otherwise
       --json                 print what was made, or the list, as JSON
 `,
@@ -163,7 +163,7 @@ function toFields(book: Book, chosen: readonly ChosenChapter[], { flags, format,
     sample_rate: toNumber(flags['sample-rate']),
     speaking_rate: toNumber(flags['speaking-rate']),
     chapter_gap_seconds: toNumber(flags.gap),
-    captions: flags.captions,
+    captions: flags.captions?.flatMap((kinds) => kinds.split(',')),
     metadata,
     cover,
     chapters,

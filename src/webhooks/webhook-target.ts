@@ -27,7 +27,7 @@ export interface TargetOptions {
 }
 
 const resolveMs = 4_000;
-const notPublic = 'leads to an address that is not public';
+const notPublic = 'leads to an address that is not public, and that SONANT_WEBHOOK_ALLOW does not name';
 
 export function createWebhookTargets(options: TargetOptions): WebhookTargets {
   const { allow, resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
