@@ -31,7 +31,7 @@ export function guardWork<Task, Piece>({ run, resourceOf, capabilities }: Guarde
     close: async () => {},
   };
   const guard = createEngineGuard(engine);
-  const voice = { voiceId: 'work' } as Voice;
+  const voice = { voiceId: 'work', labels: {} } as unknown as Voice;
   return async function* work(task: Task, signal: AbortSignal, urgent = false): AsyncGenerator<Piece, void> {
     const segment = { voice, text: '', languageCode: 'en', speakingRate: 1, timings: false, urgent, task };
     for await (const pcm of guard.speak(segment, 'caller', signal)) yield (pcm as unknown as { piece: Piece }).piece;
