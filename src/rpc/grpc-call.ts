@@ -4,7 +4,7 @@
 //     HEADERS   path, application/grpc+proto, x-api-key, grpc-timeout           <- request
 //     DATA      1 byte flags, 4 bytes length, the message, in both directions
 //     HEADERS   grpc-status, grpc-message, grpc-status-details-bin              -> trailers
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type DescMethod, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, type HandlerContext } from '@connectrpc/connect';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
@@ -19,6 +19,7 @@ import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { inSteps } from '../steps.ts';
 import { callKey } from './call-context.ts';
+import { dismissSender } from './dismiss-sender.ts';
 import { type Serialized, serialize } from './large-answers.ts';
 import type { RequestLimits } from './large-requests.ts';
 import { deadlineMsMax, messageBytesMax } from './limits.ts';
@@ -172,8 +173,7 @@ class GrpcCall {
     stream.respond(this.#head, { waitForTrailers: true });
     stream.once('wantTrailers', () => {
       stream.sendTrailers(this.#trailers ?? trailers);
-      // A client that is still sending is stopped; the trailers with the status are sent by then.
-      if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+      if (!stream.readableEnded) dismissSender(stream);
     });
   }
   /** False where the next is to wait. */

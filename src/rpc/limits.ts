@@ -19,6 +19,8 @@ export const streamsPerConnectionMax = 100;
 /** Calls that a connection may cancel at once, and then per second; beyond that, it is closed. */
 export const resetBurst = 200;
 export const resetsPerSecond = 33;
+/** How long what a client still sends after the answer is dropped. */
+export const dropMs = 250;
 /** Memory of a connection, including audio that waits to be read. */
 export const connectionMemoryMiB = 64;
 /** A connection is pinged at this interval, and closed if no answer arrives in time. */

@@ -16,6 +16,7 @@ import { clientAddressOf } from '../net/client-address.ts';
 import type { Turns } from '../net/turns.ts';
 import { type Handler, toContextValues } from './bounded-handler.ts';
 import { callerLeft } from './caller-left.ts';
+import { dismissSender } from './dismiss-sender.ts';
 import { answerCall, type DirectMethod, isDirect } from './grpc-call.ts';
 import type { Services } from './services.ts';
 import { toTrailers } from './trailers.ts';
@@ -162,7 +163,6 @@ async function refuse(request: Http2ServerRequest, response: Http2ServerResponse
   response.end();
 }
 
-/** A client that is still sending when the response ends is stopped with NO_ERROR. */
 function writeHead(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -171,11 +171,9 @@ function writeHead(
 ): void {
   response.writeHead(status, headers);
   const { stream } = request;
-  const stop = () => {
-    if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
-  };
-  // The trailers with the status are sent by then.
-  stream.once('wantTrailers', () => setImmediate(stop));
+  stream.once('wantTrailers', () => {
+    if (!request.complete) dismissSender(stream);
+  });
 }
 
 /** The response accepts bytes; its types declare only strings. */
