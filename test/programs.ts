@@ -1,5 +1,5 @@
 // Programs that some tests measure with or run, and libraries that they compile with. Before the tests, one line is printed
-// for each that is not here; the tests that need it are skipped. `.ci/run` installs them all.
+// for each that is not here; the tests that need it are skipped. `.ci/run all` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
