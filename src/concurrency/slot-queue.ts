@@ -1,7 +1,7 @@
-// A fair queue for slots, in which segments wait for an engine. Urgent requests are admitted first, but one in ten of those admitted
-// while others wait is one of the others; slots go round the owners, one each, and each owner's requests are admitted in the
-// order they came. A wait ends with a slot, an abort, a timeout, or a refusal when the queue is full; then an owner with
-// fewer waiting requests replaces the newest of the owner with the most.
+// A fair queue for slots: the requests of a key, and the segments at an engine, wait in one. Urgent requests are admitted
+// first, but one in ten of those admitted while others wait is one of the others; slots go round the owners, one each, and
+// each owner's requests are admitted in the order they came. A wait ends with a slot, an abort, a timeout, or a refusal when
+// the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
 
 /** Gives a slot back. Only the first call counts. */
 export type Release = () => void;
