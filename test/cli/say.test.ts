@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { main, runSonant, untilWaiting } from './sonant-program.ts';
 
 let folder: string;
@@ -154,13 +154,14 @@ test.each([
   ['nobody writes into', ['-i', 'fifo', '-o', 'never.wav']],
   ['nobody reads from', ['Hi.', '-o', 'fifo', '-f', 'wav']],
 ])('a pipe with a name that %s is waited for until the first interrupt', async (_, args) => {
-  execFileSync('mkfifo', ['-m', '600', join(folder, 'fifo')]);
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', ['-m', '600', fifo]);
+  onTestFinished(() => rmSync(fifo));
   const child = spawn(process.execPath, [main, 'say', ...args], { cwd: folder });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   await untilWaiting(child);
   child.kill('SIGINT');
   expect(await ended).toBe(130);
-  rmSync(join(folder, 'fifo'));
 });
 
 test('pipes with names are read to their end and written to their end', async () => {

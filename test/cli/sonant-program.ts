@@ -29,16 +29,22 @@ export async function runSonant(
   return { code, out, err };
 }
 
-/** Until the program waits for something: it has run, and runs no more. */
+/**
+ * Until the program waits for something: four looks in a row find it asleep, with next to no time of the processor used
+ * between them. How much it used before says nothing: that depends on the machine.
+ */
 export async function untilWaiting({ pid }: ChildProcess): Promise<void> {
   if (!existsSync('/proc/self/stat')) return sleep(5_000);
-  const ticks = () => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
-    return Number(fields[13]) + Number(fields[14]);
-  };
-  let before = -1;
-  for (let now = ticks(); now !== before || now < 20; now = ticks()) {
-    before = now;
-    await sleep(500);
+  const looksInARow = 4;
+  const ticksToPoll = 2;
+  let before = 0;
+  for (let quiet = 0; quiet < looksInARow; ) {
+    // The fields after the name, which is in brackets.
+    const [, state, fields] = /\) (\S) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))!;
+    const [userTicks, systemTicks] = fields!.split(' ').slice(10, 12).map(Number);
+    const used = userTicks! + systemTicks!;
+    quiet = state === 'S' && used <= before + ticksToPoll ? quiet + 1 : 0;
+    before = used;
+    await sleep(250);
   }
 }
