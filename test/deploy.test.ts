@@ -2,6 +2,7 @@
 // can be had here of PostgreSQL, Redis and S3: everything that Sonant speaks comes through, piece by piece, what one has
 // kept the other has too, and nobody notices that all are stopped and started again, one after the other. And the settings
 // that deploy/ names exist.
+import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +20,7 @@ import { eventsIn, readEvents } from './gateway/event-reader.ts';
 import { isInstalled } from './programs.ts';
 import { hasRedis, openRedisServer } from './redis/redis-server.ts';
 import { createReplica, type ReplicaProcess } from './replica-process.ts';
+import { openGrpcClient } from './rpc/grpc-client.ts';
 import { startPostgres } from './store/postgres-server.ts';
 
 const { key } = createApiKey();
@@ -136,6 +138,31 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     const refused = speech.synthesizeSpeech({ ...request, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
     await expect(refused).rejects.toThrow(/^\[not_found\]/);
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
+  });
+
+  test('gRPC calls that are not read stop no other call of its client', async () => {
+    const client = openGrpcClient(SpeechService, new URL(url).host);
+    const metadata = { 'x-api-key': key };
+    const long = Array.from({ length: 60 }, () => chunks).flat();
+    // At every replica.
+    const unread = replicas.map(() =>
+      client.stream('streamSpeech', { voiceId: 'arthur', textChunks: long }, { metadata }),
+    );
+    for (const call of unread) {
+      await once(
+        call.on('error', () => {}),
+        'data',
+      );
+      call.pause();
+    }
+    for (let n = 0; n < 3; n++) {
+      const request = { voiceId: 'arthur', text: 'Hello.' };
+      const { chars } = await client.unary('synthesizeSpeech', request, { metadata, timeoutMs: 20_000 });
+      expect(chars).toBe(6);
+      await sleep(checkEveryMs);
+    }
+    for (const call of unread) call.cancel();
+    client.close();
   });
 
   test('metrics do not come through, however their path is written', async () => {

@@ -6,16 +6,10 @@ import type { Socket } from 'node:net';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { farewellMs, handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
-import {
-  connectionMemoryMiB,
-  pingAnswerMs,
-  pingEveryMs,
-  resetBurst,
-  resetsPerSecond,
-  streamsPerConnectionMax,
-} from './limits.ts';
+import { connectionMemoryMiB, resetBurst, resetsPerSecond, streamsPerConnectionMax } from './limits.ts';
 import { createDirectAdapter, createNodeAdapter, type DirectAdapter, type NodeAdapter } from './node-adapter.ts';
 import type { Services } from './services.ts';
+import { watchSession } from './watch-session.ts';
 
 export interface RpcServerOptions {
   services: Services;
@@ -52,6 +46,8 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
   const sessions = new Set<ServerHttp2Session>();
   const streams = new Set<ServerHttp2Stream>();
   let isDraining = false;
+  const isStalled = (session: ServerHttp2Session) =>
+    streams.values().some((stream) => stream.session === session && stream.writableLength > 0);
   server.on('connection', (socket: Socket) => keep(sockets, socket));
   server.on('stream', (stream) => {
     keep(streams, stream);
@@ -60,7 +56,7 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
   });
   server.on('session', (session) => {
     keep(sessions, session);
-    watchOver(session);
+    watchSession(session, { isStalled: () => isStalled(session) });
     if (isDraining) session.close();
   });
   server.on('error', onFault);
@@ -128,22 +124,4 @@ async function within(timeoutMs: number, promise: Promise<unknown>): Promise<voi
   });
   await Promise.race([promise, late]);
   clearTimeout(timer);
-}
-
-/** Closes a connection that does not start HTTP/2, or whose peer no longer answers pings. */
-function watchOver(session: ServerHttp2Session): void {
-  const give = (ms: number) => setTimeout(() => session.destroy(), ms);
-  const silent = give(handshakeMs);
-  let unanswered: NodeJS.Timeout | undefined;
-  const pings = setInterval(() => {
-    if (session.destroyed) return;
-    unanswered = give(pingAnswerMs);
-    session.ping(() => clearTimeout(unanswered));
-  }, pingEveryMs);
-  session.once('remoteSettings', () => clearTimeout(silent));
-  session.once('close', () => {
-    clearTimeout(silent);
-    clearTimeout(unanswered);
-    clearInterval(pings);
-  });
 }
