@@ -1,11 +1,10 @@
 // `sonant bench URL`: load test of a running service from the outside: throughput, time to first and last sound, seconds
 // of speech per second, and errors. Prints a row a second while it runs.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Command, CommandError, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
+import { type Command, CommandError, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
 import { createLoadTally, type LoadReport } from './load/load-tally.ts';
 import { runLoad } from './load/run-load.ts';
-import { type CallerOptions, openCaller, Refusal, type ServiceCaller, ways } from './load/service-caller.ts';
+import { openCaller, Refusal, type ServiceCaller, ways } from './load/service-caller.ts';
+import { findServiceKey, parseServiceUrl } from './service-address.ts';
 
 const options = {
   key: { type: 'string' },
@@ -34,7 +33,8 @@ Each client requests speech, one call after the other, and a row is printed each
 cache is bypassed, so that everything is synthesized. A client that gets Retry-After waits; such replies count as
 throttled, not as failed. Exits with 1 if a call failed.
 
-      --key KEY        an API key; default: SONANT_API_KEY, else the one in first-key in the data folder
+      --key KEY        an API key; default: SONANT_API_KEY, else, for a service on this
+                       machine, the one in first-key in the data folder
       --way WAY        ${ways.join(', ')}; default: ${ways[0]}. For grpc, URL is that of the gRPC port
   -c, --clients N      concurrent clients; default: 4
   -s, --seconds N      for how long new calls start; default: 10
@@ -49,8 +49,8 @@ throttled, not as failed. Exits with 1 if a call failed.
     const load = toLoad(flags);
     const way = flags.way ?? ways[0]!;
     if (!ways.includes(way)) throw new UsageError(`--way ${way}: must be one of ${ways.join(', ')}`);
-    const url = toUrl(positionals);
-    const caller = openCaller(way, { url, apiKey: await findKey(flags, line) });
+    const url = parseServiceUrl(onlyArgument(positionals, 'sonant bench URL'));
+    const caller = openCaller(way, { url, apiKey: await findServiceKey(flags.key, url, line) });
     const voiceId = flags.voice ?? (await findVoice(caller, url));
     const about = { url, way, clients: load.clients, voice_id: voiceId };
     const tally = createLoadTally();
@@ -76,25 +76,6 @@ function toLoad({ text = defaultText, ...flags }: Flags) {
     callsMax: count('requests', limits.requests),
     textOf: (call: number) => `${text} ${first + call}.`,
   };
-}
-
-function toUrl(positionals: readonly string[]): string {
-  const given = onlyArgument(positionals, 'sonant bench URL');
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
-    throw new UsageError(`${given} is not a URL such as http://127.0.0.1:8080`);
-  return given.replace(/\/+$/, '');
-}
-
-async function findKey({ key }: Flags, { loadConfig }: CommandLine): Promise<CallerOptions['apiKey']> {
-  const given = key ?? process.env.SONANT_API_KEY;
-  if (given) return given;
-  const file = join(loadConfig().dataDir, 'first-key');
-  return readFile(file, 'utf8').then(
-    (text) => text.trim(),
-    () => {
-      throw new UsageError(`give a key: --key KEY or SONANT_API_KEY; there is none in ${file}`);
-    },
-  );
 }
 
 async function findVoice(caller: ServiceCaller, url: string): Promise<string> {

@@ -1,5 +1,7 @@
 // Dialogue in several voices: lines that begin with the name of a speaker, "ANNA: Who is there?", become SSML in which that
 // speaker's voice says them. What stands between is the narrator's.
+import { readingPausesMs } from '../jobs/limits.ts';
+import { pausesMsMax } from '../text/pause-tags.ts';
 import { UsageError } from './command.ts';
 
 /** By the name in capitals. */
@@ -19,7 +21,7 @@ export function parseSpeakers(given: readonly string[]): Speakers {
 /** Of one document in code points; a longer chapter becomes several. */
 const documentCharsMax = 45_000;
 
-/** The documents of a chapter; the text itself where nobody of them speaks. */
+/** The documents of a chapter, with the pauses of a reader; the text itself where nobody of them speaks. */
 export function withSpeakers(text: string, speakers: Speakers): string[] {
   const paragraphs = text
     .split(/\n{2,}/)
@@ -27,13 +29,27 @@ export function withSpeakers(text: string, speakers: Speakers): string[] {
   if (!paragraphs.flat().some(({ voice }) => voice !== undefined)) return [text];
   const documents: string[] = [];
   let body = '';
+  let pausesMs = 0;
+  let place: keyof typeof readingPausesMs = 'paragraph';
   for (const lines of paragraphs) {
+    if (!lines.some((line) => /[\p{L}\p{N}]/u.test(line.text))) {
+      place = 'scene';
+      continue;
+    }
     const said = `<p>${lines.map(toMarkup).join('\n')}</p>\n`;
-    if (body !== '' && body.length + said.length > documentCharsMax) {
+    const pauseMs = readingPausesMs[place];
+    const isFull = body.length + said.length > documentCharsMax || pausesMs + pauseMs > pausesMsMax;
+    if (body !== '' && isFull) {
       documents.push(`<speak>${body}</speak>`);
-      body = '';
+      [body, pausesMs] = ['', 0];
+    }
+    if (body !== '') {
+      body += `<break time="${pauseMs}ms"/>`;
+      pausesMs += pauseMs;
     }
     body += said;
+    const isHeading = documents.length === 0 && pausesMs === 0 && /[\p{L}\p{N}]$/u.test(lines.at(-1)!.text);
+    place = isHeading ? 'heading' : 'paragraph';
   }
   return [...documents, `<speak>${body}</speak>`];
 }

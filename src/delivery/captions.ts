@@ -163,8 +163,11 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
     const end = indices[offset + length]!;
     const next = whole[i + 1] ? indices[whole[i + 1]!.offset]! : text.length;
     const gap = text.slice(end, next);
-    const to = next === text.length ? next : end + tailOf(gap).length;
-    const clean = text.slice(from, to).replace(/[\s\p{Cc}]+/gu, ' ');
+    const to = end + (next === text.length ? gap.split(lineBreak, 1)[0]! : tailOf(gap)).length;
+    const begin = Math.max(from, Math.min(indices[offset]!, to));
+    const shown =
+      withoutBars(lastLineOf(text.slice(from, begin))) + text.slice(begin, end) + withoutBars(text.slice(end, to));
+    const clean = shown.replace(/[\s\p{Cc}]+/gu, ' ');
     const breaks = text.slice(to, next).match(lineBreak)?.length ?? 0;
     const after = breaks > 1 ? breakStrength.paragraph : Math.min(breathAt(end), breakStrength.sentence);
     const glued = tokens.length === 0 || !clean.startsWith(' ');
@@ -182,6 +185,15 @@ function tailOf(gap: string): string {
   const end = gap.search(lineBreak);
   return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
 }
+
+/** Of what stands before a word: lines without words are not spoken. Its line break stays, as the space before the word. */
+function lastLineOf(gap: string): string {
+  const breaks = [...gap.matchAll(lineBreak)];
+  return gap.slice(breaks.at(-1)?.index ?? 0);
+}
+
+/** Bars between the cells of a table are not spoken. */
+const withoutBars = (gap: string): string => gap.replace(/(?<!\S)\|(?!\S)/g, ' ');
 
 /** The UTF-16 index of each code point of the text, and of its end. */
 function toIndices(text: string): number[] {

@@ -7,11 +7,13 @@ import type { Speech } from '../speech/synthesize.ts';
 import { createTextCutter, type PlannedCut } from '../speech/text-cutter.ts';
 import type { JobRows, PartRow } from '../store/job-rows.ts';
 import { toPartRequest } from './job-request.ts';
+import { withReadingPauses } from './reading-pauses.ts';
 
 export interface ChapterPlanOptions {
   jobKey: string;
   chapter: number;
   partCount: number;
+  title: string;
   /** Fields of speech, of the job and of the chapter. */
   speech: Readonly<Record<string, unknown>>;
   caller: Caller;
@@ -26,7 +28,7 @@ export interface PlannedChapter {
 
 export async function planChapter(
   { speech, rows }: { speech: Pick<Speech, 'plan'>; rows: Pick<JobRows, 'findPart'> },
-  { jobKey, chapter, partCount, speech: fields, caller }: ChapterPlanOptions,
+  { jobKey, chapter, partCount, title, speech: fields, caller }: ChapterPlanOptions,
 ): Promise<PlannedChapter> {
   const cutText = createTextCutter();
   const state: TextPart['state'] = { fence: '', within: false };
@@ -35,8 +37,8 @@ export async function planChapter(
     const row = await rows.findPart(jobKey, chapter, part);
     if (!row) throw new Error(`part ${part} of chapter ${chapter} is not there`);
     parts.set(part, row);
-    // The one before is still being heard.
-    parts.delete(part - 2);
+    // The one before is still being heard, and so may be the end of that before it.
+    parts.delete(part - 3);
     const planned = speech.plan(toPartRequest(fields, {}, row.text), caller);
     const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
     return { plan, request: planned.request };
@@ -46,9 +48,12 @@ export async function planChapter(
     yield* cutsOf(first.plan);
     for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan);
   }
+  const { request } = first;
+  // A document states its own pauses.
+  const paused = request.markup === 'ssml' ? cuts() : withReadingPauses(cuts(), { ...request, title });
   return {
-    plan: { ...first.plan, chunkCount: partCount, cuts: cuts() },
-    request: first.request,
+    plan: { ...first.plan, chunkCount: partCount, cuts: paused },
+    request,
     partOf: (part) => parts.get(part)!,
   };
 }

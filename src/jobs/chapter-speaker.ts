@@ -18,12 +18,12 @@ const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
   const { rows, speech, clips, index, room, holder, limiter, findCaller, onFault } = tools;
-  const { jobKey, chapter, partCount } = row;
+  const { jobKey, chapter, partCount, title } = row;
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
   const caller = await findCaller(job);
   const fields = { ...settings.speech, ...JSON.parse(row.speech) };
-  const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, speech: fields, caller });
+  const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
     const { end } = await limiter.takeSynthesis(present, chars, { signal: until, report() {}, refundsRequest: false });

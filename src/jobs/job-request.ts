@@ -59,6 +59,7 @@ const chapterSpeechNames = ['voice_id', 'language_code'];
 export const jobFieldNames: readonly string[] = [
   ...jobSpeechNames,
   'text',
+  'ssml',
   'chapters',
   'chapter_gap_seconds',
   'webhook_url',
@@ -66,14 +67,14 @@ export const jobFieldNames: readonly string[] = [
   'metadata',
   'cover',
 ];
-export const chapterFieldNames: readonly string[] = ['title', 'text', ...chapterSpeechNames];
+export const chapterFieldNames: readonly string[] = ['title', 'text', 'ssml', ...chapterSpeechNames];
+
+const toRequest = (fields: Fields): SpeechRequest =>
+  parseSpeechRequest({ ...fields, method: 'rest', return_format: 'url' }, { limits: { charsMax: ssmlCharsMax } });
 
 /** The request for speech of a part of a chapter. */
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
-  parseSpeechRequest(
-    { ...ofJob, ...ofChapter, text, method: 'rest', return_format: 'url' },
-    { limits: { charsMax: ssmlCharsMax } },
-  );
+  toRequest({ ...ofJob, ...ofChapter, text });
 
 /** The job that `fields` describe, or a Failure with every violation in them. */
 export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[] = []): JobRequest {
@@ -91,10 +92,16 @@ export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[
     metadata: takeMetadata(fields.metadata ?? undefined, report),
     cover: takeCover(fields.cover ?? undefined, report),
   };
-  const ofWhole = parseSpeech(speech, {}, 'a', (field, ...rest) => field !== 'text' && report(field, ...rest));
+  const ofWhole = parseSpeech({ ...speech, text: 'a' }, (field, ...rest) => field !== 'text' && report(field, ...rest));
   const given = takeChapters(fields, report);
   checkSize(given);
-  const chapters = given.map((chapter, i) => parseChapter(chapter, speech, ofWhole, at(fields, i), report));
+  // How texts are marked says nothing of documents.
+  const ofDocument = given.every(isDocumentGiven) ? speech : { ...speech, markup: null };
+  const chapters = given.map((chapter, i) => {
+    const nameOf = at(fields, i);
+    if (isDocumentGiven(chapter)) return parseDocument(chapter, ofDocument, nameOf, report);
+    return parseChapter(chapter, speech, ofWhole, nameOf, report);
+  });
   const distinct = violations.filter(
     ({ field, reason }, i) => violations.findIndex((each) => each.field === field && each.reason === reason) === i,
   );
@@ -116,11 +123,14 @@ const at =
   (name: string) =>
     chapters === undefined || chapters === null ? name : `chapters[${i}].${name}`;
 
+const isDocumentGiven = ({ ssml }: Fields): boolean => (ssml ?? '') !== '';
+
 function takeChapters(fields: Fields, report: Report): Fields[] {
-  const { text, chapters } = { text: fields.text ?? undefined, chapters: fields.chapters ?? undefined };
-  if (text !== undefined && chapters !== undefined) report('chapters', 'conflict', 'send text or chapters, not both');
-  else if (text !== undefined) return [{ text }];
-  else if (chapters === undefined) report('chapters', 'required', 'send chapters, or one text');
+  const chapters = fields.chapters ?? undefined;
+  const hasText = (fields.text ?? undefined) !== undefined || isDocumentGiven(fields);
+  if (hasText && chapters !== undefined) report('chapters', 'conflict', 'send one of text, ssml and chapters');
+  else if (hasText) return [{ text: fields.text, ssml: fields.ssml }];
+  else if (chapters === undefined) report('chapters', 'required', 'send chapters, or one text or ssml');
   else if (!Array.isArray(chapters)) report('chapters', 'type', 'must be an array of objects');
   else if (chapters.length < 1 || chapters.length > jobChaptersMax)
     report('chapters', 'length', `must be 1 to ${jobChaptersMax} chapters`);
@@ -132,30 +142,57 @@ function takeChapters(fields: Fields, report: Report): Fields[] {
 
 /** Before the text is looked at. */
 function checkSize(chapters: readonly Fields[]): void {
-  const actual = chapters.reduce((sum, { text }) => sum + (typeof text === 'string' ? countChars(text) : 0), 0);
+  const charsOf = (text: unknown) => (typeof text === 'string' ? countChars(text) : 0);
+  const actual = chapters.reduce((sum, { text, ssml }) => sum + charsOf(text) + charsOf(ssml), 0);
   if (actual <= jobCharsMax) return;
   const message = `has ${actual} code points, over the limit of ${jobCharsMax}`;
   const details = [{ field: 'text', reason: 'too_long', message }];
   throw new Failure('text_too_long', { message: `The text ${message}.`, limit: jobCharsMax, actual, details });
 }
 
+type NameOf = ChapterRequest['nameOf'];
+
+/** A chapter whose text is in `ssml`, stored as any text that is a document. */
+function parseDocument(chapter: Fields, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
+  const own = pick(chapter, chapterSpeechNames);
+  const { text, ssml } = chapter;
+  const reportOwn: Report = (field, ...rest) => {
+    const isOwn = ['text', 'ssml'].includes(field) || Object.hasOwn(own, field);
+    if (isOwn || field === 'markup') report(isOwn ? nameOf(field) : field, ...rest);
+  };
+  const chars = parseSpeech({ ...ofJob, ...own, text, ssml }, reportOwn, nameOf)?.chars ?? 0;
+  return {
+    title: takeTitle(chapter, nameOf, report),
+    speech: { ...own, markup: 'ssml' },
+    parts: [{ offset: 0, text: String(ssml), chars }],
+    chars,
+    nameOf: (field) => (field === 'text' ? nameOf('ssml') : Object.hasOwn(own, field) ? nameOf(field) : field),
+  };
+}
+
+function takeTitle(chapter: Fields, nameOf: NameOf, report: Report): string {
+  const title = chapter.title ?? '';
+  if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
+  else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
+    report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
+  return String(title);
+}
+
 function parseChapter(
   chapter: Fields,
   ofJob: Fields,
   whole: SpeechRequest | undefined,
-  nameOf: (name: string) => string,
+  nameOf: NameOf,
   report: Report,
 ): ChapterRequest {
   const text = chapter.text ?? undefined;
-  const title = chapter.title ?? '';
+  const title = takeTitle(chapter, nameOf, report);
   const own = pick(chapter, chapterSpeechNames);
   const ownName = (field: string) => (field === 'text' || Object.hasOwn(own, field) ? nameOf(field) : field);
   const none = { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
-  if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
-  else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
-    report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
-  if (typeof text !== 'string') report(nameOf('text'), text === undefined ? 'required' : 'type', 'must be a string');
-  if (typeof text !== 'string' || typeof title !== 'string' || !whole) return none;
+  if (text === undefined) report(nameOf('text'), 'required', 'give the text to speak');
+  else if (typeof text !== 'string') report(nameOf('text'), 'type', 'must be a string');
+  if (typeof text !== 'string' || !whole) return none;
   const isDocument = whole.markup === 'ssml' && isSsml(text);
   // A document in the middle of a text is none, also where a part begins with it.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
@@ -165,24 +202,18 @@ function parseChapter(
     const reportOwn: Report = (field, ...rest) => {
       if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
     };
-    const request = parseSpeech(ofJob, speech, part.text, reportOwn, nameOf);
+    const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportOwn, nameOf);
     return request ? [{ ...part, chars: request.chars }] : [];
   });
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
-function parseSpeech(
-  ofJob: Fields,
-  ofChapter: Fields,
-  text: string,
-  report: Report,
-  nameOf = (field: string) => field,
-): SpeechRequest | undefined {
+function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) => field): SpeechRequest | undefined {
   try {
-    return toPartRequest(ofJob, ofChapter, text);
+    return toRequest(fields);
   } catch (error) {
     if (!(error instanceof Failure) || !error.facts.details) throw error;
-    if (error.reason === 'text_too_long') throw tooLong(error, nameOf('text'));
+    if (error.reason === 'text_too_long') throw tooLong(error, nameOf(error.facts.details[0]?.field ?? 'text'));
     for (const { field, reason, message, allowed } of error.facts.details) report(field, reason, message, allowed);
     return undefined;
   }

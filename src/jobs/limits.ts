@@ -8,6 +8,8 @@ export const jobsPerAccountMax = 100;
 export const chapterTitleCharsMax = 500;
 /** Silence between two chapters. */
 export const chapterGapSeconds = { fallback: 2, max: 60 };
+/** Silence between paragraphs, at normal speed: where one ends, at a heading, and where a scene ends. */
+export const readingPausesMs = { paragraph: 700, heading: 1_000, scene: 1_400 };
 /** How long a job and what was made of it are kept after its end. */
 export const jobKeepHoursMax = 8760;
 export const metadataMax = { entries: 32, nameChars: 64, valueChars: 1_000 };

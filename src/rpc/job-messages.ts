@@ -39,7 +39,8 @@ export function toJobFields(message: CreateJobRequest): Readonly<Record<string, 
   const speech = readFields(CreateJobRequestSchema, message, speechFieldRows);
   const toChapter = ({ title, voiceId, languageCode, ...chapter }: (typeof chapters)[number]) => ({
     title,
-    text: chapter.text,
+    text: orAbsent(chapter.text),
+    ssml: orAbsent(chapter.ssml),
     voice_id: orAbsent(voiceId),
     language_code: languageCode,
   });

@@ -179,11 +179,16 @@ describe('flags', () => {
     const speakers = parseSpeakers(['Anna=amy', 'OLD KEEPER=bob']);
     expect(withSpeakers('Nobody: speaks here.', speakers)).toEqual(['Nobody: speaks here.']);
     expect(withSpeakers('Night & fog.\n\nANNA: Who is <there>?\nOld Keeper: I.', speakers)).toEqual([
-      '<speak><p>Night &amp; fog.</p>\n<p><voice name="amy">Who is &lt;there&gt;?</voice>\n<voice name="bob">I.</voice></p>\n</speak>',
+      '<speak><p>Night &amp; fog.</p>\n<break time="700ms"/><p><voice name="amy">Who is &lt;there&gt;?</voice>\n<voice name="bob">I.</voice></p>\n</speak>',
+    ]);
+    expect(withSpeakers('One\n\nANNA: I.\n\n* * *\n\nIt rained.', speakers)).toEqual([
+      '<speak><p>One</p>\n<break time="1000ms"/><p><voice name="amy">I.</voice></p>\n<break time="1400ms"/><p>It rained.</p>\n</speak>',
     ]);
     const documents = withSpeakers('ANNA: A line of hers.\n\n'.repeat(3_000), speakers);
     expect(documents.length).toBeGreaterThan(1);
     expect(documents.every(({ length }) => length < 50_000)).toBe(true);
+    // The pauses of a document are limited.
+    expect(withSpeakers('ANNA: I.\n\n'.repeat(860), speakers)).toHaveLength(2);
     expect(() => parseSpeakers(['Anna'])).toThrow('NAME=VOICE');
   });
 

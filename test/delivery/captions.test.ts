@@ -26,6 +26,14 @@ function evenCues(text: string, languageCode: string, charSeconds = 0.06): Cue[]
   return toCues({ text, languageCode }, words, countChars(text) * charSeconds);
 }
 
+test('lines without a word, and the bars of a table, are not shown', async () => {
+  const scenes = '* * *\n\nIt was late.\n\n* * *\n\nIt rained 🌧 all night.\n---\n🌙🌙\nIt snowed. 😀\n\n⁂\n';
+  expect(await linesOf(scenes)).toEqual([['It was late.'], ['It rained 🌧 all night.'], ['It snowed. 😀']]);
+  const table = 'Prices:\n\n| Lamp | nine |\n|---|---|\n| Oil | two |\n\nBread | one';
+  const shown = (await linesOf(table)).flat().join(' ');
+  expect(shown).toBe('Prices: Lamp nine Oil two Bread one');
+});
+
 const linesOf = async (text: string) => (await cuesOf(text)).cues.map(({ lines }) => lines);
 const said = (cues: readonly Cue[]) => cues.flatMap(({ lines }) => lines).join(' ');
 const together = (text: string) => text.replace(/\s/g, '');

@@ -2709,7 +2709,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak, required, not blank."
+          "comment": "Text to speak: required unless there is `ssml`, not blank."
         },
         {
           "name": "voice_id",
@@ -2722,6 +2722,12 @@ export const protoReference: ProtoReference = {
           "number": 4,
           "type": "string",
           "comment": "Language of the text, if not that of the job."
+        },
+        {
+          "name": "ssml",
+          "number": 5,
+          "type": "string",
+          "comment": "An SSML 1.1 document to speak, in place of `text`: at most 50000 Unicode code points that are said."
         }
       ]
     },
@@ -3033,7 +3039,7 @@ export const protoReference: ProtoReference = {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "How the text is marked. Default: it is plain text."
+          "comment": "How the texts are marked. Default: they are plain text."
         },
         {
           "name": "normalize",
@@ -3076,6 +3082,12 @@ export const protoReference: ProtoReference = {
           "number": 17,
           "type": "repeated string",
           "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+        },
+        {
+          "name": "ssml",
+          "number": 18,
+          "type": "string",
+          "comment": "In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said."
         }
       ]
     },

@@ -10,6 +10,7 @@ import {
   jobCharsMax,
   jobKeepHoursMax,
   metadataMax,
+  ssmlCharsMax,
 } from '../../jobs/limits.ts';
 import { captionKinds, speechFieldRows, speechFields } from '../../speech/fields.ts';
 import { webhookUrlCharsMax } from '../../webhooks/limits.ts';
@@ -37,10 +38,12 @@ const metadataSchema: Schema = {
 const newChapterSchema: Schema = {
   title: 'NewChapter',
   type: 'object',
-  required: ['text'],
   properties: {
     title: text('Title, for the chapter mark.', { maxLength: chapterTitleCharsMax }),
-    text: text('Text to speak, not blank.'),
+    text: text('Text to speak, not blank: required unless there is `ssml`.'),
+    ssml: text(
+      `An SSML 1.1 document to speak, in place of \`text\`: at most ${ssmlCharsMax} code points that are said.`,
+    ),
     voice_id: { ...speechFields.voiceId.schema, description: 'Id or alias of the voice, if not that of the job.' },
     language_code: text('Language of the text, if not that of the job.'),
   },
@@ -60,6 +63,9 @@ export const newJobSchema: Schema = {
       description: `The chapters, together at most ${jobCharsMax} Unicode code points.`,
     },
     text: text('In place of chapters, one text.'),
+    ssml: text(
+      `In place of chapters and of \`text\`, one SSML 1.1 document: at most ${ssmlCharsMax} code points that are said.`,
+    ),
     chapter_gap_seconds: {
       type: 'number',
       minimum: 0,

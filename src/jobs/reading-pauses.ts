@@ -1,0 +1,113 @@
+// The pauses of a reader between the paragraphs of a chapter: longer than between sentences, longer still at a heading, and
+// longest where a scene ends. What is written between two paragraphs tells which it is: an empty line, or a line without a
+// word that stands apart, such as `* * *`. Documents, and places where the markup states a pause, are left as they are.
+import type { PlannedCut } from '../speech/text-cutter.ts';
+import { readingPausesMs } from './limits.ts';
+
+export interface ReadingPauseOptions {
+  /** Of the chapter: a paragraph that it has in it is a heading. */
+  title: string;
+  speakingRate: number;
+}
+
+type Place = keyof typeof readingPausesMs;
+
+/** UTF-16 units of a paragraph that may be a heading. */
+const headingCharsMax = 100;
+const blankLine = /\n[^\S\n]*\n/;
+/** A line that stands apart in what is written between two paragraphs, where there are no words. */
+const lineApart = /\n[^\S\n]*\n[^\S\n]*[^\s\p{L}\p{N}][^\n\p{L}\p{N}]*\n[^\S\n]*\n/u;
+/** A line under a paragraph, and the signs before the next one. */
+const underline = /^[^\n]*\n {0,3}(?:=+|-+)[^\S\n]*\n/;
+const numberSigns = /(?:^|\n) {0,3}#{1,6}[^\S\n]+$/;
+const unpunctuatedEnd = /[\p{L}\p{N}][\p{Pe}\p{Pf}"']*\s*$/u;
+
+export async function* withReadingPauses(
+  cuts: AsyncIterable<PlannedCut>,
+  { title, speakingRate }: ReadingPauseOptions,
+): AsyncGenerator<PlannedCut, undefined> {
+  const source = new WrittenText();
+  const isHeading = createHeadingCheck(title);
+  let held: PlannedCut | undefined;
+  let isBegun = false;
+  let paragraph = '';
+  for await (const cut of cuts) {
+    const { gap, own } = source.read(cut);
+    const isMarked = numberSigns.test(gap);
+    let pauseMs = 0;
+    if (own !== '') {
+      const ended = paragraph + gap.split('\n', 1)[0]!;
+      const place = isBegun ? placeOf(gap, isHeading, ended) : undefined;
+      if (place && cut.pauseBeforeMs === 0)
+        pauseMs = readingPausesMs[place === 'paragraph' && isMarked ? 'heading' : place] / speakingRate;
+      const begun = isMarked ? '# ' : '';
+      const before = place || !isBegun ? begun : ended;
+      paragraph = before.length <= headingCharsMax ? before + own : before;
+      isBegun = true;
+    }
+    if (held) yield pauseMs > 0 && held.pauseAfterMs === 0 ? { ...held, pauseAfterMs: pauseMs } : held;
+    held = pauseMs > 0 ? { ...cut, pauseBeforeMs: pauseMs } : cut;
+  }
+  if (held) yield held;
+}
+
+/** What ends a paragraph; undefined where it goes on. */
+function placeOf(gap: string, isHeading: (paragraph: string) => boolean, paragraph: string): Place | undefined {
+  const isUnderlined = underline.test(gap);
+  if (!isUnderlined && !blankLine.test(gap)) return undefined;
+  const heads = isHeading(paragraph);
+  if (lineApart.test(gap)) return 'scene';
+  if (heads || (isUnderlined && isUnpunctuated(paragraph))) return 'heading';
+  return isUnderlined ? 'scene' : 'paragraph';
+}
+
+const isUnpunctuated = (paragraph: string): boolean =>
+  paragraph.length <= headingCharsMax && unpunctuatedEnd.test(paragraph);
+
+/** Asked for each paragraph in turn: a chapter may begin with several headings. */
+function createHeadingCheck(title: string): (paragraph: string) => boolean {
+  const toWords = (text: string) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim();
+  const known = toWords(title);
+  let isAtStart = true;
+  return (paragraph) => {
+    if (paragraph.startsWith('# ')) return true;
+    const isShort = paragraph.length <= headingCharsMax;
+    isAtStart &&= isShort && (isUnpunctuated(paragraph) || known.includes(toWords(paragraph)));
+    return isAtStart;
+  };
+}
+
+/** The texts of a chapter, read from cut to cut. */
+class WrittenText {
+  #chunkIndex = -1;
+  #chunk = '';
+  /** Where the last words end: UTF-16 units, and code points. */
+  #index = 0;
+  #offset = 0;
+  #gap = '';
+
+  /** What is written between the words before and those of the cut, and these; both empty where it has none. */
+  read({ chunkIndex, chunk, cut }: PlannedCut): { gap: string; own: string } {
+    if (chunkIndex !== this.#chunkIndex) {
+      this.#gap += this.#chunk.slice(this.#index);
+      [this.#chunkIndex, this.#chunk, this.#index, this.#offset] = [chunkIndex, chunk, 0, 0];
+    }
+    const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
+    if (!first || !last) return { gap: '', own: '' };
+    const gap = (this.#gap + this.#readTo(first.offset)).replace(/\r\n?/g, '\n');
+    this.#gap = '';
+    return { gap, own: this.#readTo(last.offset + last.length) };
+  }
+
+  /** A word may be read in two cuts. */
+  #readTo(offset: number): string {
+    const from = this.#index;
+    for (; this.#offset < offset && this.#index < this.#chunk.length; this.#offset++)
+      this.#index += this.#chunk.codePointAt(this.#index)! > 0xffff ? 2 : 1;
+    return this.#chunk.slice(from, this.#index);
+  }
+}

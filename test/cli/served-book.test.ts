@@ -1,0 +1,227 @@
+// `sonant book --server URL`, the program against a running service: the same file as on this machine, over interruptions,
+// broken connections and refusals.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serve } from './serving-program.ts';
+import { main, runSonant } from './sonant-program.ts';
+
+let folder: string;
+let service: Awaited<ReturnType<typeof serve>>;
+let proxy: Awaited<ReturnType<typeof openProxy>>;
+const closers: (() => Promise<void>)[] = [];
+const ms = 120_000;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-served-book-'));
+  proxy = await openProxy();
+  service = await serve([], { SONANT_BASE_URL: proxy.url }, (close) => closers.push(close));
+  proxy.target = service.url;
+  const scenes = (n: number) => `# Chapter ${n}\n\nThe lamp went out on day ${n}. Nobody saw it.\n\n`;
+  writeFileSync(join(folder, 'ledger.md'), scenes(1) + scenes(2) + scenes(3));
+  const said = 'The keeper wrote the day and the weather into the ledger. ';
+  writeFileSync(join(folder, 'long.txt'), [1, 2].map((n) => `Chapter ${n}\n\n${said.repeat(30)}`).join('\n\n'));
+}, ms);
+afterAll(async () => {
+  for (const close of closers) await close();
+  proxy.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Passes everything on, but cuts the first replies to these paths after so many bytes. */
+async function openProxy() {
+  const state = { target: '', cuts: [] as { path: RegExp; bytes: number }[], cutCount: 0 };
+  const server = createServer((incoming, outgoing) => {
+    const { method, url = '', headers } = incoming;
+    const onward = request(state.target + url, { method, headers }, (reply: IncomingMessage) => {
+      outgoing.writeHead(reply.statusCode!, reply.headers);
+      const at = state.cuts.findIndex(({ path }) => path.test(url));
+      let left = at < 0 ? Infinity : state.cuts.splice(at, 1)[0]!.bytes;
+      reply.on('data', (bytes: Buffer) => {
+        outgoing.write(bytes.subarray(0, left));
+        left -= bytes.length;
+        if (left > 0 || outgoing.destroyed) return;
+        state.cutCount++;
+        setTimeout(() => outgoing.destroy(), 50);
+        reply.destroy();
+      });
+      reply.on('end', () => outgoing.end());
+    });
+    onward.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return Object.assign(state, { url: `http://127.0.0.1:${port}`, close });
+}
+
+const book = (...args: string[]) => runSonant(folder, ['book', ...args]);
+const atService = (...args: string[]) => book(...args, '--server', service.url, '--key', service.key);
+const read = (name: string) => readFileSync(join(folder, name));
+const jobs = async (): Promise<{ id: string; status: string }[]> => {
+  const reply = await fetch(`${service.url}/api/audio/jobs`, { headers: { 'x-api-key': service.key } });
+  return ((await reply.json()) as { jobs: { id: string; status: string }[] }).jobs;
+};
+
+test(
+  'makes the file and the captions that the command makes by itself',
+  async () => {
+    const flags = [
+      '--chapters',
+      '2-',
+      '--captions',
+      'srt,vtt',
+      '--voice',
+      'clara',
+      '--voice',
+      '3=arthur',
+      '--gap',
+      '1',
+    ];
+    const served = await atService('ledger.md', '-o', 'served.wav', ...flags, '--json');
+    expect([served.code, served.err]).toEqual([0, '']);
+    const here = await book('ledger.md', '-o', 'here.wav', ...flags, '--json');
+    expect([here.code, here.err]).toEqual([0, '']);
+    for (const kind of ['wav', 'srt', 'vtt']) expect(read(`served.${kind}`).equals(read(`here.${kind}`))).toBe(true);
+    const told = JSON.parse(served.out);
+    expect(told.chapters).toMatchObject([{ title: 'Chapter 2', start: 0 }, { title: 'Chapter 3' }]);
+    const { bytes, title, format } = JSON.parse(here.out);
+    expect(told).toMatchObject({ output: 'served.wav', bytes, title, format, captions: ['served.srt', 'served.vtt'] });
+    expect(await jobs()).toMatchObject([{ id: told.job_id, status: 'succeeded' }]);
+    expect(readdirSync(folder).filter((name) => name.includes('.work'))).toEqual([]);
+    const lines = await atService('ledger.md', '--list');
+    expect(lines.out).toBe((await book('ledger.md', '--list')).out);
+  },
+  ms,
+);
+
+test(
+  'goes on with its job where it was interrupted',
+  async () => {
+    const before = await jobs();
+    const work = join(folder, 'long.mp3.work');
+    const env = { ...process.env, SONANT_API_KEY: service.key };
+    const args = ['book', 'long.txt', '-o', 'long.mp3', '--server', service.url];
+    const job = () => JSON.parse(readFileSync(join(work, 'job.json'), 'utf8'));
+    const ids = new Set<string>();
+    for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+      const program = spawn(process.execPath, [main, ...args], { cwd: folder, env });
+      let said = '';
+      program.stderr.on('data', (bytes) => {
+        said += bytes;
+      });
+      const ended = once(program, 'close');
+      while (!existsSync(join(work, 'job.json'))) await sleep(5);
+      ids.add(job().id);
+      while ((await jobs()).length === before.length) await sleep(20);
+      // The same command may be given once at a time.
+      if (signal === 'SIGINT') expect((await atService('long.txt', '-o', 'long.mp3')).err).toContain('another command');
+      program.kill(signal);
+      const [code, killed] = await ended;
+      expect(code ?? killed).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
+      if (signal === 'SIGINT') expect(said).toContain('the same command fetches what it makes');
+      expect(existsSync(join(folder, 'long.mp3'))).toBe(false);
+    }
+    const here = await book('long.txt', '-o', 'long.mp3');
+    expect([here.code, here.err]).toEqual([2, expect.stringContaining('add --server')]);
+    // The flags are the same in another order.
+    const last = await atService('-o', 'long.mp3', 'long.txt', '--json');
+    expect([last.code, last.err]).toEqual([0, '']);
+    ids.add(JSON.parse(last.out).job_id);
+    expect(ids.size).toBe(1);
+    expect((await jobs()).length).toBe(before.length + 1);
+    expect(read('long.mp3').toString('latin1', 0, 3)).toBe('ID3');
+    expect(existsSync(work)).toBe(false);
+  },
+  ms,
+);
+
+test(
+  'another voice begins another job, and the former one ends',
+  async () => {
+    const before = (await jobs()).length;
+    const work = join(folder, 'voice.mp3.work');
+    mkdirSync(work);
+    const made = { voice_id: 'clara', text: 'Nobody waits for it. '.repeat(500) };
+    const headers = { 'x-api-key': service.key, 'content-type': 'application/json' };
+    const body = JSON.stringify(made);
+    await fetch(`${service.url}/api/audio/jobs/former`, { method: 'PUT', headers, body });
+    writeFileSync(join(work, 'job.json'), JSON.stringify({ url: service.url, id: 'former', fingerprint: 'another' }));
+    const { code, err, out } = await atService('ledger.md', '-o', 'voice.mp3', '--voice', 'otto', '--json');
+    expect([code, err]).toEqual([0, '']);
+    const all = await jobs();
+    expect(all).toHaveLength(before + 1);
+    expect(all[0]).toMatchObject({ id: JSON.parse(out).job_id });
+  },
+  ms,
+);
+
+test(
+  'goes on where connections break',
+  async () => {
+    proxy.cuts = [
+      { path: /\/events$/, bytes: 200 },
+      { path: /\/events$/, bytes: 4_000 },
+      { path: /^\/audio\/.*\.wav$/, bytes: 30_000 },
+      { path: /^\/audio\/.*\.wav$/, bytes: 10_000 },
+    ];
+    const flags = ['--server', proxy.url, '--key', service.key, '--captions', 'srt'];
+    const { code, err } = await book('ledger.md', '-o', 'broken.wav', ...flags);
+    expect([code, err]).toEqual([0, expect.stringContaining('trying again')]);
+    expect(proxy.cutCount).toBe(4);
+    const whole = await atService('ledger.md', '-o', 'whole.wav', '--captions', 'srt');
+    expect(whole.code).toBe(0);
+    expect(read('broken.wav').equals(read('whole.wav'))).toBe(true);
+    expect(read('broken.srt').equals(read('whole.srt'))).toBe(true);
+  },
+  ms,
+);
+
+test(
+  'tells what the service refuses as what the command line refuses',
+  async () => {
+    const listed = readdirSync(folder).toSorted();
+    const count = (await jobs()).length;
+    const told = async (code: number, words: string, ...args: string[]) => {
+      const ended = await book('ledger.md', '-o', 'no.mp3', ...args);
+      expect([args, ended.code, ended.err]).toEqual([args, code, expect.stringContaining(words)]);
+      return ended.err;
+    };
+    const server = ['--server', service.url];
+    const known = [...server, '--key', service.key];
+    await told(2, '--key is for the service of --server', '--key', service.key);
+    await told(2, 'is not a URL', '--server', 'tts.example');
+    await told(2, 'give a key', '--server', 'http://tts.example');
+    await told(1, `cannot reach http://127.0.0.1:9`, '--server', 'http://127.0.0.1:9', '--key', 'snt_x');
+    const wrong = await told(1, `${service.url} answers: `, ...server, '--key', 'snt_wrong');
+    expect(wrong).not.toContain('    at ');
+    await told(2, `${service.url} has no such voice`, ...known, '--voice', 'nobody');
+    await told(2, `${service.url} has no such voice`, ...known, '--voice', '1=nobody', '--voice', 'clara');
+    await told(2, '--sample-rate: must be one of', ...known, '--sample-rate', '7');
+    await told(2, 'chapters 1 to 3', ...known, '--chapters', '9');
+    await told(2, '--gap: must be 0 to 60', ...known, '--gap', '90');
+    expect((await atService('nothing.epub', '-o', 'no.mp3')).err).toContain('cannot read nothing.epub');
+    writeFileSync(join(folder, 'a.pdf'), '%PDF-1.7');
+    const pdf = await atService('a.pdf', '-o', 'no.mp3');
+    expect([pdf.code, pdf.err]).toEqual([2, expect.stringContaining('a.pdf: is a PDF')]);
+    rmSync(join(folder, 'a.pdf'));
+    mkdirSync(join(folder, 'no.mp3.work'));
+    writeFileSync(join(folder, 'no.mp3.work', 'work.db'), '');
+    await told(2, 'was begun without --server', ...known);
+    rmSync(join(folder, 'no.mp3.work'), { recursive: true });
+    expect(readdirSync(folder).toSorted()).toEqual(listed);
+    expect(await jobs()).toHaveLength(count);
+  },
+  ms,
+);
