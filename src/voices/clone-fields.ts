@@ -43,7 +43,7 @@ export function checkClone(fields: CloneFields, engines: readonly CloningEngine[
   if (fields.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
   const given = checkLanguage('language_code', fields.languageCode, fault) ?? '';
-  const chosen = given === '' ? [] : chooseEngines(fields, given, engines, faults);
+  const chosen = given === '' && engines.length > 0 ? [] : chooseEngines(fields, given, engines, faults);
   const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(fields, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && fields.referenceText.trim() === '')

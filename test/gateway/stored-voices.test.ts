@@ -193,7 +193,6 @@ test('cloning where no engine can clone is refused for good, with all else that 
   expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
   const body = new FormData();
   for (const field of ['name', 'speaker_name']) body.set(field, 'Ada');
-  body.set('language_code', 'en-US');
   body.set('reference_audio', new Blob([Buffer.from('RIFF')], { type: 'audio/wav' }), 'reference.wav');
   const answer = await fetch(`${gateway.url}/api/voices`, { method: 'POST', headers: { 'X-API-Key': key }, body });
   expect([answer.status, answer.headers.get('Retry-After')]).toEqual([400, null]);
@@ -201,6 +200,7 @@ test('cloning where no engine can clone is refused for good, with all else that 
     error: 'invalid_request',
     details: [
       { field: 'consent_audio', reason: 'required' },
+      { field: 'language_code', reason: 'format' },
       { field: 'engines', reason: 'unsupported', message: expect.stringContaining('GET /api/cloning') },
     ],
   });
