@@ -74,6 +74,7 @@ export async function openSharedState({
     singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
     relay: createRedisRelay({
       redis: relayRedis,
+      busier: redis,
       prefix,
       onFault: (fault) => log.error('a stream could not be relayed to another replica', { cause: fault }),
     }),

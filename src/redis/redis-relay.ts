@@ -2,13 +2,14 @@
 //
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
-//     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" after a failure; "beat" each second
+//     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" REASON; "beat" each second
 //
 // The reader creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries
 // are unread and stops when the stream is gone. A reader that gets no entry for 5 s fails: the writer or Redis is down.
+// A replica offers its resources again when Redis is back; until then, nobody can tell that nobody has one.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../errors.ts';
+import { Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import { type Redis, RedisAway, toScript } from './redis.ts';
 
 export interface Answer {
@@ -20,7 +21,9 @@ export interface Answer {
 }
 
 export interface RedisRelayOptions {
-  redis: Pick<Redis, 'run' | 'listen' | 'connect'>;
+  redis: Pick<Redis, 'run' | 'listen' | 'connect' | 'onBack' | 'hasAnsweredFor'>;
+  /** A connection to the same server that is used more often, and so notices sooner that it is away. */
+  busier?: Pick<Redis, 'hasAnsweredFor'>;
   prefix: string;
   /** Receives what `answer` throws. */
   onFault(fault: unknown): void;
@@ -40,6 +43,8 @@ const silenceMs = 5_000;
 const streamMs = 15_000;
 /** How long an offer outlives a replica that died. */
 const offerMs = 24 * 3_600_000;
+/** How long after an outage every replica has connected, listens, and has offered its resources again. */
+const settledMs = 3_000;
 const version = 2;
 
 const set = toScript("return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])");
@@ -54,20 +59,23 @@ if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 'full' end
 return redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])`);
 
 type Entry = readonly [kind: string, text: string];
-const cut: Entry = ['cut', ''];
 
 /** The reader has deleted its stream, or let it expire. */
 class ReaderGone extends Error {}
 
 export type Relay = ReturnType<typeof createRedisRelay>;
 
-export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }: RedisRelayOptions) {
+export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usualAskMs }: RedisRelayOptions) {
   const replica = randomUUID();
   const channelOf = (other: string) => `${prefix}relay:${other}`;
   const resourceKey = (resource: string) => `${prefix}relay:has:${resource}`;
   const streamKey = (id: string) => `${prefix}relay:${id}`;
   let answer: ((question: string) => Promise<Answer>) | undefined;
   let asks = 0;
+  const offered = new Set<string>();
+  const offer = (resource: string) => void redis.run(set, [resourceKey(resource)], [replica, offerMs]).catch(() => {});
+  redis.onBack(() => offered.forEach(offer));
+  const isSettled = () => redis.hasAnsweredFor(settledMs) && (busier?.hasAnsweredFor(settledMs) ?? true);
 
   redis.listen(channelOf(replica), (message) => {
     const { id, question } = parseMessage(message);
@@ -92,19 +100,28 @@ export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }:
 
   return {
     /** Questions about the resource are sent to this replica until it is withdrawn; none are while Redis is away. */
-    offer: (resource: string): void => void redis.run(set, [resourceKey(resource)], [replica, offerMs]).catch(() => {}),
-    withdraw: (resource: string): void => void redis.run(del, [resourceKey(resource)], []).catch(() => {}),
+    offer(resource: string): void {
+      offered.add(resource);
+      offer(resource);
+    },
+    withdraw(resource: string): void {
+      offered.delete(resource);
+      redis.run(del, [resourceKey(resource)], []).catch(() => {});
+    },
     /** Answers the questions of other replicas. Where `answer` throws, the asking replica gets no answer. */
     serve(open: (question: string) => Promise<Answer>): void {
       answer = open;
     },
-    /** Asks the replica that has the resource; undefined where none has. A Failure where it cannot be asked now. */
+    /** Asks the replica that has the resource; undefined where none has. A Failure where that cannot be known now. */
     async ask(resource: string, question: string): Promise<Answer | undefined> {
       if (asks >= asksMax) throw new Failure('overloaded');
       asks++;
       try {
         const other = await redis.run(get, [resourceKey(resource)], []);
-        return typeof other === 'string' && other !== replica ? await askReplica(other, question) : undefined;
+        const isElsewhere = typeof other === 'string' && other !== replica;
+        const answered = isElsewhere ? await askReplica(other, question) : undefined;
+        if (!answered && !isSettled()) throw new Failure('storage_unavailable');
+        return answered;
       } catch (error) {
         throw error instanceof RedisAway ? new Failure('storage_unavailable', {}, error) : error;
       } finally {
@@ -139,7 +156,8 @@ async function writeAnswer(redis: Pick<Redis, 'run'>, key: string, { head, lines
     await write('end');
   } catch (error) {
     if (error instanceof ReaderGone || error instanceof RedisAway) throw error;
-    await write('cut');
+    await write('cut', toFailure(error).reason);
+    if (!(error instanceof Failure)) throw error;
   } finally {
     clearInterval(timer);
     leave();
@@ -166,15 +184,17 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
   };
   async function* readLines(entries: Entry[]): AsyncGenerator<string> {
     try {
-      for (let unread = entries; ; unread = (await take(silenceMs)) ?? [cut]) {
+      for (let unread: Entry[] | undefined = entries; unread; unread = await take(silenceMs)) {
         for (const [kind, text] of unread) {
           if (kind === 'end') return;
-          if (kind === 'cut') throw new Error('the stream was cut off at the replica that has it');
+          if (kind === 'cut')
+            throw new Failure(toReason(text), { message: 'The replica that has this stream cut it off.' });
           if (kind === 'line') yield text;
         }
       }
+      throw new Failure('storage_unavailable', { message: 'The replica that has this stream has gone.' });
     } catch (error) {
-      if (!hasLeft) throw error;
+      if (!hasLeft) throw error instanceof RedisAway ? new Failure('storage_unavailable', {}, error) : error;
     } finally {
       leave();
     }
@@ -188,6 +208,10 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
     throw error;
   }
 }
+
+/** An older replica gives none. */
+const toReason = (text: string): Reason =>
+  Object.hasOwn(failureTable, text) ? (text as Reason) : 'storage_unavailable';
 
 /** Messages in another format, or of another version, are ignored. */
 function parseMessage(message: string): { id?: string; question?: string } {

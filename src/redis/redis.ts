@@ -65,6 +65,7 @@ export class Redis {
   readonly #others = new Set<Client>();
   #listener: Client | undefined;
   #isClosed = false;
+  #backMs = 0;
   #cause: unknown = new Error('not connected yet');
   /** By its hash, each script that is being loaded. */
   readonly #loading = new Map<string, Promise<unknown>>();
@@ -127,6 +128,11 @@ export class Redis {
     };
   }
 
+  /** Whether the server answers, and has not been away in that time. */
+  hasAnsweredFor(ms: number): boolean {
+    return !this.isAway && (this.outages === 0 || performance.now() - this.#backMs >= ms);
+  }
+
   /** `callback` runs when the server is back, before any call is let through. */
   onBack(callback: () => void): void {
     this.#onBack.push(callback);
@@ -168,6 +174,7 @@ export class Redis {
     }
     if (this.#isClosed) return;
     this.isAway = false;
+    this.#backMs = performance.now();
     for (const callback of this.#onBack) callback();
   }
 

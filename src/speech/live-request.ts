@@ -2,7 +2,7 @@
 // of telephones besides, and how long a text that does not go on is waited for.
 import { liveFormatNames, liveSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { type FieldRow, oneOf, speechFields } from './fields.ts';
+import { type FieldRow, oneOf, type ReportViolation, speechFields } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 
 export interface LiveStart extends LiveFields {
@@ -71,7 +71,8 @@ export function parseLiveStart(fields: Readonly<Record<string, unknown>>): LiveS
   const details: FieldViolation[] = [];
   const entries = Object.entries(liveFields).map(([name, row]) => {
     const { json, parse } = row as FieldRow<unknown>;
-    const report = (reason: string, message: string) => void details.push({ field: json, reason, message });
+    const report: ReportViolation = (reason, message, allowed) =>
+      void details.push({ field: json, reason, message, ...(allowed && { allowed }) });
     return [name, parse(fields[json] ?? undefined, report)] as const;
   });
   if (details.length > 0) throw new Failure('invalid_request', { details });

@@ -110,8 +110,8 @@ class Violations {
 }
 
 function remedyFor(field: string): string {
-  if (field === textFields.text.json) return 'split it, or send it in streaming mode as text_chunks';
-  if (field === textFields.chunks.json) return 'send the rest in another request';
+  if (field === textFields.text.json) return 'send it in streaming mode as text_chunks, or as a job';
+  if (field === textFields.chunks.json) return 'send it as a job, or the rest in another request';
   return `split it into several of ${textFields.chunks.json}`;
 }
 

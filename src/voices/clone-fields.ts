@@ -1,7 +1,7 @@
 // Checks the fields of a clone request and chooses the engines that make the clones. Everything that can be wrong without
 // decoding the recordings is reported at once.
 import type { Cloning, Engine } from '../engines/engine.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy } from '../speech/voice.ts';
 import {
   bindingsMax,
@@ -43,7 +43,7 @@ export function checkClone(fields: CloneFields, engines: readonly CloningEngine[
   if (fields.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
   const given = checkLanguage('language_code', fields.languageCode, fault) ?? '';
-  const chosen = given === '' ? [] : chooseEngines(fields, given, engines, faults);
+  const chosen = given === '' && engines.length > 0 ? [] : chooseEngines(fields, given, engines, faults);
   const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(fields, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && fields.referenceText.trim() === '')
@@ -61,7 +61,12 @@ function chooseEngines(
 ): CloningEngine[] {
   const fault = faultTo(faults);
   if (engines.length === 0) {
-    throw new Failure('engine_unavailable', { message: 'No engine that can clone a voice is set up here.' });
+    fault(
+      'engines',
+      'unsupported',
+      'no engine that can clone a voice is set up here; GET /api/cloning lists those that are',
+    );
+    return [];
   }
   const speaks = ({ cloning }: CloningEngine) =>
     isSpokenBy({ languageCodes: cloning.sampleLanguageCodes }, languageCode);

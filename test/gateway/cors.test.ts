@@ -38,11 +38,25 @@ describe('CORS', () => {
       204,
       expect.stringContaining('X-API-Key'),
     ]);
+    const methods = preflighted.headers.get('Access-Control-Allow-Methods')!.toLowerCase().split(', ');
+    const { paths } = (await (await gateway.send('/openapi.json')).json()) as { paths: Record<string, object> };
+    expect(methods).toEqual(expect.arrayContaining([...new Set(Object.values(paths).flatMap(Object.keys))]));
     const theirs = 'content-type,x-fern-sdk-name,xi-api-key';
     const headers = { ...preflight, 'Access-Control-Request-Headers': theirs };
     const ofElevenLabs = await gateway.send('/v1/text-to-speech/tone-low/stream', { method: 'OPTIONS', headers });
     const allowed = ofElevenLabs.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(', ');
-    expect(allowed).toEqual(expect.arrayContaining(theirs.split(',')));
+    expect(allowed).toEqual(expect.arrayContaining([...theirs.split(','), 'cartesia-version']));
+  });
+
+  test('is named in Vary beside what else a reply depends on', async () => {
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
+    const headers = { 'X-API-Key': await gateway.makeKey(['voices:read', 'voices:write']) };
+    const body = { name: 'Mine', entries: [{ grapheme: 'AWS', alias: 'cloud' }] };
+    const made = await gateway.send('/api/lexicons', { method: 'POST', headers, body });
+    const { lexicon_id: id } = (await made.json()) as { lexicon_id: string };
+    const answer = await gateway.send(`/api/lexicons/${id}`, { headers });
+    expect([answer.status, answer.headers.get('Vary')]).toEqual([200, 'Origin, Accept']);
+    await answer.arrayBuffer();
   });
 
   test('keeps others out', async () => {

@@ -21,6 +21,16 @@ interface Timed {
   } | null;
 }
 
+test.each([
+  ['fast', 'model_id, voice_settings'],
+  [[1.2], 'model_id, voice_settings'],
+  [null, 'model_id'],
+])('settings that are no object, %j, are named as ignored', async (voice_settings, ignored) => {
+  const answer = await post('', { text: 'Hello.', voice_settings });
+  expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, ignored]);
+  await answer.arrayBuffer();
+});
+
 test('over HTTP: the audio, the same as a stream, and the same with the times of its characters', async () => {
   const text = 'Überall “gleich”. And again.';
   const whole = await post('?output_format=pcm_16000', { text, voice_settings: { stability: 1 } });

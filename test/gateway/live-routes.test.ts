@@ -122,6 +122,17 @@ test.each([
   expect(await closed).toBe(code);
 });
 
+test.each([
+  ['type', { type: 'shout' }, ['start', 'text', 'flush', 'interrupt', 'end']],
+  ['audio', { ...start, audio: 'both' }, ['binary', 'json']],
+  ['sample_rate', { ...start, sample_rate: 11_025 }, [8000, 16_000, 22_050, 24_000, 44_100, 48_000]],
+])('a value of %s that there is not is refused with those that there are', async (field, message, allowed) => {
+  const { opened, send, until } = openLive();
+  await opened;
+  send(message);
+  expect((await until('error')).at(-1)).toMatchObject({ details: [{ field, reason: 'enum', allowed }] });
+});
+
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
   const { opened, send, until, closed } = openLive();
   await opened;

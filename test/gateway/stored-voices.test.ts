@@ -189,8 +189,21 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
   expect(gateway.tone.counts.begun - begun).toBeLessThanOrEqual(2);
 });
 
-test('cloning is refused where no engine can clone', async () => {
+test('cloning where no engine can clone is refused for good, with all else that is wrong', async () => {
   expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
+  const body = new FormData();
+  for (const field of ['name', 'speaker_name']) body.set(field, 'Ada');
+  body.set('reference_audio', new Blob([Buffer.from('RIFF')], { type: 'audio/wav' }), 'reference.wav');
+  const answer = await fetch(`${gateway.url}/api/voices`, { method: 'POST', headers: { 'X-API-Key': key }, body });
+  expect([answer.status, answer.headers.get('Retry-After')]).toEqual([400, null]);
+  expect(await answer.json()).toMatchObject({
+    error: 'invalid_request',
+    details: [
+      { field: 'consent_audio', reason: 'required' },
+      { field: 'language_code', reason: 'format' },
+      { field: 'engines', reason: 'unsupported', message: expect.stringContaining('GET /api/cloning') },
+    ],
+  });
 });
 
 test('a change that races with a deletion does not restore the voice', async () => {

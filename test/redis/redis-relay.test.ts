@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import { openRedis, type Redis, toScript } from '../../src/redis/redis.ts';
 import { type Answer, createRedisRelay, type Relay } from '../../src/redis/redis-relay.ts';
-import { hasRedis, openRedisServer } from './redis-server.ts';
+import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisServer } from './redis-server.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -38,7 +39,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
     return answer!;
   };
   /** Answers with so many lines, and notes how far it came and whether it was left. */
-  const serve = async (count: number, more: { breaksAt?: number; waitsAt?: number } = {}) => {
+  const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();
     opened.relay.offer('mine');
@@ -46,7 +47,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
       if (question === 'wrong') throw new Error('no answer');
       async function* lines() {
         for (; noted.made < count; noted.made++) {
-          if (noted.made === more.breaksAt) throw new Error('broken');
+          if (noted.made === more.breaksAt) throw more.error ?? new Error('broken');
           if (noted.made === more.waitsAt) await new Promise(() => {});
           yield `${noted.made}:${'x'.repeat(1000)}`;
         }
@@ -124,8 +125,18 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     const read = async () => {
       for await (const line of (await ask(relay)).lines) seen.push(line);
     };
-    await expect(read()).rejects.toThrow('cut off');
+    await expect(read()).rejects.toMatchObject({ reason: 'internal_error' });
     expect(seen.length).toBe(5);
+    // The cause is known there only.
+    await expect.poll(() => faults).toMatchObject([{ message: 'broken' }]);
+  });
+
+  test('a stream that ends with a Failure there has its reason here, and is no fault', async () => {
+    await serve(10, { breaksAt: 5, error: new Failure('stream_expired') });
+    const { relay } = await open();
+    const { lines } = await ask(relay);
+    await expect(Array.fromAsync(lines)).rejects.toMatchObject({ reason: 'stream_expired' });
+    expect(faults).toEqual([]);
   });
 
   test('a reader that disconnects is noticed, even while nothing is sent', async () => {
@@ -141,6 +152,63 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     const { relay } = await open();
     const answer = await ask(relay);
     redis.close();
-    await expect(Array.fromAsync(answer.lines)).rejects.toThrow('cut off');
+    await expect(Array.fromAsync(answer.lines)).rejects.toMatchObject({
+      reason: 'storage_unavailable',
+      message: 'The replica that has this stream has gone.',
+    });
+  });
+
+  test('while the connection beside it has an outage, nobody is said to have nothing', async () => {
+    const { redis } = await open();
+    const busier = { hasAnsweredFor: () => false };
+    const relay = createRedisRelay({ redis, busier, prefix, onFault });
+    await expect(relay.ask('mine', '?')).rejects.toMatchObject({ reason: 'storage_unavailable' });
+  });
+
+  describe.skipIf(!hasOwnRedis)('of a server that is away for a while', () => {
+    const openAway = async () => {
+      const own = await openOwnRedisServer();
+      closing.push(() => own.close());
+      const replica = async () => {
+        const redis = await openRedis({ url: own.url, prefix, answerMs: 100 });
+        closing.push(() => redis.close());
+        return { redis, relay: createRedisRelay({ redis, prefix, onFault, askMs: 3_000 }) };
+      };
+      const [holder, asker] = [await replica(), await replica()];
+      holder.relay.serve(async () => ({ head: 'yes', lines: (async function* () {})(), leave() {} }));
+      /** Asks until it is answered; every outcome before must be one to retry. */
+      const answered = async () => {
+        const outcomes: (string | undefined)[] = [];
+        const ask = () =>
+          asker.relay.ask('mine', '?').then(
+            (answer) => outcomes.push(answer?.head),
+            ({ reason }) => outcomes.push(reason),
+          );
+        await expect.poll(() => ask().then(() => outcomes.at(-1)), { timeout: 15_000 }).toBe('yes');
+        const retried = outcomes.slice(0, -1);
+        expect(retried).toEqual(retried.map((one) => (one === 'overloaded' ? one : 'storage_unavailable')));
+      };
+      return { own, holder, asker, answered };
+    };
+
+    test('what was offered while it was frozen is found when it is back', async () => {
+      const { own, holder, asker, answered } = await openAway();
+      own.freeze();
+      holder.relay.withdraw('another');
+      await expect(asker.relay.ask('mine', '?')).rejects.toMatchObject({ reason: 'storage_unavailable' });
+      await expect.poll(() => holder.redis.isAway).toBe(true);
+      holder.relay.offer('mine');
+      own.thaw();
+      await answered();
+    });
+
+    test('what was offered before it lost its data is found when it is back', async () => {
+      const { own, holder, asker, answered } = await openAway();
+      holder.relay.offer('mine');
+      await expect.poll(() => asker.relay.ask('mine', '?')).toBeDefined();
+      await own.kill();
+      await own.start();
+      await answered();
+    });
   });
 });

@@ -105,5 +105,7 @@ function textFaults(text: unknown): FieldViolation[] {
   return [{ field: 'text', reason: 'blank', message: 'must hold something besides white space' }];
 }
 
-const ignoredSettings = (settings: unknown): readonly UnknownField[] =>
-  isObject(settings) ? sortFields(settings, settingNames, false, 'voice_settings.').ignored : [];
+function ignoredSettings(settings: unknown): readonly UnknownField[] {
+  if (isObject(settings)) return sortFields(settings, settingNames, false, 'voice_settings.').ignored;
+  return (settings ?? undefined) === undefined ? [] : [{ name: 'voice_settings', meant: undefined }];
+}

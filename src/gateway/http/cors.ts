@@ -22,6 +22,8 @@ const requestHeaders = [
   'X-Request-Id',
   // Where ElevenLabs's clients put the API key.
   'xi-api-key',
+  // Sent by Cartesia's clients.
+  'Cartesia-Version',
   // Sent by Connect and gRPC-Web clients in browsers.
   'Connect-Protocol-Version',
   'Connect-Timeout-Ms',
@@ -53,7 +55,7 @@ export function createCors(allowedOrigins: readonly string[]): Cors {
     response.writeHead(204, {
       'x-request-id': createId('req'),
       'x-api-version': apiVersion,
-      'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': [...requestHeaders, ...ownHeadersOf(request)].join(', '),
       'access-control-max-age': preflightSeconds,
     });

@@ -54,7 +54,8 @@ function addLexiconReading(app: FastifyInstance, { lexicons, admitTo, isStrict }
     }
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const lexicon = await run(request, reply, getLexicon, (call) => lexicons.getLexicon(call, request.params.id));
-    reply.header('vary', 'Accept');
+    // Beside the Origin of CORS.
+    reply.raw.appendHeader('vary', 'Accept');
     const isPls = plsTypes.some((type) => (request.headers.accept ?? '').includes(type));
     if (!isPls) return { ...toLexiconJson(lexicon), entries: lexicon.entries().map(toEntryJson) };
     const entries = lexicon.entries().filter((entry) => entry.languageCode === languageCode);

@@ -33,7 +33,7 @@ export interface LiveMessage {
 export function parseLiveMessage(message: string | Buffer, isStrict: boolean): LiveMessage {
   const { type, ...members } = fieldsOfMessage(message, 'text');
   const names = typeof type === 'string' ? known[type] : undefined;
-  if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`);
+  if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`, Object.keys(known));
   const { fields, ignored, faults } = sortFields(members, names, isStrict);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
@@ -58,11 +58,11 @@ function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
 
 function audioOf({ audio }: Fields): LiveMessage['audio'] {
   if (audio === undefined || audio === 'binary' || audio === 'json') return audio;
-  throw violation('audio', 'enum', 'must be one of binary, json');
+  throw violation('audio', 'enum', 'must be one of binary, json', ['binary', 'json']);
 }
 
-const violation = (field: string, reason: string, message: string) =>
-  new Failure('invalid_request', { details: [{ field, reason, message }] });
+const violation = (field: string, reason: string, message: string, allowed?: readonly string[]) =>
+  new Failure('invalid_request', { details: [{ field, reason, message, ...(allowed && { allowed }) }] });
 
 /** The frame of an event: text, or bytes of audio. */
 export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {
