@@ -128,15 +128,15 @@ export interface VoicesOptions {
 export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
   const { listStored = () => noneStored, readNames = () => noNames, preferred = '' } = options;
   checkIds(engines);
-  let seen: readonly unknown[] = [];
+  let seen: Seen = { names: undefined, stored: undefined, ofEngines: [] };
   let offered = new Map<string, OfferedVoice>();
   let list: readonly OfferedVoice[] = [];
   const look = () => {
     const names = readNames();
-    const sources = [listStored(), names, ...engines.flatMap(({ voices, blending }) => [voices, blending])];
-    if (sources.some((source, i) => source !== seen[i])) {
-      seen = sources;
-      offered = offer(engines, listStored(), { names, preferred });
+    const stored = listStored();
+    if (seen.names !== names || seen.stored !== stored || haveOthers(engines, seen)) {
+      seen = { names, stored, ofEngines: engines.map(({ voices, blending }) => ({ voices, blending })) };
+      offered = offer(engines, stored, { names, preferred });
       list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
     }
     return offered;
@@ -159,6 +159,20 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
 
 function notFound(): never {
   throw new Failure('voice_not_found');
+}
+
+/** What the list of voices was made of. */
+interface Seen {
+  names: VoiceNames | undefined;
+  stored: readonly StoredVoice[] | undefined;
+  ofEngines: readonly Pick<Engine, 'voices' | 'blending'>[];
+}
+
+/** Asked for each request. */
+function haveOthers(engines: readonly Engine[], { ofEngines }: Seen): boolean {
+  for (let i = 0; i < engines.length; i++)
+    if (engines[i]!.voices !== ofEngines[i]?.voices || engines[i]!.blending !== ofEngines[i]?.blending) return true;
+  return false;
 }
 
 const noneStored: readonly StoredVoice[] = [];
