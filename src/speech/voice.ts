@@ -128,13 +128,17 @@ export interface VoicesOptions {
 export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
   const { listStored = () => noneStored, readNames = () => noNames, preferred = '' } = options;
   checkIds(engines);
-  let seen: Seen = { names: undefined, stored: undefined, ofEngines: [] };
+  let seen: { names?: VoiceNames; stored?: readonly StoredVoice[]; ofEngines: Seen } = { ofEngines: [] };
   let offered = new Map<string, OfferedVoice>();
   let list: readonly OfferedVoice[] = [];
   const look = () => {
     const names = readNames();
     const stored = listStored();
-    if (seen.names !== names || seen.stored !== stored || haveOthers(engines, seen)) {
+    if (
+      seen.names !== names ||
+      seen.stored !== stored ||
+      engines.some((each, i) => hasOthers(each, seen.ofEngines[i]))
+    ) {
       seen = { names, stored, ofEngines: engines.map(({ voices, blending }) => ({ voices, blending })) };
       offered = offer(engines, stored, { names, preferred });
       list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
@@ -161,19 +165,9 @@ function notFound(): never {
   throw new Failure('voice_not_found');
 }
 
-/** What the list of voices was made of. */
-interface Seen {
-  names: VoiceNames | undefined;
-  stored: readonly StoredVoice[] | undefined;
-  ofEngines: readonly Pick<Engine, 'voices' | 'blending'>[];
-}
-
-/** Asked for each request. */
-function haveOthers(engines: readonly Engine[], { ofEngines }: Seen): boolean {
-  for (let i = 0; i < engines.length; i++)
-    if (engines[i]!.voices !== ofEngines[i]?.voices || engines[i]!.blending !== ofEngines[i]?.blending) return true;
-  return false;
-}
+type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
+const hasOthers = ({ voices, blending }: Engine, seen: Seen[number] | undefined): boolean =>
+  voices !== seen?.voices || blending !== seen.blending;
 
 const noneStored: readonly StoredVoice[] = [];
 
