@@ -22,6 +22,8 @@ import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
 
 const rounds = 5;
+/** V8 goes on compiling for the first ten thousand requests, and of a whole service more than of a bare server. */
+const warmUps = 8;
 const atOnce = 8;
 /** About so long is a turn of the quickest contender. */
 const counts = { voice: 1000, sound: 500, stream: 250, events: 200, file: 500 };
@@ -64,7 +66,7 @@ export const bench: Bench = {
     const rows: Cell[][] = [];
     const met: Goal[] = [];
     for (const load of loads) {
-      const costs = await compare<string, Run>(load.contenders, { rounds, warmUps: 2, measure: (run) => run() });
+      const costs = await compare<string, Run>(load.contenders, { rounds, warmUps, measure: (run) => run() });
       rows.push(...rowsOf(load, costs));
       const [ours, theirs] = Object.keys(load.contenders) as [string, string];
       if (load.min !== undefined)

@@ -23,7 +23,8 @@ import type { LoadedEngine } from './overload/serve.ts';
 
 const voiceId = 'espeak-en-us';
 const rounds = 3;
-const warmUps = 1;
+/** V8 goes on compiling the pipeline for the first hundreds of texts; the bare library has nothing to compile. */
+const warmUps = 6;
 /** Texts of a turn, by their length. */
 const countOf = new Map([
   [60, 12],

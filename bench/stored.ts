@@ -13,6 +13,8 @@ import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts
 import { answerOf, steadyLoad } from './stored/steady-load.ts';
 
 const rounds = 3;
+/** V8 goes on compiling for the first ten thousand requests, and of a whole service more than of a bare server. */
+const warmUps = 6;
 const connections = 64;
 const root = join(import.meta.dirname, '..');
 const sizes = [
@@ -52,7 +54,7 @@ export const bench: Bench = {
         ...(before && { 'before link': await linkOf(before, chars), 'before hit': hitOf(before, chars) }),
       };
       const costs = await compare<string, Contender>(contenders, {
-        ...{ rounds, warmUps: 1 },
+        ...{ rounds, warmUps },
         measure: (contender) => costOfLoad(contender, count),
       });
       const base = nginx ? 'nginx' : 'Fastify';

@@ -11,24 +11,33 @@ const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
 
 /** Filled in bulk: a system call for each id would cost more than the rest of it. */
-const randomBytes = Buffer.alloc(4096);
-let randomBytesUsed = randomBytes.length;
+const randomChars = Buffer.alloc(4096);
+let randomCharsUsed = randomChars.length;
+/** Of the millisecond in which the last id was made. */
+let known = { ms: -1, text: '' };
 
 export function createId(prefix: string, randomBits = 80): string {
-  let time = '';
-  for (let rest = Date.now(), left = timeChars; left > 0; left--) {
-    time = crockford[rest % 32] + time;
-    rest = Math.floor(rest / 32);
-  }
-  let random = '';
-  for (let bits = 0; bits < randomBits; bits += 5) random += crockford[randomByte() & 31];
-  return `${prefix}_${time}${random}`;
+  const ms = Date.now();
+  if (ms !== known.ms) known = { ms, text: timeText(ms) };
+  return `${prefix}_${known.text}${randomText(Math.ceil(randomBits / 5))}`;
 }
 
-function randomByte(): number {
-  if (randomBytesUsed === randomBytes.length) {
-    randomFillSync(randomBytes);
-    randomBytesUsed = 0;
+function timeText(ms: number): string {
+  let text = '';
+  for (let rest = ms, left = timeChars; left > 0; left--) {
+    text = crockford[rest % 32] + text;
+    rest = Math.floor(rest / 32);
   }
-  return randomBytes[randomBytesUsed++]!;
+  return text;
+}
+
+function randomText(chars: number): string {
+  if (randomCharsUsed + chars > randomChars.length) {
+    randomFillSync(randomChars);
+    for (let i = 0; i < randomChars.length; i++) randomChars[i] = crockford.charCodeAt(randomChars[i]! & 31);
+    randomCharsUsed = 0;
+  }
+  const from = randomCharsUsed;
+  randomCharsUsed += chars;
+  return randomChars.toString('latin1', from, randomCharsUsed);
 }

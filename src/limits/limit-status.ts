@@ -52,12 +52,12 @@ export function toRateLimitHeaders({
   limits,
   requests,
   characters,
-}: LimitStatus): Record<'RateLimit-Policy' | 'RateLimit', string> {
+}: LimitStatus): Record<'ratelimit-policy' | 'ratelimit', string> {
   const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
     `"${name}";r=${remaining};t=${fullInSeconds}`;
   const first = item('requests', requests);
-  const RateLimit = characters ? `${first}, ${item('characters', characters)}` : first;
-  return { 'RateLimit-Policy': policyOf(limits), RateLimit };
+  const ratelimit = characters ? `${first}, ${item('characters', characters)}` : first;
+  return { 'ratelimit-policy': policyOf(limits), ratelimit };
 }
 
 const policies = new WeakMap<KeyLimits, string>();

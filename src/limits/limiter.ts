@@ -141,13 +141,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
     takeSynthesis: (caller, chars, options) =>
       takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
 
-    takeSynthesisNow(caller, chars, { signal, report, replaces }) {
+    /** Without a quota, the status is still the one that was reported with the request. */
+    takeSynthesisNow(caller, chars, { signal, replaces }) {
       const chain = openChain(caller);
       if (replaces || !chain.every(hasNoQuota)) return undefined;
       const releases = takeSlotsNow(chain, caller.callerId, signal);
-      if (!releases) return undefined;
-      report(statusNow(chain));
-      return toSynthesis({ parts: [{ chars, charges: [] }], releases });
+      return releases && new HeldSynthesis({ parts: [{ chars, charges: [] }], releases });
     },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
@@ -166,7 +165,7 @@ async function takeSynthesis(
     for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
     for (const { account, limits, isOwn } of chain)
       charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
-    const isHeld = replaces !== undefined && holdings.has(replaces);
+    const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
     if (!isHeld) await takeSlots(chain, { owner, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
@@ -176,9 +175,9 @@ async function takeSynthesis(
     if (refundsRequest) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
-  const before = replaces && takeHolding(replaces);
+  const before = replaces instanceof HeldSynthesis ? replaces.takeHolding() : undefined;
   const parts = [...(before?.parts ?? []), { chars, charges }];
-  return toSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+  return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
 /** The limits of a process that may use this share of them; the monthly quota takes its part of what is left. */
@@ -191,7 +190,9 @@ function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
   });
   const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
   return ({ limits }: LimitedAccount): KeyLimits => {
-    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
+    const known = limitsKnown.get(limits);
+    if (known) return known;
+    const here = toLimitsHere(limits);
     limitsKnown.set(limits, here);
     return here;
   };
@@ -220,14 +221,29 @@ interface Holding {
   releases: readonly Release[];
 }
 
-/** Of the syntheses that run. */
-const holdings = new WeakMap<Synthesis, Holding>();
+class HeldSynthesis implements Synthesis {
+  #holding: Holding | undefined;
 
-/** Ends the synthesis and leaves what it holds to the caller. */
-function takeHolding(synthesis: Synthesis): Holding | undefined {
-  const holding = holdings.get(synthesis);
-  holdings.delete(synthesis);
-  return holding;
+  constructor(holding: Holding) {
+    this.#holding = holding;
+  }
+
+  /** Whether it runs. */
+  get isHeld(): boolean {
+    return this.#holding !== undefined;
+  }
+
+  /** Ends it and leaves what it holds to the caller. */
+  takeHolding(): Holding | undefined {
+    const holding = this.#holding;
+    this.#holding = undefined;
+    return holding;
+  }
+
+  end(spokenChars: number): void {
+    const held = this.takeHolding();
+    if (held) endHolding(held, spokenChars);
+  }
 }
 
 /** What was not spoken is the end of the text. */
@@ -280,15 +296,4 @@ async function takeSlots(
     });
     releases.push(release);
   }
-}
-
-function toSynthesis(holding: Holding): Synthesis {
-  const synthesis: Synthesis = {
-    end(spokenChars) {
-      const held = takeHolding(synthesis);
-      if (held) endHolding(held, spokenChars);
-    },
-  };
-  holdings.set(synthesis, holding);
-  return synthesis;
 }

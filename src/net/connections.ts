@@ -65,9 +65,12 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return true;
     },
     use(socket) {
-      const connection = known.get(socket) ?? byEndpoints.get(toName(socket));
-      if (!connection) return () => {};
-      known.set(socket, connection);
+      let connection = known.get(socket);
+      if (!connection) {
+        connection = byEndpoints.get(toName(socket));
+        if (!connection) return () => {};
+        known.set(socket, connection);
+      }
       if (connection.uses++ === 0) shares.setDisplaceable(connection, false);
       let isOver = false;
       return () => {

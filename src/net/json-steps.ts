@@ -1,6 +1,6 @@
 // JSON (RFC 8259) as `JSON.parse` reads it, in steps: what is too deep or has too many values is refused before anything
 // of it is read, and long lists and objects are read a piece at a time. Violations are a Failure `invalid_request`.
-
+import { isAscii } from 'node:buffer';
 import { Failure } from '../errors.ts';
 import type { Steps } from '../steps.ts';
 
@@ -167,7 +167,9 @@ const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
   parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
 
+/** Most texts are ASCII, of which a copy is all that is needed. */
 function decode(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
     return utf8.decode(bytes);
   } catch (error) {

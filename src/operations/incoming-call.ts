@@ -5,6 +5,7 @@ import type { LimitStatus } from '../limits/limit-status.ts';
 import type { TraceHeaders, Tracing } from '../telemetry/trace.ts';
 import type { Admit } from './admit.ts';
 import type { callerLeft } from './call.ts';
+import type { Deadlines } from './deadlines.ts';
 import type { EndedCall } from './ended-call.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { OpenCalls } from './open-calls.ts';
@@ -39,6 +40,7 @@ export interface Shared {
   timeLimits: TimeLimits;
   openCalls: OpenCalls;
   keyWatch: KeyWatch;
+  deadlines: Deadlines;
   running: Set<{ abort(reason: unknown): void }>;
   leaving: AbortController;
   stopped: AbortController;

@@ -6,6 +6,7 @@ import { Failure } from '../errors.ts';
 import { readerStallMs } from '../net/limits.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import type { Admit } from './admit.ts';
+import { createDeadlines } from './deadlines.ts';
 import type { EndedCall } from './ended-call.ts';
 import type { Incoming, Shared, TimeLimits } from './incoming-call.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
@@ -48,7 +49,9 @@ export function createRunner(options: RunnerOptions): Runner {
   const leaving = new AbortController();
   const stopped = new AbortController();
   const openCalls = new OpenCalls(openLimits);
-  const shared: Shared = { admit, onCallEnd, tracing, timeLimits, openCalls, keyWatch, running, leaving, stopped };
+  const deadlines = createDeadlines();
+  const watches = { openCalls, keyWatch, deadlines };
+  const shared: Shared = { admit, onCallEnd, tracing, timeLimits, ...watches, running, leaving, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
     isBarred: (address) => openCalls.isBarred(address),

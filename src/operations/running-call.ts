@@ -203,12 +203,12 @@ export class RunningCall {
   }
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {
-    const { keyWatch, running } = this.#shared;
-    const message = `The call was not done within ${timeoutMs / 1000} s.`;
-    const timer = setTimeout(() => this.abort(tooLate(message)), timeoutMs).unref();
+    const { keyWatch, deadlines, running } = this.#shared;
+    const giveUp = () => this.abort(tooLate(`The call was not done within ${timeoutMs / 1000} s.`));
+    const inTime = deadlines.watch(timeoutMs, giveUp);
     const unwatch = managesKeys ? undefined : keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure));
     this.#release = () => {
-      clearTimeout(timer);
+      inTime();
       unwatch?.();
       running.delete(this);
     };

@@ -102,9 +102,7 @@ class GrpcCall {
         return { traceparent, tracestate };
       },
       reportLimits: (status) => {
-        const { RateLimit, 'RateLimit-Policy': policy } = toRateLimitHeaders(status);
-        this.#head.ratelimit = RateLimit;
-        this.#head['ratelimit-policy'] = policy;
+        Object.assign(this.#head, toRateLimitHeaders(status));
       },
       errors: { read: (error) => fromCallError(error, this.#direct.limits.bytesMax), write: (failure) => failure },
     });

@@ -105,7 +105,8 @@ export class RequestSound {
         yield this.#pause(pauseMs, this.#trimmer.leadSamples);
         pauseMs = 0;
       }
-      yield* this.#push(samples, this.#trimmer.droppedLeadSamples);
+      // To delegate to a generator that is not async would add two waits to each.
+      for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
     const rest = this.#trimmer?.end();
     if (pauseMs > 0) yield await this.#pauseOnly(pauseMs);

@@ -40,14 +40,21 @@ export interface ParseOptions {
   violationsBefore?: readonly FieldViolation[];
 }
 
+const noLimits: Partial<TextLimits> = Object.freeze({});
+const none: readonly FieldViolation[] = [];
+
 /** The request that `fields` describe, or a Failure with every violation in them. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
-  { limits = {}, allowsSingleText = false, violations = [], violationsBefore = [] }: ParseOptions = {},
+  { limits = noLimits, allowsSingleText = false, violations = none, violationsBefore = none }: ParseOptions = {},
 ): SpeechRequest {
   const found = new Violations();
-  const take = <Value>({ json, parse }: FieldRow<Value>): Value =>
-    parse(fields[json] ?? undefined, (...violation) => found.add(json, ...violation));
+  let taken = '';
+  const report: ReportViolation = (...violation) => found.add(taken, ...violation);
+  const take = <Value>({ json, parse }: FieldRow<Value>): Value => {
+    taken = json;
+    return parse(fields[json] ?? undefined, report);
+  };
 
   const method = take(speechFields.method);
   const voiceId = take(speechFields.voiceId);
@@ -78,8 +85,11 @@ export function parseSpeechRequest(
   return request;
 }
 
-const sumOf = (texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number =>
-  texts.reduce((sum, text) => sum + text[name], 0);
+function sumOf(texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number {
+  let sum = 0;
+  for (const text of texts) sum += text[name];
+  return sum;
+}
 
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
@@ -98,6 +108,7 @@ class Violations {
   }
 
   throwIfAny(before: readonly FieldViolation[], after: readonly FieldViolation[]): void {
+    if (this.#violations.length + this.#tooLong.length + before.length + after.length === 0) return;
     const [first] = this.#tooLong;
     const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
     const details = [...before, ...this.#violations, ...tooLong, ...after];
@@ -105,7 +116,7 @@ class Violations {
       const message = `${first.field} ${first.message}; ${remedyFor(first.field)}`;
       throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });
     }
-    if (details.length > 0) throw new Failure('invalid_request', { details });
+    throw new Failure('invalid_request', { details });
   }
 }
 
@@ -127,7 +138,7 @@ function parseTexts(
   { limits: given, method, markup, allowsSingleText }: TextOptions,
   found: Violations,
 ): { field: string; texts: MarkedText[] } {
-  const limits = { ...textLimits, ...given };
+  const limits = given === noLimits ? textLimits : { ...textLimits, ...given };
   const { text, ssml, chunks } = textFields;
   const isSingle =
     method !== 'streaming' || (allowsSingleText && isGiven(fields.text, false) && !isGiven(fields.text_chunks));

@@ -87,8 +87,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
       const speaking = { accountId, signal: until, waitUntilMs, isBulk: use.isBulk };
-      const tell = tellHeard(slot.heard);
-      for await (const event of speakPlans(planned, speaking)) yield tell(event);
+      yield* speakPlans(planned, speaking, tellHeard(slot.heard));
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -98,7 +97,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   }
 
   /** With the best engines that can; with the next one for the voice of which that fails before any sound. */
-  async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>) {
+  async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>, tell: Tell) {
     const failed = new Set<Binding>();
     const casting: Casting = ({ bindings }) => {
       const left = bindings.filter((binding) => !failed.has(binding));
@@ -110,7 +109,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       try {
         for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
           isHeard = true;
-          yield event;
+          yield tell(event);
         }
         return;
       } catch (error) {
@@ -148,7 +147,7 @@ const createRoomCheck =
 
 interface TurnSpeaker {
   slots: Slots;
-  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>): AsyncIterable<SpeechEvent>;
+  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>, tell: Tell): AsyncIterable<SpeechEvent>;
   waitMsMax: number | undefined;
 }
 
@@ -173,9 +172,8 @@ async function* speakTurnOf(
   try {
     const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
     const speaking = { accountId, signal: until, waitUntilMs: undefined, isBulk: false };
-    const tell = tellHeard(turns.heard);
-    for await (const event of speakPlans({ planFor }, speaking)) {
-      yield tell(event);
+    for await (const event of speakPlans({ planFor }, speaking, tellHeard(turns.heard))) {
+      yield event;
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
     }
@@ -186,8 +184,11 @@ async function* speakTurnOf(
   }
 }
 
-/** Tells of each sound which engine it is of; to be called before it leaves. */
-function tellHeard(heard: (engine: string) => void): (event: SpeechEvent) => SpeechEvent {
+/** To be called with each event before it leaves. */
+type Tell = (event: SpeechEvent) => SpeechEvent;
+
+/** Tells of each sound which engine it is of. */
+function tellHeard(heard: (engine: string) => void): Tell {
   let engine = '';
   return (event) => {
     if (event.type === 'info') engine = event.speaker.engine;
@@ -242,12 +243,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);
       const at = { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar };
       for await (const bytes of sound.encode(begun)) {
-        yield* events.put(bytes, at, false);
+        // To delegate to a generator that is not async would add two waits to each.
+        for (const event of events.put(bytes, at, false)) yield event;
         await yieldTurn();
         signal.throwIfAborted();
       }
       // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
-      yield* events.put(endsRequest ? sound.end() : nothing, at, true);
+      for (const event of events.put(endsRequest ? sound.end() : nothing, at, true)) yield event;
       if (rendering && rendering.voice.voiceId !== voiceId) {
         voiceId = rendering.voice.voiceId;
         yield* events.pass({ type: 'mark', chunkIndex, kind: 'voice', name: voiceId, seconds: sound.segmentSeconds });

@@ -128,15 +128,19 @@ export interface VoicesOptions {
 export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
   const { listStored = () => noneStored, readNames = () => noNames, preferred = '' } = options;
   checkIds(engines);
-  let seen: readonly unknown[] = [];
+  let seen: { names?: VoiceNames; stored?: readonly StoredVoice[]; ofEngines: Seen } = { ofEngines: [] };
   let offered = new Map<string, OfferedVoice>();
   let list: readonly OfferedVoice[] = [];
   const look = () => {
     const names = readNames();
-    const sources = [listStored(), names, ...engines.flatMap(({ voices, blending }) => [voices, blending])];
-    if (sources.some((source, i) => source !== seen[i])) {
-      seen = sources;
-      offered = offer(engines, listStored(), { names, preferred });
+    const stored = listStored();
+    if (
+      seen.names !== names ||
+      seen.stored !== stored ||
+      engines.some((each, i) => hasOthers(each, seen.ofEngines[i]))
+    ) {
+      seen = { names, stored, ofEngines: engines.map(({ voices, blending }) => ({ voices, blending })) };
+      offered = offer(engines, stored, { names, preferred });
       list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
     }
     return offered;
@@ -160,6 +164,10 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
 function notFound(): never {
   throw new Failure('voice_not_found');
 }
+
+type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
+const hasOthers = ({ voices, blending }: Engine, seen: Seen[number] | undefined): boolean =>
+  voices !== seen?.voices || blending !== seen.blending;
 
 const noneStored: readonly StoredVoice[] = [];
 

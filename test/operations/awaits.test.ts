@@ -110,14 +110,14 @@ async function waitsToSocket(sentences: number) {
   return { waits, written };
 }
 
-test('a piece of sound passes at most five waits between the pipeline and the API that writes it', async () => {
+test('a piece of sound passes at most four waits between the pipeline and the API that writes it', async () => {
   await waitsFor(10);
   const [few, many] = [await waitsFor(100), await waitsFor(300)];
-  expect((many - few) / 200).toBeLessThanOrEqual(5);
+  expect((many - few) / 200).toBeLessThanOrEqual(4);
 });
 
-test('a piece of sound passes at most 28 waits between the engine and the socket', async () => {
+test('a piece of sound passes at most 20 waits between the engine and the socket', async () => {
   await waitsToSocket(2);
   const [few, many] = [await waitsToSocket(4), await waitsToSocket(12)];
-  expect((many.waits - few.waits) / (many.written - few.written)).toBeLessThanOrEqual(28);
+  expect((many.waits - few.waits) / (many.written - few.written)).toBeLessThanOrEqual(20);
 });

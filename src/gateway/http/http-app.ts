@@ -51,11 +51,8 @@ export function createHttpApp({
   isDraining,
   onRequestEnd,
 }: HttpAppOptions): FastifyInstance {
-  const headersOfAll = ({ id }: FastifyRequest) => ({
-    'X-Request-Id': id,
-    'X-API-Version': apiVersion,
-    ...(isSecure() ? secureHeaders : plainHeaders),
-  });
+  const setHeadersOfAll = (reply: FastifyReply, { id }: FastifyRequest) =>
+    reply.header('x-request-id', id).headers(isSecure() ? secureHeaders : plainHeaders);
   const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
@@ -85,7 +82,7 @@ export function createHttpApp({
     schemaController: { compilersFactory: noSchemaCompilers },
     // A malformed URL passes no hook.
     frameworkErrors(error, request, reply) {
-      reply.headers(headersOfAll(request));
+      setHeadersOfAll(reply, request);
       sendFailure(error, request, reply);
     },
   });
@@ -98,15 +95,19 @@ export function createHttpApp({
   const checkMethod = createMethodCheck(app);
   app.addHook('onRequest', (request, reply, done) => {
     watchEnd(request, reply, onRequestEnd);
-    reply.headers(headersOfAll(request));
+    setHeadersOfAll(reply, request);
     if (isLeaving()) reply.header('connection', 'close');
-    if (isDraining() && request.routeOptions.url !== livenessPath)
+    // Fastify makes them anew each time.
+    const { routeOptions, url } = request;
+    if (isDraining() && routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
-    const [path, query = ''] = request.url.split('?', 2) as [string, string?];
-    checkPath(path, request.routeOptions);
-    checkQuery(query);
-    if (!request.routeOptions.config.isRpc) checkBodySize(request);
+    if (url.includes('%')) {
+      const [path, query = ''] = url.split('?', 2) as [string, string?];
+      checkPath(path, routeOptions);
+      checkQuery(query);
+    }
+    if (!routeOptions.config.isRpc) checkBodySize(request, routeOptions);
     done();
   });
   return app;
@@ -114,7 +115,6 @@ export function createHttpApp({
 
 /** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
 function checkQuery(query: string): void {
-  if (!query.includes('%')) return;
   try {
     decodeURIComponent(query);
   } catch (error) {
@@ -129,10 +129,11 @@ function checkPath(path: string, { config }: FastifyRequest['routeOptions']): vo
 }
 
 /** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */
-const plainHeaders = {
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
 } as const;
-const secureHeaders = { ...plainHeaders, 'Strict-Transport-Security': `max-age=${365 * 24 * 3600}` };
+const plainHeaders = { 'x-api-version': apiVersion, ...securityHeaders };
+const secureHeaders = { ...plainHeaders, 'strict-transport-security': `max-age=${365 * 24 * 3600}` };

@@ -21,9 +21,9 @@ declare module 'fastify' {
 export const createQueryCheck =
   (isStrict: boolean): preHandlerHookHandler =>
   (request, reply, done) => {
+    if (request.headers['idempotency-key'] === undefined && !request.url.includes('?')) return done();
     const { operation } = request.routeOptions.config;
-    const isEmpty = request.headers['idempotency-key'] === undefined && !request.url.includes('?');
-    if (!isEmpty && operation && isForKey(operation)) checkQuery(request, reply, { operation, isStrict });
+    if (operation && isForKey(operation)) checkQuery(request, reply, { operation, isStrict });
     done();
   };
 

@@ -12,8 +12,7 @@ import { parseStrictJson, parseStrictJsonInSteps } from './strict-json.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 
-function limitsOf({ routeOptions }: FastifyRequest): BodyLimits {
-  const { jsonBytesMax: bytesMax } = routeOptions.config;
+function limitsOf(bytesMax: number | undefined): BodyLimits {
   return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 }
 
@@ -29,8 +28,8 @@ export function readJsonBodies(app: FastifyInstance): void {
 }
 
 /** Rejects a body whose Content-Length is too large. */
-export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
-  const { jsonBytesMax = requestBytesMax, bodyBytesMax: limit = jsonBytesMax } = routeOptions.config;
+export function checkBodySize({ headers }: FastifyRequest, { config }: FastifyRequest['routeOptions']): void {
+  const { jsonBytesMax = requestBytesMax, bodyBytesMax: limit = jsonBytesMax } = config;
   const actual = Number(headers['content-length'] ?? 0);
   if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
@@ -42,8 +41,8 @@ function readJson(
   done: (error: Error | null, body?: unknown) => void,
 ): Promise<unknown> | undefined {
   checkMediaType(request);
-  const limits = limitsOf(request);
-  const { jsonValuesMax: valuesMax } = request.routeOptions.config;
+  const { jsonBytesMax, jsonValuesMax: valuesMax } = request.routeOptions.config;
+  const limits = limitsOf(jsonBytesMax);
   const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
   if (!bytes) return readArriving(payload, limits, valuesMax);
   if (bytes.length > pieceBytes) return parseStrictJsonInSteps(bytes, { valuesMax });

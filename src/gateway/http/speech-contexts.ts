@@ -169,7 +169,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   };
   leaving.addEventListener('abort', leave);
   try {
-    for await (const message of peer.messages) protocol.handle(fieldsOfMessage(message, protocol.textField));
+    for await (const message of peer.messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
   } catch (error) {
     await send(protocol.toError(fromThrown(error)));
     peer.close(1008);

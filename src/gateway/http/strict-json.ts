@@ -36,6 +36,8 @@ const faultsMax = 100;
 const fieldCharsMax = 100;
 const inspectedPerStep = 256;
 
+const mayBeAtFault = (value: unknown): boolean => typeof value === 'string' || typeof value === 'object';
+
 /** The number of members of the value, and its lone surrogates. */
 function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members: number; faults: FieldViolation[] }> {
   let [members, visited] = [0, 0];
@@ -54,14 +56,16 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
     else if (Array.isArray(value)) {
       for (let i = value.length - 1; i >= 0; i--) left.push({ value: value[i], path: `${path}[${i}]` });
     } else if (typeof value === 'object' && value !== null) {
-      const inside = Object.entries(value).map(([name, entry]) => {
-        members++;
-        const field = (path === '' ? name : `${path}.${name}`).slice(0, fieldCharsMax);
-        check(name, field);
+      const names = Object.keys(value);
+      members += names.length;
+      const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`).slice(0, fieldCharsMax);
+      for (const name of names) if (!name.isWellFormed()) check(name, pathOf(name));
+      for (let i = names.length - 1; i >= 0; i--) {
+        const name = names[i]!;
+        const entry = (value as Record<string, unknown>)[name];
         const isPiece = path === '' && name === pieceOf && typeof entry === 'string';
-        return { value: isPiece ? '' : entry, path: field };
-      });
-      left.push(...inside.toReversed());
+        if (!isPiece && mayBeAtFault(entry)) left.push({ value: entry, path: pathOf(name) });
+      }
     }
   }
   return { members, faults };

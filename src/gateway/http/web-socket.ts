@@ -10,7 +10,7 @@ import { HttpResponse } from '../../net/http-response.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
 import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseStrictJsonInSteps } from './strict-json.ts';
 
 interface PeerLimits {
   messageBytesMax: number;
@@ -35,9 +35,13 @@ const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>(
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
-/** The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. */
-export function fieldsOfMessage(message: string | Buffer, pieceOf: string): Fields {
-  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message), { pieceOf }) : undefined;
+/**
+ * The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. Others have
+ * their turns while a large one is read.
+ */
+export async function fieldsOfMessage(message: string | Buffer, pieceOf: string): Promise<Fields> {
+  const given =
+    typeof message === 'string' ? await parseStrictJsonInSteps(Buffer.from(message), { pieceOf }) : undefined;
   if (isObject(given)) return given;
   throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
 }

@@ -30,8 +30,8 @@ export interface LiveMessage {
 }
 
 /** The input that a message is, or a Failure with all that is wrong with it. */
-export function parseLiveMessage(message: string | Buffer, isStrict: boolean): LiveMessage {
-  const { type, ...members } = fieldsOfMessage(message, 'text');
+export async function parseLiveMessage(message: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
+  const { type, ...members } = await fieldsOfMessage(message, 'text');
   const names = typeof type === 'string' ? known[type] : undefined;
   if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`, Object.keys(known));
   const { fields, ignored, faults } = sortFields(members, names, isStrict);

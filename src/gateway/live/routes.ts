@@ -88,7 +88,7 @@ async function* readInputs(
   onAudio: (audio: NonNullable<LiveMessage['audio']>) => void,
 ): AsyncGenerator<LiveInput> {
   for await (const message of peer.messages) {
-    const { input, audio, ignored } = parseLiveMessage(message, isStrict);
+    const { input, audio, ignored } = await parseLiveMessage(message, isStrict);
     if (audio) onAudio(audio);
     if (ignored.length > 0) {
       const ignored_fields = ignored.map(({ name }) => name);

@@ -1,0 +1,58 @@
+// Ends what takes too long. One timer serves all that have the same limit, since nearly all of them end long before it: to
+// set and clear a timer costs more than to be noted in a line.
+
+export interface Deadlines {
+  /** Calls `end` after `timeoutMs`, unless the function that it returns is called first. */
+  watch(timeoutMs: number, end: () => void): () => void;
+}
+
+interface Watched {
+  untilMs: number;
+  end(): void;
+}
+
+export function createDeadlines(): Deadlines {
+  const lines = new Map<number, Line>();
+  return {
+    watch(timeoutMs, end) {
+      const line = lines.get(timeoutMs) ?? new Line(timeoutMs);
+      lines.set(timeoutMs, line);
+      return line.add(end);
+    },
+  };
+}
+
+/** All with one limit, so that whoever came first is late first. */
+class Line {
+  readonly #timeoutMs: number;
+  readonly #watched = new Set<Watched>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  add(end: () => void): () => void {
+    const watched = { untilMs: performance.now() + this.#timeoutMs, end };
+    this.#watched.add(watched);
+    this.#timer ??= this.#wake(this.#timeoutMs);
+    return () => void this.#watched.delete(watched);
+  }
+
+  #wake(inMs: number): NodeJS.Timeout {
+    return setTimeout(() => this.#endLate(), Math.ceil(inMs)).unref();
+  }
+
+  #endLate(): void {
+    const nowMs = performance.now();
+    this.#timer = undefined;
+    for (const watched of this.#watched) {
+      if (watched.untilMs > nowMs) {
+        this.#timer = this.#wake(watched.untilMs - nowMs);
+        return;
+      }
+      this.#watched.delete(watched);
+      watched.end();
+    }
+  }
+}
