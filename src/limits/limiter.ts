@@ -190,10 +190,8 @@ function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
   });
   const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
   return ({ limits }: LimitedAccount): KeyLimits => {
-    const known = limitsKnown.get(limits);
-    if (known) return known;
-    const here = toLimitsHere(limits);
-    limitsKnown.set(limits, here);
+    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
+    if (!limitsKnown.has(limits)) limitsKnown.set(limits, here);
     return here;
   };
 }
@@ -240,10 +238,11 @@ class HeldSynthesis implements Synthesis {
     return holding;
   }
 
-  end(spokenChars: number): void {
+  /** Whoever takes it may pass on this function alone. */
+  readonly end = (spokenChars: number): void => {
     const held = this.takeHolding();
     if (held) endHolding(held, spokenChars);
-  }
+  };
 }
 
 /** What was not spoken is the end of the text. */

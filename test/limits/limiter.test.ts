@@ -58,3 +58,16 @@ test('failed attempts per address and minute are limited, and an IPv6 network is
   expect(fail('2001:db8:0:1::1')).toBeUndefined();
   expect(fail('::1')).toBeUndefined();
 });
+
+test('the end of a synthesis may be passed on alone', async () => {
+  const limiter = createLimiter({ spentSince: async () => 0 });
+  const caller = {
+    callerId: 'ada',
+    keyId: 'key',
+    limits: { requestsPerMinute: 10, concurrency: 1, charactersPerMonth: undefined },
+  };
+  const { signal } = new AbortController();
+  const { end } = await limiter.takeSynthesis(caller, 5, { signal, report() {} });
+  end(5);
+  expect(await limiter.running('ada')).toBe(0);
+});
