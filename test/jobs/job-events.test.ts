@@ -54,6 +54,15 @@ test('the end of a job that fails is an error', async () => {
   expect(events.at(-1)).toMatchObject({ type: 'error', data: { job: { error: { error: 'engine_error' } } } });
 });
 
+test('of a job that is deleted meanwhile, the last event says so', async () => {
+  const { create, sendJobs } = await openJobsGateway({ trouble: { pieceDelayMs: 100 } });
+  const { id } = await create();
+  const answer = await sendJobs(`/${id}/events`);
+  expect((await sendJobs(`/${id}`, { method: 'DELETE' })).status).toBe(204);
+  const { type, data } = parseEvents(await answer.text()).at(-1)!;
+  expect([type, data]).toMatchObject(['error', { type: 'error', error: 'not_found', status: 404, retryable: false }]);
+});
+
 test('JobService has the same operations', async () => {
   const { services, jobsKey, get } = await openJobsGateway();
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });

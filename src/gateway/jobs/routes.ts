@@ -1,5 +1,6 @@
 // /api/audio/jobs: creates, lists, watches, cancels, retries and deletes jobs.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure, failureTable } from '../../errors.ts';
 import { toJobJson } from '../../jobs/job-json.ts';
 import { jobBytesMax, jobValuesMax } from '../../net/limits.ts';
 import { type JobOperations, parseJobId } from '../../operations/jobs.ts';
@@ -13,7 +14,7 @@ import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { parseJobBody, parseJobQuery, parseLastEventId } from './fields.ts';
-import { toEventText } from './job-events.ts';
+import { toEventText, toFailureEventText } from './job-events.ts';
 import { jobDocs } from './openapi.ts';
 
 export interface JobRoutesOptions {
@@ -71,7 +72,7 @@ function addJobReading(app: FastifyInstance, { jobs, admitTo, isStrict }: JobRou
   app.get(`${url}/:id/events`, documented(jobDocs.watch, admitTo(watchJob)), async (request: WithId, reply) => {
     const after = parseLastEventId(request.headers['last-event-id']);
     const events = stream(request, reply, watchJob, (call) => jobs.watchJob(call, request.params.id, after));
-    const pieces = toTexts(events);
+    const pieces = toTexts(events, request.id);
     const first = await pieces.next();
     // A browser would come back after the end of the stream, again and again; this tells it not to.
     if (first.done) return reply.code(204).header('cache-control', 'no-store').send();
@@ -80,8 +81,21 @@ function addJobReading(app: FastifyInstance, { jobs, admitTo, isStrict }: JobRou
   });
 }
 
-async function* toTexts(events: ReturnType<JobOperations['watchJob']>): AsyncGenerator<Buffer> {
-  for await (const event of events) yield toEventText(event);
+/** After the first event, what ends them for good is an event too: the job may be deleted. */
+async function* toTexts(
+  events: ReturnType<JobOperations['watchJob']>,
+  requestId: string,
+): AsyncGenerator<Buffer, undefined> {
+  let isBegun = false;
+  try {
+    for await (const event of events) {
+      yield toEventText(event);
+      isBegun = true;
+    }
+  } catch (error) {
+    if (!isBegun || !(error instanceof Failure) || failureTable[error.reason].retryable) throw error;
+    yield toFailureEventText(error, requestId);
+  }
 }
 
 async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

@@ -209,6 +209,14 @@ export const jobEventSchema: Schema = {
     event('JobChapterDoneEvent', 'job.chapter.done', { chapter: whole('Index of the chapter, from 0.') }),
     event('JobDoneEvent', 'job.done'),
     event('JobErrorEvent', 'error'),
+    objectSchema('JobEventsEndedEvent', {
+      type: { type: 'string', const: 'error' },
+      error: text('Why the events end before the job does, as in Failure: it was deleted, or the key ended.'),
+      message: text('A description of it.'),
+      status: whole('The equivalent HTTP status.'),
+      retryable: { type: 'boolean', const: false },
+      request_id: text('Include it when you contact the operator.'),
+    }),
   ],
 };
 
