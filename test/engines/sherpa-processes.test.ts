@@ -76,6 +76,23 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     expect(started).toHaveLength(2);
   });
 
+  test('are no more once the model is removed: the next speaks when the first is free', async () => {
+    const model = await makeModel('removed');
+    const { pool, started } = open();
+    pool.setModels([model]);
+    onTestFinished(pool.keep(model));
+    const text = 'all is well here. the boat left early. '.repeat(40);
+    const both = [pool.speak({ model, text }, signal), pool.speak({ model, text }, signal)] as const;
+    const first = await both[0].next();
+    await rm(model.folder, { recursive: true });
+    pool.setModels([]);
+    const [rest, second] = await Promise.all(both.map((each) => Array.fromAsync(each)));
+    expect([first.value!, ...rest!].flatMap(({ samples }) => [...samples])).toEqual(
+      second!.flatMap(({ samples }) => [...samples]),
+    );
+    expect(started).toHaveLength(1);
+  });
+
   test('are no more than memory allows: the next speaks when the first is free', async () => {
     const model = await makeModel('large');
     let freeBytes = 0;

@@ -117,7 +117,10 @@ export class ModelPool {
     return [...this.#entries.values()].flatMap(({ workers }) => workers);
   }
 
-  /** A process that is free, or a further one; where there is no memory for that, the next that is free. */
+  /**
+   * A process that is free, or a further one; where there is no memory for that, or the files are gone, the next that is
+   * free.
+   */
   async #take(entry: Entry, spokenBy: SpokenBy, signal: AbortSignal): Promise<Worker> {
     const { freeBytes = () => process.availableMemory() } = this.#options;
     for (;;) {
@@ -129,8 +132,8 @@ export class ModelPool {
         free.isBusy = true;
         return free;
       }
-      if (entry.workers.length === 0 || freeBytes() > memoryBytesOf(spokenBy.model))
-        return this.#start(entry, spokenBy);
+      const mayGrow = () => !this.#isRemoved(entry.modelKey) && freeBytes() > memoryBytesOf(spokenBy.model);
+      if (entry.workers.length === 0 || mayGrow()) return this.#start(entry, spokenBy);
       await this.#nextFree(entry, signal);
     }
   }
@@ -184,11 +187,15 @@ export class ModelPool {
   /** Whether its model is no longer in the folder. */
   #isGone(worker: Worker): boolean {
     const entry = [...this.#entries.values()].find(({ workers }) => workers.includes(worker));
-    return entry !== undefined && this.#current !== undefined && !this.#current.has(entry.modelKey);
+    return entry !== undefined && this.#isRemoved(entry.modelKey);
+  }
+
+  #isRemoved(modelKey: string): boolean {
+    return this.#current !== undefined && !this.#current.has(modelKey);
   }
 
   #isRetired(modelKey: string): boolean {
-    return this.#current !== undefined && !this.#current.has(modelKey) && !this.#kept.has(modelKey);
+    return this.#isRemoved(modelKey) && !this.#kept.has(modelKey);
   }
 
   #endRetired(): void {
