@@ -1,0 +1,20 @@
+// What is good to have is given up where the store of clips is slow or away, and the operator learns of it once.
+import { expect, test } from 'vitest';
+import { createStorePatience } from '../../src/delivery/store-patience.ts';
+import { Failure } from '../../src/errors.ts';
+
+test('a store that is slow is one that is away: told once, with the cause, until it answers', async () => {
+  const faults: unknown[] = [];
+  const patience = createStorePatience({ waitMsMax: 10, onFault: (fault) => faults.push(fault) });
+  const slow = Promise.withResolvers<string>();
+  expect(await patience.run(() => slow.promise)).toBeUndefined();
+  expect(await patience.run(async () => 'nobody asks')).toBeUndefined();
+  expect(faults).toMatchObject([
+    { reason: 'storage_unavailable', cause: { message: expect.stringContaining('longer than 10 ms') } },
+  ]);
+  expect(faults[0]).toBeInstanceOf(Failure);
+  slow.resolve('late');
+  await slow.promise;
+  await expect.poll(() => patience.run(async () => 'kept')).toBe('kept');
+  expect(faults).toHaveLength(1);
+});
