@@ -1,5 +1,5 @@
 // A fair queue for slots: the requests of a key, and the segments at an engine, wait in one. Urgent requests are admitted
-// first, but one in ten of those admitted while others wait is one of the others; slots go round the owners, one each, and
+// first, but one in three of those admitted while others wait is one of the others; slots go round the owners, one each, and
 // each owner's requests are admitted in the order they came. A wait ends with a slot, an abort, a timeout, or a refusal when
 // the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
 
@@ -32,8 +32,11 @@ export interface SlotQueueOptions {
 
 export class SlotTimeout extends Error {}
 
-/** So many urgent requests in a row, while others wait: without end, what is begun would never go on. */
-const urgentInRowMax = 9;
+/**
+ * So many urgent requests in a row, while others wait. Without end, what is begun would never go on; and the more there are,
+ * the more is begun than can be ended, since what is begun holds back nothing that is urgent.
+ */
+const urgentInRowMax = 2;
 
 interface Waiter {
   request: SlotRequest;
