@@ -214,7 +214,7 @@ export const jobEventSchema: Schema = {
       error: text('Why the events end before the job does, as in Failure: it was deleted, or the key ended.'),
       message: text('A description of it.'),
       status: whole('The equivalent HTTP status.'),
-      retryable: { type: 'boolean', const: false },
+      retryable: { type: 'boolean', const: false, description: 'The same request fails again.' },
       request_id: text('Include it when you contact the operator.'),
     }),
   ],
