@@ -204,7 +204,9 @@ async function finishJob(id: string, { client, signal }: Served): Promise<JobJso
       for await (const event of readEvents(readReply(reply, client, signal))) {
         goOn();
         lastId = event.id;
-        const { job }: { job: JobJson } = JSON.parse(event.data);
+        const { job }: { job?: JobJson } = JSON.parse(event.data);
+        // The events end before the job does: asked again, the service states why.
+        if (!job) break;
         const { chars, chars_done: charsDone, chapters_done: chaptersDone } = job.progress;
         progress.show({ chars, charsDone, chaptersDone, chapterCount: job.chapters.length });
         if (job.ended_at !== null) return job;

@@ -168,6 +168,24 @@ test(
 );
 
 test(
+  'tells that its job was deleted meanwhile',
+  async () => {
+    const before = await jobs();
+    const spoken = atService('long.txt', '-o', 'deleted.mp3');
+    let id: string | undefined;
+    while (!id) {
+      await sleep(20);
+      id = (await jobs()).find((job) => !before.some((each) => each.id === job.id))?.id;
+    }
+    const init = { method: 'DELETE', headers: { 'x-api-key': service.key } };
+    expect((await fetch(`${service.url}/api/audio/jobs/${id}`, init)).status).toBe(204);
+    const { code, err } = await spoken;
+    expect([code, err]).toEqual([1, expect.stringContaining(`${service.url} answers: `)]);
+  },
+  ms,
+);
+
+test(
   'goes on where connections break',
   async () => {
     proxy.cuts = [

@@ -21,6 +21,8 @@ export async function watchJob({ api, id, signal, onJob }) {
       const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(id)}/events`, { headers, signal });
       if (reply.status === 204 || !reply.body) return;
       for await (const event of readEvents(reply.body)) {
+        // The events end before the job does: asked again, the service states why.
+        if (!event.data.job) break;
         last = event.id || last;
         onJob(event.data.job);
         if (event.data.job.ended_at !== null) return;
