@@ -9,8 +9,13 @@ import { createInterface } from 'node:readline';
 
 type Json = Record<string, unknown>;
 
+/** Less than the test's own time, so that a test that waits in vain tells for what. */
+const longestWaitMs = 50_000;
+
 export interface Page {
   goTo(url: string): Promise<void>;
+  /** Resolves when the new document is complete; `script` runs in the old one just before. */
+  reload(script?: string): Promise<void>;
   /** The value of an expression in the page; a promise is waited for. */
   run<T>(expression: string): Promise<T>;
   /** Waits until the expression is true. */
@@ -62,15 +67,24 @@ export async function openPage(
     if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
     return (result as { value: T }).value;
   };
+  const seen = () => run<string>(`location + '\\n' + document.body.innerText`).catch(String);
   const until = async (expression: string) => {
+    const end = performance.now() + longestWaitMs;
     // While the page is being left there is nothing to ask.
-    while (!(await run<boolean>(expression).catch(() => false)))
+    while (!(await run<boolean>(expression).catch(() => false))) {
+      if (performance.now() > end) throw new Error(`${await seen()}: waited ${longestWaitMs} ms for ${expression}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   };
   return {
     send,
     run,
     until,
+    async reload(script = '') {
+      // The old document stays, complete, until the new one comes, and what a test would do to it would be lost.
+      await run(`window.isOld = true; ${script}; location.reload()`);
+      await until(`!window.isOld && document.readyState === 'complete'`);
+    },
     async goTo(url) {
       await send('Page.navigate', { url });
       await until(`document.readyState === 'complete' && location.href !== 'about:blank'`);

@@ -197,8 +197,8 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await page.until(`!${find('.model-offer')}.hidden`);
     await click('.model-offer [aria-label="Do not offer this again"]');
     expect(await page.run(`${find('.model-offer')}.hidden`)).toBe(true);
-    await page.run('location.reload()');
-    await page.until(`document.readyState === 'complete' && ${find('.speak-button')}`);
+    await page.reload();
+    await page.until(find('.speak-button'));
     await go('#/voices/+models', 'Models');
     await page.until(find(card('amy')));
     await go('#/speak', 'Speak');

@@ -213,8 +213,8 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
       .map((each) => each.textContent).find((text) => text.includes('revoked'))`);
     expect(ended).toMatch(/(never used|used just now) · revoked just now.*Revokedjust now$/);
     expect(ended).not.toContain('Expires');
-    await page.run('window.isOld = true; location.reload()');
-    await page.until(`!window.isOld && document.readyState === 'complete' && ${find('#created-keys')}`);
+    await page.reload();
+    await page.until(find('#created-keys'));
     await page.run(`${find('#created-keys')}.focus()`);
     expect(await page.run('document.activeElement.id')).toBe('created-keys');
     expect(await working()).toBe(401);

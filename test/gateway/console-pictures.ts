@@ -113,8 +113,8 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
 async function takeModels(page: Page, url: string, key: string): Promise<void> {
   await page.run(`sessionStorage.setItem('sonant-key', '${key}')`);
   await page.goTo(`${url}/console#/voices/+models`);
-  await page.run('location.reload()');
-  await page.until(`document.readyState === 'complete' && document.querySelector('[data-model] button')`);
+  await page.reload();
+  await page.until(`document.querySelector('[data-model] button')`);
   await size(page, 1200, 860);
   for (const value of ['light', 'dark']) {
     await theme(page, value);

@@ -54,8 +54,8 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
     await page.goTo(`http://127.0.0.1:${port}/console`);
     await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
       sessionStorage.setItem('sonant-key', '${gateway.key}')`);
-    await page.run(`window.isOld = true; location.hash = '#/talk'; location.reload()`);
-    await page.until(`document.readyState === 'complete' && document.querySelector('#talk-text') && !window.isOld`);
+    await page.reload(`location.hash = '#/talk'`);
+    await page.until(`document.querySelector('#talk-text')`);
     await page.run(`document.getElementById('talk-text').focus()`);
     await untilConnection('open');
   };

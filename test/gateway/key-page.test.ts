@@ -66,8 +66,8 @@ test.skipIf(!isInstalled('chromium'))('a key is created, shown once, replaced an
   expect(JSON.stringify([gateway.calls, gateway.requests, gateway.faults])).not.toContain(secret);
 
   // The key is gone after a reload, and after leaving the page and going back.
-  await page.run('location.reload()');
-  await page.until(`document.readyState === 'complete' && document.querySelector('#keys li')`);
+  await page.reload();
+  await page.until(`document.querySelector('#keys li')`);
   expect(await page.run('document.documentElement.outerHTML')).not.toContain(secret);
   const second = (await createKey(page, 'phone')).slice(15, 58);
   await page.goTo(`${gateway.url}/docs`);

@@ -92,8 +92,8 @@ export async function openConsole({ url, microphone }: ConsoleOptions, onClose: 
   };
   /** Reloads with another API key. */
   const useKey = async (key: string) => {
-    await page.run(`sessionStorage.setItem('sonant-key', ${JSON.stringify(key)}); location.reload()`);
-    await page.until(`document.readyState === 'complete' && ${find('h1')} && ${find('#pages a')}`);
+    await page.reload(`sessionStorage.setItem('sonant-key', ${JSON.stringify(key)})`);
+    await page.until(`${find('h1')} && ${find('#pages a')}`);
   };
 
   return { page, setDisplay, findings, inspect, find, click, typeText, textOf, untilText, go, useKey };
