@@ -14,6 +14,7 @@ export default defineConfig({
     globalSetup: ['test/programs.ts', 'test/clips/s3-server.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: Math.max(2, availableParallelism() - 1),
   },

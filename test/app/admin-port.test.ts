@@ -65,7 +65,7 @@ test.each([false, true])('idle connections of one address lock nobody out, on on
   });
   for (const socket of idle) socket.on('error', () => {}).resume();
   await Promise.all(idle.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
-  await expect.poll(() => idle.filter(({ closed }) => !closed).length, { timeout: 20_000 }).toBeLessThanOrEqual(20);
+  await expect.poll(() => idle.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(20);
   expect(await statusesAt(httpPort)).toEqual([200, 200, 404, 401]);
   expect(await statusesAt(adminPort!)).toEqual([200, 200, 200, 404]);
 });

@@ -185,7 +185,7 @@ describe('a blend', () => {
         entry: toRecordEntry({ action: 'create', voiceId: 'half', atMs: 1, detail: {} }, operator),
       })),
     );
-    await expect.poll(async () => (await send('GET', '/api/voices/half')).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await send('GET', '/api/voices/half')).status).toBe(200);
     const { status, body } = await speak({ voice_id: 'half', text });
     expect([status, body.error]).toEqual([503, 'engine_unavailable']);
     expect(body.message).toContain('cloner-low and cloner-gone');

@@ -65,12 +65,12 @@ test.skipIf(!opened)(
     expect((await send(`${one.url}/api/voices`, form)).status).toBe(201);
     const speak = (return_format: string) =>
       send(`${other.url}/api/audio/speech`, { voice_id: 'ada', text: 'I am Ada.', return_format });
-    await expect.poll(async () => (await speak('buffer')).status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await speak('buffer')).status).toBe(200);
     const { audio_url } = JSON.parse((await speak('url')).bytes.toString());
     const get = async () => (await fetch(other.url + new URL(audio_url).pathname)).status;
     for (let n = 0; n < 3; n++) expect([await get(), (await speak('buffer')).status]).toEqual([200, 200]);
     expect((await send(`${one.url}/api/voices/ada/consent/revoke`, {})).status).toBe(200);
-    await expect.poll(async () => (await speak('buffer')).status, { timeout: 30_000 }).toBe(409);
+    await expect.poll(async () => (await speak('buffer')).status).toBe(409);
     await readAnew();
     expect([await get(), (await speak('buffer')).status, (await speak('url')).status]).toEqual([410, 409, 409]);
   },

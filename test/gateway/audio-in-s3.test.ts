@@ -74,8 +74,8 @@ describe.skipIf(!hasS3)('with S3', () => {
     const { speak } = await open({ links: true, retentionMs: 1_000 });
     const { url } = await speak();
     const { headers } = await fetch(url, { redirect: 'manual' });
-    await expect.poll(async () => (await fetch(url)).status, { timeout: 10_000 }).toBe(410);
-    await expect.poll(async () => (await fetch(headers.get('Location')!)).status, { timeout: 10_000 }).toBe(403);
+    await expect.poll(async () => (await fetch(url)).status).toBe(410);
+    await expect.poll(async () => (await fetch(headers.get('Location')!)).status).toBe(403);
   });
 
   test.each<Fault>([{ kind: 'reset' }, { kind: 'freeze' }, { kind: 'answer', status: 503, code: 'SlowDown' }])(

@@ -187,11 +187,11 @@ test('a disk without room is reported, and room comes back by itself', async () 
   await age();
   const disk = { sizeBytes: 1e9, freeBytes: 0 };
   gateway.clips.disk = async () => ({ ...disk });
-  await expect.poll(gateway.room.restore, { timeout: 10_000 }).toBe(false);
+  await expect.poll(gateway.room.restore).toBe(false);
   // What could go has gone.
   expect(await statusOf(made)).toBe(410);
   expect(await errorOf(await ask(gateway.key))).toEqual([507, 'storage_full']);
   disk.freeBytes = 5e8;
-  await expect.poll(gateway.room.restore, { timeout: 10_000 }).toBe(true);
+  await expect.poll(gateway.room.restore).toBe(true);
   expect(await statusOf(await link(gateway.key))).toBe(200);
 });

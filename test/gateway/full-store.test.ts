@@ -91,7 +91,7 @@ describe('while the store of audio', () => {
       await answer.arrayBuffer();
       return answer.headers.get('X-Cache');
     };
-    await expect.poll(cacheOf, { timeout: 30_000 }).toBe('HIT');
+    await expect.poll(cacheOf).toBe('HIT');
     expect((await gateway.speak({ text: freshText() })).status).toBe(200);
   });
 
@@ -117,7 +117,7 @@ describe('while the database has no room', () => {
     await hear(gateway, text);
     expect([gateway.ledger.owedRows, await usageOf(gateway)]).toEqual([1, { requests: 0, characters: 0 }]);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
     expect(await usageOf(gateway)).toEqual({ requests: 4, characters: 4 * text.length });
     expect(gateway.faults).toHaveLength(1);
   });
@@ -139,7 +139,7 @@ describe('while the database has no room', () => {
     }
     expect(gateway.tone.counts.begun).toBe(begun);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
     await hear(gateway, freshText());
     expect((await usageOf(gateway)).requests).toBe(5);
   });
@@ -153,7 +153,7 @@ describe('while the database has no room', () => {
     const reader = answer.body!.getReader();
     await reader.read();
     await reader.cancel();
-    await expect.poll(() => gateway.faults, { timeout: 30_000 }).toContain(bug);
+    await expect.poll(() => gateway.faults).toContain(bug);
   });
 });
 
@@ -206,7 +206,7 @@ describe('inline audio that is larger than may be', () => {
     expect(refused.details).toMatch(/larger than the 1500000 bytes/);
     const { begun } = gateway.tone.counts;
     expect(begun).toBeGreaterThan(0);
-    await expect.poll(() => gateway.tone.counts.running, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.tone.counts.running).toBe(0);
     expect(gateway.tone.counts.aborted + gateway.tone.counts.finished).toBe(begun);
     expect(await usageOf(gateway)).toEqual({ requests: 0, characters: 0 });
     await call({ text: `One two. ${' '.repeat(991)}` });

@@ -34,7 +34,7 @@ test.each(['storage_full', 'storage_unavailable'] as const)(
     expect([ledger.owedRows, total()]).toEqual([5, 0]);
     expect(faults).toEqual([state.failure]);
     state.failure = undefined;
-    await expect.poll(() => ledger.owedRows, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => ledger.owedRows).toBe(0);
     await ledger.add(spoken('key_0'));
     expect(total()).toBe(51);
   },
@@ -73,7 +73,7 @@ test('so many rows may be owed, and the ledger says so before further work', asy
   await ledger.add(spoken('key_running'));
   expect([ledger.owedRows, ledger.hasRoom]).toEqual([4, false]);
   state.failure = undefined;
-  await expect.poll(() => ledger.owedRows, { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => ledger.owedRows).toBe(0);
   ledger.checkRoom();
   expect(total()).toBe(4);
 });

@@ -13,9 +13,9 @@ test('whatever is not over in time is ended once, the oldest first, and nothing 
   await sleep(5);
   watch('second', 20);
   over();
-  await expect.poll(() => ended, { timeout: 10_000 }).toEqual(['first', 'second']);
+  await expect.poll(() => ended).toEqual(['first', 'second']);
   watch('third', 20);
-  await expect.poll(() => ended, { timeout: 10_000 }).toEqual(['first', 'second', 'third']);
+  await expect.poll(() => ended).toEqual(['first', 'second', 'third']);
 });
 
 test('what is ended may begin another, or end what is due with it', async () => {
@@ -28,5 +28,5 @@ test('what is ended may begin another, or end what is due with it', async () => 
     deadlines.watch(10, () => ended.push('two'));
   });
   endOther = deadlines.watch(10, () => ended.push('other'));
-  await expect.poll(() => ended, { timeout: 10_000 }).toEqual(['one', 'two']);
+  await expect.poll(() => ended).toEqual(['one', 'two']);
 });

@@ -29,7 +29,7 @@ describe('the deadline of the caller', () => {
     await expect(call).rejects.toMatchObject({ code: 4 });
     // Connect's client also leaves when time is up.
     await expect
-      .poll(() => services.calls, { timeout: 20_000 })
+      .poll(() => services.calls)
       .toMatchObject([{ status: expect.stringMatching(/DEADLINE_EXCEEDED|CANCELLED/) }]);
   });
 

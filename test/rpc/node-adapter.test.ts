@@ -180,7 +180,7 @@ test('sound is made as fast as it is read, and no faster', async () => {
   const { target, fakeSpeech } = await openTestServices();
   const session = await openSession(target);
   for (let i = 0; i < 50; i++) request(session, streamPath).end(speechMessage('pieces=100000 bytes=8192'));
-  await expect.poll(() => fakeSpeech.counts.running, { timeout: 30_000 }).toBe(50);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(50);
   let made = -1;
   await expect
     .poll(() => {

@@ -200,7 +200,7 @@ describe('it stays up for others against', () => {
     const services = await openTestServices();
     const session = await openSession(services.target);
     for (let i = 0; i < 1000; i++) request(session, streamPath).end(speechMessage('pieces=1000 bytes=8192'));
-    await expect.poll(() => services.fakeSpeech.counts.running, { timeout: 30_000 }).toBe(100);
+    await expect.poll(() => services.fakeSpeech.counts.running).toBe(100);
     expect((await synthesize(services)).chars).toBe(5);
     expect(services.fakeSpeech.counts.running).toBe(100);
     session.destroy();

@@ -53,7 +53,7 @@ test('a purge that fails is done again until it has gone well', async () => {
   };
   await put({ status: 'consent_revoked' });
   await expect(voiceCache.refresh()).rejects.toThrow('away');
-  await expect.poll(() => purges, { timeout: 5_000 }).toEqual([['ada', Infinity]]);
+  await expect.poll(() => purges).toEqual([['ada', Infinity]]);
 });
 
 test('voices that ended while no replica ran are purged at the start', async () => {
@@ -89,7 +89,7 @@ test('a change of access arrives where another process made it, ends nothing and
   const voiceCache = await open();
   const [before] = voiceCache.list();
   await put({ ownerId: 'key_1', access: 'private' });
-  await expect.poll(() => voiceCache.list()[0]!.access, { timeout: 5_000 }).toBe('private');
+  await expect.poll(() => voiceCache.list()[0]!.access).toBe('private');
   const [after] = voiceCache.list();
   expect([after!.ownerId, after!.ended === before!.ended, after!.ended.aborted]).toEqual(['key_1', true, false]);
   expect(purges).toEqual([]);
@@ -111,13 +111,13 @@ test('aliases and the choice of the default voice arrive where another process m
   const seen = () => [Object.fromEntries(voiceCache.names().aliases), voiceCache.names().chosen];
   await name('clara', ['alloy', 'nova']);
   await rows.changeDefault('clara', { ...entryOf('update'), action: 'set_default' });
-  await expect.poll(seen, { timeout: 5_000 }).toEqual([{ alloy: 'clara', nova: 'clara' }, 'clara']);
+  await expect.poll(seen).toEqual([{ alloy: 'clara', nova: 'clara' }, 'clara']);
   const later = await open();
   expect(later.names()).toEqual(voiceCache.names());
   await name('clara', ['nova']);
   await name('arthur', ['alloy']);
   await rows.changeDefault('', { ...entryOf('update'), action: 'set_default' });
-  await expect.poll(seen, { timeout: 5_000 }).toEqual([{ alloy: 'arthur', nova: 'clara' }, undefined]);
+  await expect.poll(seen).toEqual([{ alloy: 'arthur', nova: 'clara' }, undefined]);
   const before = voiceCache.names();
   await voiceCache.refresh();
   expect(voiceCache.names()).toBe(before);

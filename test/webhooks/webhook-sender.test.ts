@@ -176,7 +176,7 @@ describe('a slow receiver', () => {
       }
     });
     webhooks.wake();
-    await expect.poll(() => slow.received.length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => slow.received.length).toBe(4);
     await send(quick.url, { keyId, accountId: 'b', messageId: 'msg_quick' });
     expect(quick.received.length).toBe(1);
     expect(connections.most).toBe(4);
@@ -253,7 +253,7 @@ test('a sender that closes gives back what is under way, and another delivers it
     }),
   );
   webhooks.wake();
-  await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => receiver.received.length).toBe(1);
   await webhooks.close();
   isSlow = false;
   waiting.resolve();
