@@ -1,17 +1,23 @@
 // Which languages a model speaks, from its files: a code as BCP-47, Piper ("en_US") or eSpeak NG ("en-us") write it, or
 // English names of languages ("Chinese + English").
 
-const englishNames = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
+/** Made when a model is there: that takes longer than most else of a start. */
+let names: Intl.DisplayNames | undefined;
 let codesByName: ReadonlyMap<string, string> | undefined;
+
+function englishName(code: string): string | undefined {
+  names ??= new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+  return names.of(code);
+}
 
 /** Every two-letter code by its English name in small letters. */
 function namedLanguages(): ReadonlyMap<string, string> {
   codesByName ??= new Map(
     letters.flatMap((first) =>
       letters.flatMap((second): [string, string][] => {
-        const name = englishNames.of(first + second);
+        const name = englishName(first + second);
         return name ? [[name.toLowerCase(), first + second]] : [];
       }),
     ),
@@ -24,7 +30,7 @@ function toCode(hint: string): string | undefined {
   if (named) return named;
   try {
     const [code] = Intl.getCanonicalLocales(hint.trim().replaceAll('_', '-'));
-    return code && englishNames.of(new Intl.Locale(code).language) ? code : undefined;
+    return code && englishName(new Intl.Locale(code).language) ? code : undefined;
   } catch {
     return undefined;
   }
