@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './measuring/bench.ts';
 import { freePort } from './measuring/free-port.ts';
@@ -148,8 +148,8 @@ const isReady = (port: number): Promise<boolean> =>
 
 /** npm is the parent of a shell that is the parent of the service, which has children of its own where espeak-ng is. */
 async function serviceOf(pid: number): Promise<number> {
-  const [, script] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
-  if (script === 'src/sonant.js') return pid;
+  const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
+  if (basename(program) === 'node' && args.includes('src/sonant.js')) return pid;
   const tasks = await readdir(`/proc/${pid}/task`);
   const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1'));
   const [child] = (await Promise.all(lists)).join(' ').trim().split(/\s+/);

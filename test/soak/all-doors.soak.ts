@@ -15,7 +15,8 @@ import { type DoorClient, openDoorClient } from './door-client.ts';
 import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle.ts';
 import { type KeptDoors, openKeptDoors } from './kept-doors.ts';
 import { learnSounds } from './known-sounds.ts';
-import { callersOf, type Handles, handlesOf, readLeaked, slopeOf } from './leftovers.ts';
+import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
+import { describeSlope, memorySlopeOf } from './memory-slope.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
 import { type DoorCall, toTable } from './verdict.ts';
@@ -231,7 +232,6 @@ test(
     const table = toTable(calls, touched);
     const still = firstMsOf(calm);
     const loaded = firstMsOf(calls.filter((call) => call.door === 'probe' && !touched(call)));
-    const slope = slopeOf(memory.slice(Math.floor(memory.length / 10)));
     const files = after.map(({ files }, n) => files - before[n]!.files);
     const lines = [
       ...table.lines,
@@ -245,8 +245,7 @@ test(
       ...(Math.max(...files) > 0 ? [`files before: ${before[0]!.kinds}; after: ${after[0]!.kinds}`] : []),
       `webhooks: ${kept.announced} jobs announced, ${kept.unannounced().length} not, ${kept.forged} forged`,
       `memory of the replica that was never killed: ${mib(memory[0]![1])} at first, ${mib(memory.at(-1)![1])} at last, at most ` +
-        `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${slope.mibPerHour.toFixed(1)} MiB/h, standard error ` +
-        slope.standardError.toFixed(1),
+        `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${describeSlope(memorySlopeOf(memory))}`,
       `first sound of one sentence: median ${medianAndWorst(still).median.toFixed(0)} ms without load (${still.length}), ` +
         `${medianAndWorst(loaded).median.toFixed(0)} ms with (${loaded.length}): ` +
         `${(medianAndWorst(loaded).median / medianAndWorst(still).median).toFixed(1)} times`,

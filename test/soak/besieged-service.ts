@@ -53,7 +53,7 @@ export async function openBesieged(settings: Readonly<Record<string, string>> = 
 
 /** A key with the usual limits. */
 export function makeUsualKey({ dataDir }: Service): string {
-  const main = join(import.meta.dirname, '../../src/main.ts');
+  const main = join(import.meta.dirname, '../../src/sonant.js');
   const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
   return JSON.parse(execFileSync(process.execPath, [main, 'key', 'create', '--json'], { cwd: dataDir, env }).toString())
     .key;

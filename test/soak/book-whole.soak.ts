@@ -11,13 +11,12 @@ import type { Pcm } from '../../src/audio/pcm.ts';
 import { isInstalled } from '../programs.ts';
 import { canRecognize, recognize, toWords } from '../recognizer.ts';
 import { bookOf, sampleOf } from './book-text.ts';
+import { describeSlope, memorySlopeOf } from './memory-slope.ts';
 import { mib } from './open-service.ts';
 
 const { CHARS = '1000000', FORMAT = 'wav', VOICE = 'arthur', PLACES = '200', HOURS = '6' } = process.env;
-const main = join(import.meta.dirname, '../../src/main.ts');
+const main = join(import.meta.dirname, '../../src/sonant.js');
 const sampleMs = 10_000;
-/** Until the caches are filled and the code is compiled. */
-const warmMs = 180_000;
 const markToleranceSeconds = 0.05;
 /**
  * Of the words of a sentence, to say that it was heard. The recognizer misses more of some: they were heard too, if none of
@@ -128,31 +127,12 @@ async function bytesIn(path: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** The slope of the memory after the first minutes, with its standard error: over means of blocks, since samples resemble those before. */
 function reportMemory(samples: readonly Sample[]): void {
-  const late = samples.filter(({ atMs }) => atMs > warmMs);
-  const size = Math.floor(late.length / blocks);
-  if (size === 0) {
-    console.log(`too short for a slope: ${late.length} samples after the first minutes`);
-    return;
-  }
-  const means = Array.from({ length: blocks }, (_, i) => {
-    const block = late.slice(i * size, (i + 1) * size);
-    return { x: mean(block.map(({ atMs }) => atMs / 3_600_000)), y: mean(block.map(({ rss }) => rss / 2 ** 20)) };
-  });
-  const [x, y] = [mean(means.map((each) => each.x)), mean(means.map((each) => each.y))];
-  const sxx = sum(means.map((each) => (each.x - x) ** 2));
-  const slope = sum(means.map((each) => (each.x - x) * (each.y - y))) / sxx;
-  const residuals = sum(means.map((each) => (each.y - y - slope * (each.x - x)) ** 2));
-  const error = Math.sqrt(residuals / (blocks - 2) / sxx);
-  console.log(
-    `RSS ${y.toFixed(1)} MiB on average after the first minutes, at most ${mib(Math.max(...samples.map(({ rss }) => rss)))}; ` +
-      `slope ${slope.toFixed(2)} MiB/h, standard error ${error.toFixed(2)} (${late.length} samples in ${blocks} blocks)`,
-  );
-  expect(slope).toBeLessThan(3 * error + slopeMax);
+  const slope = memorySlopeOf(samples.map(({ atMs, rss }) => [atMs, rss]));
+  console.log(`RSS at most ${mib(Math.max(...samples.map(({ rss }) => rss)))}; ${describeSlope(slope)}`);
+  if (slope) expect(slope.mibPerHour).toBeLessThan(3 * slope.standardError + slopeMax);
 }
 
-const blocks = 20;
 /** MiB an hour: 18 hours of sound in an hour would need gigabytes. */
 const slopeMax = 8;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -1,5 +1,5 @@
 // What an installation still holds when nobody asks for anything any more: slots, leases, locks, connections, open files,
-// uploads that were begun; and how the memory of a process has grown, with the standard error of that.
+// uploads that were begun.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -81,27 +81,4 @@ export async function readLeaked(held: Held, atMostMs: number): Promise<Record<s
     if (Object.keys(leaked).length === 0 || performance.now() - since > atMostMs) return leaked;
     await sleep(1000);
   }
-}
-
-export interface Slope {
-  mibPerHour: number;
-  /** Of the slope, from the means of blocks, since neighbouring samples are alike. */
-  standardError: number;
-}
-
-/** Least squares over the means of blocks of samples of [ms, bytes]. */
-export function slopeOf(samples: readonly (readonly [number, number])[], blocks = 20): Slope {
-  const size = Math.max(1, Math.floor(samples.length / blocks));
-  const means: [number, number][] = [];
-  for (let from = 0; from + size <= samples.length; from += size) {
-    const block = samples.slice(from, from + size);
-    const mean = (n: 0 | 1) => block.reduce((sum, sample) => sum + sample[n], 0) / size;
-    means.push([mean(0) / 3_600_000, mean(1) / 2 ** 20]);
-  }
-  const n = means.length;
-  const [meanX, meanY] = [0, 1].map((i) => means.reduce((sum, mean) => sum + mean[i]!, 0) / n) as [number, number];
-  const squares = means.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  const slope = means.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / squares;
-  const residuals = means.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
-  return { mibPerHour: slope, standardError: Math.sqrt(residuals / (n - 2) / squares) };
 }

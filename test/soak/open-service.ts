@@ -43,7 +43,7 @@ export interface ServiceOptions {
   main?: string;
 }
 
-const main = join(import.meta.dirname, '../../src/main.ts');
+const main = join(import.meta.dirname, '../../src/sonant.js');
 
 export async function openService({
   settings = {},

@@ -1,0 +1,60 @@
+// Commands that run for long begin with settings of memory that only a new program takes, in the same process; what the operator
+// sets wins, and all other commands begin once.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runSonant } from './cli/sonant-program.ts';
+
+interface Beginning {
+  pid: number;
+  flags: string[];
+  mapped: string | undefined;
+  trimmed: string | undefined;
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sonant-lean-memory-'));
+  const fields = `{ pid, flags: execArgv, mapped: env.MALLOC_MMAP_THRESHOLD_, trimmed: env.MALLOC_TRIM_THRESHOLD_ }`;
+  const script = `const { pid, execArgv, env } = process; process.stderr.write(JSON.stringify(${fields}) + '\\n');`;
+  await writeFile(join(folder, 'told.cjs'), script);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Each beginning of a program, and the output of the last. */
+async function begin(args: string[], env: Record<string, string> = {}) {
+  const told = { NODE_OPTIONS: `--require ${join(folder, 'told.cjs')}` };
+  const { code, out, err } = await runSonant(folder, args, '', { ...told, ...env });
+  expect(code, err).toBe(0);
+  const beginnings: Beginning[] = err
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return { beginnings, out };
+}
+
+test.runIf(process.platform === 'linux')('serve and book begin again, in the same process', async () => {
+  for (const command of ['serve', 'book']) {
+    const { beginnings, out } = await begin([command, '--help']);
+    expect(out).toContain(`Usage: sonant ${command}`);
+    const [first, second] = beginnings;
+    expect(beginnings).toHaveLength(2);
+    expect(first).toMatchObject({ flags: [] });
+    expect(second!.pid).toBe(first!.pid);
+    expect(second!.flags).toEqual([expect.stringMatching(/^--max-semi-space-size=\d+$/)]);
+    expect([second!.mapped, second!.trimmed].map(Number)).toEqual([expect.any(Number), expect.any(Number)]);
+    expect([Number(second!.mapped), Number(second!.trimmed)].every((bytes) => bytes > 0)).toBe(true);
+  }
+});
+
+test('whoever sets a threshold decides about all of it', async () => {
+  const { beginnings } = await begin(['serve', '--help'], { MALLOC_TRIM_THRESHOLD_: '4000000' });
+  expect(beginnings).toEqual([expect.objectContaining({ flags: [], trimmed: '4000000' })]);
+});
+
+test('other commands begin once', async () => {
+  const { beginnings, out } = await begin(['--version']);
+  expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(beginnings).toEqual([expect.objectContaining({ flags: [] })]);
+});

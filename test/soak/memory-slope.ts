@@ -1,0 +1,46 @@
+// How the memory of a process has grown under a steady load, with the standard error of that. The first minutes are left out:
+// caches fill, code is compiled, and V8 and the C library take what the largest load so far needed.
+
+export interface MemorySlope {
+  mibPerHour: number;
+  /** Of the slope, from the means of blocks, since neighbouring samples are alike. */
+  standardError: number;
+  /** On average, after the first minutes. */
+  meanMib: number;
+}
+
+/** At a time in ms, so many bytes. */
+export type MemorySample = readonly [ms: number, bytes: number];
+
+export const warmUpMinutes = 3;
+const blocks = 20;
+
+/** Least squares over the means of blocks; undefined where too little is left after the first minutes. */
+export function memorySlopeOf(samples: readonly MemorySample[]): MemorySlope | undefined {
+  const warmMs = (samples[0]?.[0] ?? 0) + warmUpMinutes * 60_000;
+  const late = samples.filter(([ms]) => ms >= warmMs);
+  const size = Math.floor(late.length / blocks);
+  if (size === 0) return undefined;
+  const means = Array.from({ length: blocks }, (_, n) => {
+    const block = late.slice(n * size, (n + 1) * size);
+    return { x: mean(block.map(([ms]) => ms / 3_600_000)), y: mean(block.map(([, bytes]) => bytes / 2 ** 20)) };
+  });
+  const [x, y] = [mean(means.map((each) => each.x)), mean(means.map((each) => each.y))];
+  const squares = sum(means.map((each) => (each.x - x) ** 2));
+  const slope = sum(means.map((each) => (each.x - x) * (each.y - y))) / squares;
+  const residuals = sum(means.map((each) => (each.y - y - slope * (each.x - x)) ** 2));
+  return { mibPerHour: slope, standardError: Math.sqrt(residuals / (blocks - 2) / squares), meanMib: y };
+}
+
+/** In words, for a report. */
+export function describeSlope(slope: MemorySlope | undefined): string {
+  if (!slope) return `no slope: less than it takes is left after the first ${warmUpMinutes} minutes`;
+  const { mibPerHour, standardError, meanMib } = slope;
+  return (
+    `after the first ${warmUpMinutes} minutes ${meanMib.toFixed(1)} MiB on average and ${mibPerHour.toFixed(1)} MiB/h, ` +
+    `standard error ${standardError.toFixed(1)}`
+  );
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const mean = (values: readonly number[]): number => sum(values) / values.length;
