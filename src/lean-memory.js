@@ -3,7 +3,7 @@
 // was, otherwise, and stay so. Imported before all that is large, as plain JavaScript. What the operator has set wins.
 
 const longCommands = ['serve', 'book'];
-/** In MiB; V8 takes three at most. In less, pieces of sound are taken for old before they are sent, and are freed late. */
+/** In MiB, of which V8 takes two. In less, pieces of sound are taken for old before they are sent, and are freed late. */
 const flag = '--max-semi-space-size=16';
 /**
  * In bytes. What is as large or larger is mapped, and given back when it is freed; glibc raises that to 32 MiB by itself. To map
