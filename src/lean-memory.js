@@ -3,13 +3,13 @@
 // was, otherwise, and stay so. Imported before all that is large, as plain JavaScript. What the operator has set wins.
 
 const longCommands = ['serve', 'book'];
-/** In MiB; V8 takes three at most. In less, pieces of sound are taken for old before they are sent, and are freed late. */
+/** In MiB, of which V8 takes two. In less, pieces of sound are taken for old before they are sent, and are freed late. */
 const flag = '--max-semi-space-size=16';
 /**
- * In bytes. What is as large or larger is mapped, and given back when it is freed: pieces of a second at 44.1 kHz, and not what
- * is read from a socket or a file at once. Of what is freed at the end of an arena, no more than the second is kept.
+ * In bytes. What is as large or larger is mapped, and given back when it is freed; glibc raises that to 32 MiB by itself. To map
+ * takes time: a second of sound, 96 000 bytes at most, stays below. Of what is freed at the end of an arena, the second is kept.
  */
-const environment = { MALLOC_MMAP_THRESHOLD_: '81920', MALLOC_TRIM_THRESHOLD_: '524288' };
+const environment = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '524288' };
 
 const { argv, env, execArgv, execPath, platform } = process;
 // Other C libraries than glibc read none of it. Whoever has set one of them decides about all.

@@ -1,6 +1,6 @@
 // The slope of memory that soaks report: what is taken in the first minutes is not in it, and what leaks after them is.
 import { expect, test } from 'vitest';
-import { describeSlope, type MemorySample, memorySlopeOf, warmUpMinutes } from './memory-slope.ts';
+import { describeSlope, type MemorySample, memorySlopeOf, warmUpMinutes } from './soak/memory-slope.ts';
 
 const mib = 2 ** 20;
 const minutes = 10;
