@@ -1,9 +1,10 @@
 // How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
-// saving: its last would have waited for too long for seconds. It is saved when it is empty.
+// saving: its last would have waited for too long for seconds. It is saved when it has been empty for as long: in overload,
+// it is empty for moments.
 /** A line that takes longer to be served is too long. */
 export const lineMsTarget = 500;
-/** A line that was too long for so long is beyond saving: a moment of many requests is not. */
-const beyondSavingMs = 2000;
+/** A line that was too long for so long is beyond saving, and saved when it was empty for so long: a moment is nothing. */
+const momentMsMax = 2000;
 /** The weight of the newest interval in the mean. */
 const intervalWeight = 0.1;
 
@@ -12,6 +13,7 @@ export class AdmissionPace {
   #meanMs: number | undefined;
   #lastMs = 0;
   #tooLongSinceMs: number | undefined;
+  #emptySinceMs: number | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -44,13 +46,19 @@ export class AdmissionPace {
 
   /** To be asked after every change of the line. */
   isBeyondSaving(waiting: number, usualMs: number): boolean {
-    if (waiting === 0) this.#tooLongSinceMs = undefined;
-    else if (this.intervalMs(usualMs) * waiting > lineMsTarget) this.#tooLongSinceMs ??= this.#now();
+    const nowMs = this.#now();
+    if (waiting === 0) this.#emptySinceMs ??= nowMs;
+    else if (this.#emptySinceMs !== undefined) {
+      if (nowMs - this.#emptySinceMs >= momentMsMax) this.#tooLongSinceMs = undefined;
+      this.#emptySinceMs = undefined;
+    }
+    const isTooLong = this.intervalMs(usualMs) * waiting > lineMsTarget;
+    if (isTooLong) this.#tooLongSinceMs ??= nowMs;
     else if (!this.#isBeyond()) this.#tooLongSinceMs = undefined;
     return this.#isBeyond();
   }
 
   #isBeyond(): boolean {
-    return this.#tooLongSinceMs !== undefined && this.#now() - this.#tooLongSinceMs >= beyondSavingMs;
+    return this.#tooLongSinceMs !== undefined && this.#now() - this.#tooLongSinceMs >= momentMsMax;
   }
 }
