@@ -5,6 +5,8 @@
 export const lineMsTarget = 500;
 /** A line that was too long for so long is beyond saving, and saved when it was empty for so long: a moment is nothing. */
 const momentMsMax = 2000;
+/** Where nobody waits, because what was measured says that it would be in vain, it is forgotten after so long. */
+const keptMsMax = 60_000;
 /** The weight of the newest interval in the mean. */
 const intervalWeight = 0.1;
 
@@ -32,8 +34,9 @@ export class AdmissionPace {
     this.#lastMs = nowMs;
   }
 
-  /** Between two that are admitted; `usualMs` where nothing has been measured. */
+  /** Between two that are admitted; `usualMs` where nothing has been measured of late. */
   intervalMs(usualMs: number): number {
+    if (this.#now() - (this.#emptySinceMs ?? Infinity) >= keptMsMax) this.#meanMs = undefined;
     return Math.max(1, this.#meanMs ?? usualMs);
   }
 

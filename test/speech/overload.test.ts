@@ -131,6 +131,23 @@ test('who cannot be heard by its deadline is refused at once, and who can waits'
   expect(refused).toEqual(['b1']);
 });
 
+test('a line that was slow is tried again when nobody has waited in it for a minute', async () => {
+  const { slots, ask, finish, clock, admitted } = openSlots({ limit: 1 });
+  ask('a0', speech);
+  ask('a1', speech);
+  await settle();
+  await finish('a0', 9000);
+  const check = () => slots.check('b', { use: speech, waitMsMax: 5000 });
+  expect(check).toThrow(expect.objectContaining({ reason: 'overloaded' }));
+  clock.ms += 59_000;
+  expect(check).toThrow();
+  clock.ms += 1000;
+  check();
+  ask('b1', speech);
+  await finish('a1', 100);
+  expect(admitted).toEqual(['a0', 'a1', 'b1']);
+});
+
 test('a whole text that would not be done by its deadline is refused, where a stream of it waits', async () => {
   const { ask, refused, finish, clock, slots } = openSlots({ limit: 1 });
   ask('a0', { ...speech, wholeChars: 100 });
