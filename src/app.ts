@@ -204,6 +204,7 @@ async function openSpeaking(
     definitions,
     ...keeping.sources,
     watch: metrics.engineWatch,
+    onAdmit: metrics.onAdmit,
     ...(tracing && { wrap: traceEngine }),
     log: (level, message, facts) => log[level](message, facts),
   });

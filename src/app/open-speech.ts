@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots } from '../speech/slots.ts';
+import { createSlots, type SlotsOptions } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices, type ListStored, type OfferedVoice } from '../speech/voice.ts';
 import type { ReadNames } from '../speech/voice-names.ts';
@@ -17,13 +17,14 @@ export interface OpenSpeechOptions {
   readNames?: ReadNames | undefined;
   lexicons?: Lexicons | undefined;
   watch?: EngineWatch;
+  onAdmit?: SlotsOptions['onAdmit'];
   /** Measures an engine from outside. */
   wrap?: (engine: Engine) => Engine;
   log?: EngineLog;
 }
 
 export async function openSpeech(options: OpenSpeechOptions) {
-  const { config, definitions, listStored, readNames, lexicons, watch, wrap, log } = options;
+  const { config, definitions, listStored, readNames, lexicons, watch, onAdmit, wrap, log } = options;
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
@@ -47,7 +48,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
       defaultVoice,
     });
   const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
-  const slots = createSlots({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20 });
+  const slots = createSlots({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
   const speech = createSpeech({ voices, lexicons, slots, guards, waitMsMax: waitingSeconds * 1000 });
   const kept = opened.move();
   return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };

@@ -22,10 +22,12 @@ export function createServiceMetrics() {
   const observeRpc = createRpcMetrics(metrics);
   const observeHttp = createHttpMetrics(metrics);
   const speech = createSpeechMetrics(metrics);
+  const slotWait = metrics.distribution('sonant_wait_seconds', 'Time that requests have waited for a synthesis slot.');
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const closeProcess = watchProcess(metrics);
   return {
     engineWatch: createEngineWatch(metrics),
+    onAdmit: (kind: 'interactive' | 'bulk', waitedMs: number): void => slotWait({ class: kind }, waitedMs / 1000),
     onCallEnd(call: EndedCall): void {
       const { method, door, status, durationMs } = call;
       calls({ method, door, status });
@@ -71,6 +73,7 @@ export function createServiceMetrics() {
 
 function createEngineWatch(metrics: Metrics): EngineWatch {
   const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
+  const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments have waited for their turn.');
   const firstSoundHelp = 'Time to the first sound of a segment.';
   const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
@@ -81,6 +84,7 @@ function createEngineWatch(metrics: Metrics): EngineWatch {
     'Seconds for which engines were waited for, for it.',
   );
   return {
+    onTurn: (engine, isFirst, waitedMs) => wait({ engine, segment: isFirst ? 'first' : 'later' }, waitedMs / 1000),
     onSegment(engine, { model, outcome, firstSoundMs, pace }) {
       segments({ engine, outcome });
       if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);

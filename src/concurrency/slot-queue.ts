@@ -1,16 +1,18 @@
 // A fair queue for slots: the requests of a key, and the segments at an engine, wait in one. Urgent requests are admitted
-// first, but one in three of those admitted while others wait is one of the others; slots go round the owners, one each, and
-// each owner's requests are admitted in the order they came. A wait ends with a slot, an abort, a timeout, or a refusal when
-// the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
+// first, and so are those that have become urgent while they waited; slots go round the owners, one each, and each owner's
+// requests are admitted in the order in which they came or became urgent. A wait ends with a slot, an abort, a timeout, or a
+// refusal when the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
 
 /** Gives a slot back. Only the first call counts. */
 export type Release = () => void;
 
-export interface SlotRequest {
+interface SlotRequest {
   signal: AbortSignal;
   /** Slots go round the owners. Default: one owner for all. */
   owner?: string;
   isUrgent?: boolean;
+  /** When one that is not urgent becomes so, on the clock of the queue. Default: never. */
+  urgentAtMs?: number | undefined;
   /** How many slots may be held once this request is admitted. Default: the queue's limit. */
   slotsMax?: number;
   /** After this wait the request is rejected with `SlotTimeout`. */
@@ -28,18 +30,15 @@ export interface SlotQueueOptions {
   delayMs?(): number;
   /** Called when a slot is given back. Default: admits the next of this queue. */
   onRelease?(): void;
+  /** Default: `performance.now`. */
+  now?(): number;
 }
 
 export class SlotTimeout extends Error {}
 
-/**
- * So many urgent requests in a row, while others wait. Without end, what is begun would never go on; and the more there are,
- * the more is begun than can be ended, since what is begun holds back nothing that is urgent.
- */
-const urgentInRowMax = 2;
-
 interface Waiter {
   request: SlotRequest;
+  isUrgent: boolean;
   resolve(release: Release): void;
   reject(error: unknown): void;
 }
@@ -57,6 +56,7 @@ export class SlotQueue {
       refusal: () => new Error('the queue is full'),
       delayMs: () => 0,
       onRelease: () => this.admit(),
+      now: () => performance.now(),
       ...options,
     };
   }
@@ -72,6 +72,11 @@ export class SlotQueue {
   /** The urgent requests that wait, by owner. */
   get urgentByOwner(): ReadonlyMap<string, { length: number }> {
     return this.#waiters.urgent;
+  }
+
+  /** When the first of those that came without haste becomes urgent, or did; Infinity where none waits that does. */
+  get urgentAtMs(): number {
+    return this.#waiters.urgentAtMs();
   }
 
   /** How many that wait are admitted before a new request of the owner that is not urgent. */
@@ -97,13 +102,14 @@ export class SlotQueue {
   /** Admits every request that may be admitted now. */
   admit(): void {
     clearTimeout(this.#timer);
-    for (let next = this.#waiters.first(); next && this.#hasSlot(next.request); next = this.#waiters.first()) {
+    for (;;) {
+      const next = this.#waiters.first(this.#options.now());
+      if (!next || !this.#hasSlot(next.request)) return;
       const ms = this.#options.delayMs();
       if (ms > 0) {
         if (ms < Infinity) this.#timer = setTimeout(() => this.admit(), Math.ceil(ms));
         return;
       }
-      this.#waiters.noteTurn(next);
       this.#waiters.remove(next);
       next.resolve(this.#hold(next.request));
     }
@@ -128,7 +134,7 @@ export class SlotQueue {
   #wait(request: SlotRequest): Promise<Release> {
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     const { signal, waitMsMax } = request;
-    const waiter = { request, resolve, reject };
+    const waiter = { request, isUrgent: request.isUrgent ?? false, resolve, reject };
     const leave = (reason: unknown) => {
       this.#waiters.remove(waiter);
       if (this.waiting === 0) clearTimeout(this.#timer);
@@ -152,15 +158,12 @@ const ownerOf = ({ owner = '' }: SlotRequest): string => owner;
 class Waiters {
   readonly urgent = new Map<string, Waiter[]>();
   readonly #others = new Map<string, Waiter[]>();
+  /** Those that become urgent, or have. */
+  readonly #hastening = new Set<Waiter>();
   count = 0;
-  #urgentInRow = 0;
-
-  /** It is admitted. */
-  noteTurn({ request }: Waiter): void {
-    this.#urgentInRow = request.isUrgent && this.#others.size > 0 ? this.#urgentInRow + 1 : 0;
-  }
 
   add(waiter: Waiter): void {
+    if (waiter.request.urgentAtMs !== undefined) this.#hastening.add(waiter);
     const byOwner = this.#byOwner(waiter);
     const owner = ownerOf(waiter.request);
     const own = byOwner.get(owner);
@@ -169,10 +172,26 @@ class Waiters {
     this.count++;
   }
 
-  first(): Waiter | undefined {
-    const isTurnOfOthers = this.#others.size > 0 && this.#urgentInRow >= urgentInRowMax;
-    const byOwner = this.urgent.size > 0 && !isTurnOfOthers ? this.urgent : this.#others;
+  first(nowMs: number): Waiter | undefined {
+    this.#hasten(nowMs);
+    const byOwner = this.urgent.size > 0 ? this.urgent : this.#others;
     return byOwner.values().next().value?.[0];
+  }
+
+  urgentAtMs(): number {
+    let atMs = Infinity;
+    for (const { request } of this.#hastening) atMs = Math.min(atMs, request.urgentAtMs!);
+    return atMs;
+  }
+
+  /** Those that have become urgent wait among the urgent. */
+  #hasten(nowMs: number): void {
+    for (const waiter of [...this.#hastening]) {
+      if (waiter.isUrgent || waiter.request.urgentAtMs! > nowMs) continue;
+      this.remove(waiter);
+      waiter.isUrgent = true;
+      this.add(waiter);
+    }
   }
 
   /** All urgent ones, the owner's own, and of each other owner one for each of these and of the new one. */
@@ -192,6 +211,7 @@ class Waiters {
     const at = own?.indexOf(waiter) ?? -1;
     if (!own || at < 0) return;
     own.splice(at, 1);
+    this.#hastening.delete(waiter);
     this.count--;
     if (at === 0 || own.length === 0) byOwner.delete(owner);
     if (at === 0 && own.length > 0) byOwner.set(owner, own);
@@ -212,7 +232,7 @@ class Waiters {
     return (this.urgent.get(owner)?.length ?? 0) + (this.#others.get(owner)?.length ?? 0);
   }
 
-  #byOwner({ request }: Waiter): Map<string, Waiter[]> {
-    return request.isUrgent ? this.urgent : this.#others;
+  #byOwner({ isUrgent }: Waiter): Map<string, Waiter[]> {
+    return isUrgent ? this.urgent : this.#others;
   }
 }

@@ -1,6 +1,6 @@
 // How many requests may be about to be heard at an engine: TCP Vegas, on the time from admission to the first sound. As long
 // as that is what it is without a queue, the limit grows where it is used; where it is longer, the part of the limit that
-// must be waiting in the engine is estimated, and kept at one to a few requests. Time is compared by the work of the first
+// must be waiting in the engine is estimated, and kept at about one request. Time is compared by the work of the first
 // segment and for each voice by itself, so that neither long texts nor slow voices look like a queue. Now and then the limit
 // is halved for a moment, to measure again how long a first sound takes without a queue.
 export interface AdaptiveLimit {
@@ -68,8 +68,8 @@ export function createAdaptiveLimit({ min, max, initial }: AdaptiveLimitOptions)
     if (isUsed) {
       const queued = Math.max(0, limit * (1 - tolerance / slowdown));
       const few = 0.5 + Math.log10(limit);
-      if (queued < few) limit += few;
-      else if (queued > 2 * few) limit -= Math.max(1, (queued - 2 * few) / 2);
+      if (queued < few / 2) limit += few;
+      else if (queued > few) limit -= Math.max(1, (queued - few) / 2);
       limit = clamp(limit, min, max);
     }
     if (++windowsSinceProbe < windowsBetweenProbes) return;

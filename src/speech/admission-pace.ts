@@ -1,9 +1,12 @@
 // How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
-// saving: its last would have waited for too long for seconds. It is saved when it is empty.
+// saving: its last would have waited for too long for seconds. It is saved when it has been empty for as long: in overload,
+// it is empty for moments.
 /** A line that takes longer to be served is too long. */
 export const lineMsTarget = 500;
-/** A line that was too long for so long is beyond saving: a moment of many requests is not. */
-const beyondSavingMs = 2000;
+/** A line that was too long for so long is beyond saving, and saved when it was empty for so long: a moment is nothing. */
+const momentMsMax = 2000;
+/** Where nobody waits, because what was measured says that it would be in vain, it is forgotten after so long. */
+const keptMsMax = 60_000;
 /** The weight of the newest interval in the mean. */
 const intervalWeight = 0.1;
 
@@ -12,6 +15,7 @@ export class AdmissionPace {
   #meanMs: number | undefined;
   #lastMs = 0;
   #tooLongSinceMs: number | undefined;
+  #emptySinceMs: number | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -30,8 +34,9 @@ export class AdmissionPace {
     this.#lastMs = nowMs;
   }
 
-  /** Between two that are admitted; `usualMs` where nothing has been measured. */
+  /** Between two that are admitted; `usualMs` where nothing has been measured of late. */
   intervalMs(usualMs: number): number {
+    if (this.#now() - (this.#emptySinceMs ?? Infinity) >= keptMsMax) this.#meanMs = undefined;
     return Math.max(1, this.#meanMs ?? usualMs);
   }
 
@@ -44,13 +49,19 @@ export class AdmissionPace {
 
   /** To be asked after every change of the line. */
   isBeyondSaving(waiting: number, usualMs: number): boolean {
-    if (waiting === 0) this.#tooLongSinceMs = undefined;
-    else if (this.intervalMs(usualMs) * waiting > lineMsTarget) this.#tooLongSinceMs ??= this.#now();
+    const nowMs = this.#now();
+    if (waiting === 0) this.#emptySinceMs ??= nowMs;
+    else if (this.#emptySinceMs !== undefined) {
+      if (nowMs - this.#emptySinceMs >= momentMsMax) this.#tooLongSinceMs = undefined;
+      this.#emptySinceMs = undefined;
+    }
+    const isTooLong = this.intervalMs(usualMs) * waiting > lineMsTarget;
+    if (isTooLong) this.#tooLongSinceMs ??= nowMs;
     else if (!this.#isBeyond()) this.#tooLongSinceMs = undefined;
     return this.#isBeyond();
   }
 
   #isBeyond(): boolean {
-    return this.#tooLongSinceMs !== undefined && this.#now() - this.#tooLongSinceMs >= beyondSavingMs;
+    return this.#tooLongSinceMs !== undefined && this.#now() - this.#tooLongSinceMs >= momentMsMax;
   }
 }

@@ -25,16 +25,22 @@ export interface EngineGuard {
   readonly state: CircuitBreaker['state'];
   /** Segments that wait for their turn. */
   readonly waiting: number;
+  /** Whether what has begun with the voice, and so many that are about to be heard, keep the engine too busy for more. */
+  isBehind(voiceId: string, starting: number): boolean;
 }
 
 export interface SpeakOptions {
   waitUntilMs?: number | undefined;
   /** Whether interactive requests go before it. */
   isBackground?: boolean;
+  /** Nobody listens. */
+  isBulk?: boolean;
 }
 
 /** What metrics are made of. */
 export interface EngineWatch {
+  /** The segment, the first of its request or not, has waited so long for its turn. */
+  onTurn?(engine: string, isFirst: boolean, waitedMs: number): void;
   onSegment(engine: string, ended: EndedSegment): void;
   onRetry(engine: string): void;
 }
@@ -127,6 +133,7 @@ export function createEngineGuard(
     get waiting() {
       return turns.waiting();
     },
+    isBehind: turns.isBehind,
   };
 }
 
@@ -162,7 +169,9 @@ function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) 
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
+    const sinceMs = performance.now();
     const endTurn = await turns.take(segment, turn);
+    watch?.onTurn?.(engine.name, segment.urgent, performance.now() - sinceMs);
     const observer = createObserver(engine.name, segment, beginTry(breaker, endTurn), watch);
     const onIdle = () => {
       endTurn?.();
@@ -191,12 +200,12 @@ type BeginSpeaking = (segment: Segment, turn: GuardedTurn) => Promise<Begun<Spok
 
 /** Interactive speech is known as such until the engine has finished its work. */
 function createSpeak(begin: BeginSpeaking, closing: AbortSignal, background: BackgroundTurns): EngineGuard['speak'] {
-  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false } = {}) => {
+  return (segment, callerId, callersSignal, { waitUntilMs, isBackground = false, isBulk = isBackground } = {}) => {
     let leave = () => {};
     const beginNow = () => {
       const signal = AbortSignal.any([callersSignal, closing]);
       if (!isBackground) leave = background.enter();
-      return begin(segment, { callerId, signal, waitUntilMs, onIdle: () => leave() });
+      return begin(segment, { callerId, signal, waitUntilMs, isBulk, onIdle: () => leave() });
     };
     return relay(beginNow, () => leave());
   };

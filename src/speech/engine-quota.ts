@@ -9,6 +9,8 @@ export interface QuotaRequest {
   callerId: string;
   /** Whether it is the first of its request. */
   urgent: boolean;
+  /** When one that is not urgent becomes so. Default: never. */
+  urgentAtMs?: number | undefined;
   signal: AbortSignal;
   /** How long an urgent segment may wait. Default: for the rate 10 s, for a seat as long as it takes. */
   waitMsMax?: number | undefined;
@@ -61,6 +63,7 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
   const queue = new SlotQueue({
     delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)),
     onRelease: seats.admit,
+    now,
   });
   const bookings = createBookings(queue, rate, now);
   seats.share(queue);
@@ -69,8 +72,18 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
     get waiting(): number {
       return queue.waiting;
     },
+    get isIdle(): boolean {
+      return queue.held + queue.waiting === 0;
+    },
+    /**
+     * Whether a segment that waits will become urgent before it has its turn, if turns take as long as before, and each of
+     * so many streams that are about to be heard wants one more.
+     */
+    isBehind(starting: number): boolean {
+      return seats.isFull() && queue.urgentAtMs < now() + seats.waitMs(queue.waiting - 1 + starting);
+    },
     /** Resolves when the segment may be begun. */
-    async take({ callerId, urgent, signal, waitMsMax = Infinity }: QuotaRequest): Promise<EndTurn> {
+    async take({ callerId, urgent, urgentAtMs, signal, waitMsMax = Infinity }: QuotaRequest): Promise<EndTurn> {
       signal.throwIfAborted();
       if (urgent && bookings.waitMs(callerId) > Math.min(waitMsMax, urgentWaitMsMax)) {
         const message = 'The speech engine may not be asked so often; try again.';
@@ -83,7 +96,7 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
       const onAdmit = () => {
         uncount = rate.count();
       };
-      const request = { owner: callerId, isUrgent: urgent, signal, onAdmit };
+      const request = { owner: callerId, isUrgent: urgent, urgentAtMs, signal, onAdmit };
       const release = await queue
         .take({ ...request, ...(urgent && waitMsMax < Infinity && { waitMsMax }) })
         .catch((error: unknown): Release => {
@@ -100,7 +113,7 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
 }
 
 /** Why a segment is not waited for any longer. */
-export const tooBusy = (waitMs: number) =>
+const tooBusy = (waitMs: number) =>
   new Failure('engine_unavailable', {
     message: 'The speech engine has more to speak than it can begin in time; try again.',
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),

@@ -18,6 +18,8 @@ export interface SlotUse {
   seats: number | undefined;
   /** The most memory that it takes for sound. */
   bytesMax: number;
+  /** Whether the engine is behind with what has begun, where so many are about to be heard. Default: never. */
+  isBehind?: (starting: number) => boolean;
 }
 
 /** Gives the slot back. `heard` tells that the first sound is there, made by that engine. */
@@ -49,6 +51,7 @@ export interface Lane {
   bulk: Line;
   /** Interactive requests that were admitted and not heard yet. */
   starting: number;
+  interactiveHeld: number;
   bulkHeld: number;
   /** When the last interactive request was admitted. */
   interactiveAtMs: number;
@@ -76,6 +79,7 @@ export function openLane(name: string, limit: AdaptiveLimit | undefined, now: ()
   };
   const counts = {
     starting: 0,
+    interactiveHeld: 0,
     bulkHeld: 0,
     interactiveAtMs: -Infinity,
     noted: 0,

@@ -1,6 +1,7 @@
 // What a request takes of the service while it is spoken: how its first sound is measured, whether somebody listens, and the
 // most memory that its sound takes.
 
+import type { EngineGuards } from './engine-guard.ts';
 import type { SpeechRequest } from './request.ts';
 import type { SlotUse } from './slot-lanes.ts';
 import type { Binding } from './voice.ts';
@@ -18,14 +19,14 @@ const streamBytes = 512 * 1024;
 const isBulk = ({ method, returnFormat, chars }: SpeechRequest): boolean =>
   method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin;
 
-export const slotUseOf = (binding: Binding, request: SpeechRequest): SlotUse => ({
-  ...slotUseOfText(binding, request.chars),
+export const slotUseOf = (binding: Binding, request: SpeechRequest, guardOf: EngineGuards): SlotUse => ({
+  ...slotUseOfText(binding, request.chars, guardOf),
   wholeChars: request.method === 'rest' ? request.chars : undefined,
   isBulk: isBulk(request),
 });
 
 /** Of so many characters of a text that is heard while it is spoken. */
-export function slotUseOfText({ engine, speaker }: Binding, chars: number): SlotUse {
+export function slotUseOfText({ engine, speaker }: Binding, chars: number, guardOf: EngineGuards): SlotUse {
   const { segmentsSpokenMax, segmentCharsMax, segmentsAtOnce } = engine.capabilities;
   const { firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
@@ -35,6 +36,7 @@ export function slotUseOfText({ engine, speaker }: Binding, chars: number): Slot
     chars: Math.min(chars, firstSegmentCharsMax),
     isBulk: false,
     seats: segmentsSpokenMax,
+    isBehind: (starting) => guardOf(engine).isBehind(speaker.voiceId, starting),
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,
   };
 }

@@ -1,7 +1,8 @@
 // Slots of the service: so many requests are spoken at once and, where they are to be heard, so many of each engine are about
-// to be heard as it can begin without a queue (adaptive-limit.ts). So many wait, interactive requests before bulk ones, and
-// slots go round the owners. Who would wait longer than it may is refused at once, with the time to come again. Where the
-// line is beyond saving, the newest go first, and what is too much of it is refused, the oldest first.
+// to be heard as it can begin without a queue (adaptive-limit.ts), and none more while what has begun keeps the engine too
+// busy. So many wait, interactive requests before bulk ones, and slots go round the owners. Who would wait longer than it may
+// is refused at once, with the time to come again. Where the line is beyond saving, the newest go first, and what is too much
+// of it is refused, the oldest first.
 import { Failure } from '../errors.ts';
 import { createAdaptiveLimit, workOf } from './adaptive-limit.ts';
 import { lineMsTarget } from './admission-pace.ts';
@@ -25,6 +26,8 @@ export interface SlotsOptions {
   createLimit?: typeof createAdaptiveLimit;
   /** Default: `performance.now`. */
   now?: () => number;
+  /** Called with each that gets a slot. */
+  onAdmit?: ((kind: 'interactive' | 'bulk', waitedMs: number) => void) | undefined;
 }
 
 /** The weight of the newest in the means from which waits are estimated. */
@@ -87,7 +90,7 @@ export class Slots {
     const { use } = options;
     const lane = this.#laneOf(use);
     const line = lineOf(lane, use);
-    if (this.#isFree(lane, line, use)) return this.#hold(lane, use);
+    if (this.#isFree(lane, line, use)) return this.#hold(lane, use, 0);
     const { patienceMs, displaced } = this.#checkWait(owner, lane, line, options);
     if (displaced) this.#refuse(displaced.line, displaced.waiter);
     return this.#wait(line, { owner, use, signal, patienceMs });
@@ -135,12 +138,14 @@ export class Slots {
   }
 
   #hasRoom(lane: Lane, use: SlotUse | undefined): boolean {
-    const { limit, starting, bulkHeld } = lane;
+    const { limit, starting, interactiveHeld, bulkHeld } = lane;
     const { speakingMax, bytesMax = Infinity } = this.#options;
     if (this.#held >= speakingMax) return false;
     if (this.#held > 0 && this.#heldBytes + (use?.bytesMax ?? 0) > bytesMax) return false;
     if (!use || !limit) return true;
-    return use.isBulk ? bulkHeld < this.#bulkMax(lane, use) : starting < limit.value;
+    if (use.isBulk) return bulkHeld < this.#bulkMax(lane, use);
+    const isFew = interactiveHeld <= (use.seats ?? limit.value);
+    return starting < limit.value && (isFew || !use.isBehind?.(starting));
   }
 
   /** Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
@@ -148,13 +153,17 @@ export class Slots {
     return this.#now() - interactiveAtMs < seatLeftMs ? Math.max(1, seats - 1) : seats + 1;
   }
 
-  #hold(lane: Lane, use: SlotUse | undefined): Slot {
+  #hold(lane: Lane, use: SlotUse | undefined, waitedMs: number): Slot {
     const sinceMs = this.#now();
+    this.#options.onAdmit?.(use?.isBulk ? 'bulk' : 'interactive', waitedMs);
     const bytes = use?.bytesMax ?? 0;
     this.#held++;
     this.#heldBytes += bytes;
     if (use?.isBulk) lane.bulkHeld++;
-    else lane.interactiveAtMs = sinceMs;
+    else {
+      lane.interactiveHeld++;
+      lane.interactiveAtMs = sinceMs;
+    }
     lane.sinceBulk = use?.isBulk ? 0 : lane.sinceBulk + 1;
     const start = use && !use.isBulk ? this.#start(lane, use, sinceMs) : undefined;
     let isHeld = true;
@@ -168,9 +177,15 @@ export class Slots {
       this.#held--;
       this.#heldBytes -= bytes;
       if (use?.isBulk) lane.bulkHeld--;
+      else lane.interactiveHeld--;
       this.#admit();
     };
-    return Object.assign(release, { heard: (engine: string) => start?.heard(engine) });
+    const heard = (engine: string) => {
+      start?.heard(engine);
+      // What was heard later is no longer waited for: the engine may be behind no more.
+      if (this.waiting > 0) this.#admit();
+    };
+    return Object.assign(release, { heard });
   }
 
   /** A request is about to be heard. */
@@ -191,7 +206,6 @@ export class Slots {
         lane.meanStartMs += newestWeight * (ms / workOf(chars) - lane.meanStartMs);
         lane.limit?.note({ voiceId, chars, ms, startingAtOnce, notedBefore });
       }
-      this.#admit();
     };
     return { end, heard };
   }
@@ -209,7 +223,7 @@ export class Slots {
         // The other lanes come next.
         this.#lanes.delete(lane.name);
         this.#lanes.set(lane.name, lane);
-        waiter.resolve(this.#hold(lane, waiter.use));
+        waiter.resolve(this.#hold(lane, waiter.use, this.#now() - waiter.sinceMs));
       }
     }
   }

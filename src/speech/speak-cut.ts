@@ -50,11 +50,12 @@ export function speakCut(
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
-    const { guardOf, accountId, signal, waitUntilMs, keep } = speaking;
+    const { guardOf, accountId, signal, waitUntilMs, keep, isBulk } = speaking;
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
     return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, {
       waitUntilMs,
       isBackground: keep !== undefined,
+      ...(isBulk && { isBulk }),
     });
   }
   async function* speakLater(): AsyncGenerator<SpokenPcm> {

@@ -78,7 +78,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     const { callerId, accountId = callerId, deadlineMs } = caller;
     const waitUntilMs = waitMsMax && Math.min(performance.now() + waitMsMax, deadlineMs ?? Infinity);
     const { request, bindings, cast } = planned;
-    const use = slotUseOf(readiest(bindings, restMs), request);
+    const use = slotUseOf(readiest(bindings, restMs), request, guardOf);
     const slot = await slots.take(accountId, signal, { waitMsMax, deadlineMs, use });
     const leaving = new AbortController();
     let ended = false;
@@ -124,10 +124,10 @@ export function createSpeech(options: SpeechOptions): Speech {
   return {
     cast,
     plan: (request, caller) => cast(request, caller).plan(),
-    checkRoom: createRoomCheck({ voices, slots, waitMsMax }, restMs),
+    checkRoom: createRoomCheck({ voices, slots, waitMsMax, guards: guardOf }, restMs),
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
-    speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax }, ...turn),
+    speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax, guardOf }, ...turn),
     async *streamSpeech(request, caller, signal) {
       yield* speak(cast(request, caller).plan(), caller, signal);
     },
@@ -137,22 +137,26 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
+type RoomOptions = SpeechOptions & { guards: EngineGuards };
+
 const createRoomCheck =
-  ({ voices, slots, waitMsMax }: SpeechOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
+  ({ voices, slots, waitMsMax, guards }: RoomOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
   (given, caller) => {
     const { callerId, accountId = callerId, deadlineMs } = caller;
     const { request, main } = findVoice(voices, given, caller);
-    slots.check(accountId, { waitMsMax, deadlineMs, use: slotUseOf(readiest(main.bindings, restMs), request) });
+    const use = slotUseOf(readiest(main.bindings, restMs), request, guards);
+    slots.check(accountId, { waitMsMax, deadlineMs, use });
   };
 
 interface TurnSpeaker {
   slots: Slots;
   speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>, tell: Tell): AsyncIterable<SpeechEvent>;
   waitMsMax: number | undefined;
+  guardOf: EngineGuards;
 }
 
 async function* speakTurnOf(
-  { slots, speakPlans, waitMsMax }: TurnSpeaker,
+  { slots, speakPlans, waitMsMax, guardOf }: TurnSpeaker,
   planned: PlannedLive,
   text: LiveText,
   { caller, signal, place }: SpeakTurnOptions,
@@ -163,7 +167,7 @@ async function* speakTurnOf(
   const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
   const [binding] = planned.bindings;
   const takeSlot = (chars: number) => {
-    const use = slotUseOfText(binding!, chars);
+    const use = slotUseOfText(binding!, chars, guardOf);
     return slots.take(accountId, until, { waitMsMax, use });
   };
   const turns = createTurnPlace(text, place, takeSlot);

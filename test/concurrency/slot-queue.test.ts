@@ -4,7 +4,7 @@ import { SlotQueue, SlotTimeout } from '../../src/concurrency/slot-queue.ts';
 
 const { signal } = new AbortController();
 
-test('urgent requests are first, but for each third turn, and owners take turns, each in the order of its requests', async () => {
+test('urgent requests are first, and owners take turns, each in the order of its requests', async () => {
   const queue = new SlotQueue({ slotsMax: 1 });
   const order: string[] = [];
   const release = await queue.take({ signal });
@@ -16,23 +16,35 @@ test('urgent requests are first, but for each third turn, and owners take turns,
   const all = [take('a1'), take('a2'), take('b1'), take('a3', true), take('c1', true), take('a4', true)];
   release();
   await Promise.all(all);
-  expect(order).toEqual(['a3', 'c1', 'a1', 'a4', 'b1', 'a2']);
+  expect(order).toEqual(['a3', 'c1', 'a4', 'a1', 'b1', 'a2']);
   expect([queue.held, queue.waiting]).toEqual([0, 0]);
 });
 
-test('urgent requests without an end leave one turn in three to the others', async () => {
-  const queue = new SlotQueue({ slotsMax: 1 });
+test('what has become urgent while it waited comes after the urgent requests before it, and before later ones', async () => {
+  let nowMs = 0;
+  const queue = new SlotQueue({ slotsMax: 1, now: () => nowMs });
   const order: string[] = [];
-  const release = await queue.take({ signal });
-  const take = async (name: string, isUrgent: boolean) => {
-    const done = await queue.take({ signal, isUrgent });
-    order.push(name);
-    done();
+  let release = await queue.take({ signal });
+  const take = (name: string, request: { isUrgent?: boolean; urgentAtMs?: number }) =>
+    void queue.take({ signal, ...request }).then((done) => {
+      order.push(name);
+      release = done;
+    });
+  const end = async () => {
+    release();
+    await new Promise((resolve) => setImmediate(resolve));
   };
-  const all = [take('later', false), take('last', false), ...Array.from({ length: 25 }, () => take('urgent', true))];
-  release();
-  await Promise.all(all);
-  expect([order.indexOf('later'), order.indexOf('last')]).toEqual([2, 5]);
+  take('never', {});
+  take('soon', { urgentAtMs: 10 });
+  for (const name of ['one', 'two', 'three']) take(name, { isUrgent: true });
+  expect(queue.urgentAtMs).toBe(10);
+  await end();
+  nowMs = 10;
+  await end();
+  take('four', { isUrgent: true });
+  for (let n = 0; n < 4; n++) await end();
+  expect(order).toEqual(['one', 'two', 'three', 'soon', 'four', 'never']);
+  expect([queue.waiting, queue.urgentAtMs]).toEqual([0, Infinity]);
 });
 
 test('a wait ends with an abort or a timeout, and leaves nothing behind', async () => {

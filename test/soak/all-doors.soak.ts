@@ -16,6 +16,7 @@ import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle
 import { type KeptDoors, openKeptDoors } from './kept-doors.ts';
 import { learnSounds } from './known-sounds.ts';
 import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
+import { readWaits, toWaits } from './measured-waits.ts';
 import { describeSlope, memorySlopeOf } from './memory-slope.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
@@ -185,7 +186,10 @@ test(
     const { installation, engines, kept } = all;
     const { replicas } = installation;
     await learn();
+    const [constant] = replicas;
+    const waitsAtRest = await readWaits(constant!);
     const calm = await unloaded();
+    const waitsCalm = toWaits(waitsAtRest, await readWaits(constant!));
     const perSecond = await capacity();
     await steady(() => replicas.map(callersOf));
     const before: Handles[] = handles();
@@ -193,6 +197,7 @@ test(
       `${perSecond.toFixed(1)} calls a second are served; ${(perSecond * Number(RATE)).toFixed(1)} are offered`,
     );
 
+    const waitsBefore = await readWaits(constant!);
     const calls: DoorCall[] = [];
     const memory: [number, number][] = [];
     const watching = setInterval(() => {
@@ -212,6 +217,7 @@ test(
     const faults = startFaults(installation, engines);
     await sleep(minutes * 60_000);
     await faults.stop();
+    const waitsLoaded = toWaits(waitsBefore, await readWaits(constant!));
     if (REPORT) writeFileSync(REPORT, replicas.map((replica) => replica.said()).join('\n'));
     for (const replica of replicas) expect(replica.isUp(), replica.said().slice(-2_000)).toBe(true);
     const unsent = await asking.stop();
@@ -249,6 +255,8 @@ test(
       `first sound of one sentence: median ${medianAndWorst(still).median.toFixed(0)} ms without load (${still.length}), ` +
         `${medianAndWorst(loaded).median.toFixed(0)} ms with (${loaded.length}): ` +
         `${(medianAndWorst(loaded).median / medianAndWorst(still).median).toFixed(1)} times`,
+      `of that, in the replica that was never killed, without load: ${waitsCalm.join('; ')}`,
+      `with: ${waitsLoaded.join('; ')}`,
       `said by the replicas: ${
         replicas
           .flatMap((replica) => replica.said().match(/.*"level":"error".*/g) ?? [])

@@ -131,6 +131,23 @@ test('who cannot be heard by its deadline is refused at once, and who can waits'
   expect(refused).toEqual(['b1']);
 });
 
+test('a line that was slow is tried again when nobody has waited in it for a minute', async () => {
+  const { slots, ask, finish, clock, admitted } = openSlots({ limit: 1 });
+  ask('a0', speech);
+  ask('a1', speech);
+  await settle();
+  await finish('a0', 9000);
+  const check = () => slots.check('b', { use: speech, waitMsMax: 5000 });
+  expect(check).toThrow(expect.objectContaining({ reason: 'overloaded' }));
+  clock.ms += 59_000;
+  expect(check).toThrow();
+  clock.ms += 1000;
+  check();
+  ask('b1', speech);
+  await finish('a1', 100);
+  expect(admitted).toEqual(['a0', 'a1', 'b1']);
+});
+
 test('a whole text that would not be done by its deadline is refused, where a stream of it waits', async () => {
   const { ask, refused, finish, clock, slots } = openSlots({ limit: 1 });
   ask('a0', { ...speech, wholeChars: 100 });
@@ -154,7 +171,7 @@ test('a deadline is no reason to refuse who need not wait', async () => {
 });
 
 test('in a line beyond saving the newest goes first, and what is too much is refused, the oldest first', async () => {
-  const { ask, admitted, refused, finish, slots } = openSlots({ limit: 1 });
+  const { ask, admitted, refused, finish, slots, clock } = openSlots({ limit: 1 });
   ask('a0', speech);
   let n = 1;
   await settle();
@@ -169,12 +186,49 @@ test('in a line beyond saving the newest goes first, and what is too much is ref
   expect(refused).toContain(`a${n - 1}`);
   expect(admitted[5]).toBe('a5');
   expect(refused).toContain('a200');
-  // Where it has become empty, it is a line like others.
-  while (slots.waiting > 0) await finish(admitted.at(-1)!, 100);
-  const from = n;
-  for (let i = 0; i < 3; i++) ask(`a${n++}`, speech);
-  await finish(admitted.at(-1)!, 100);
-  expect(admitted.at(-1)).toBe(`a${from}`);
+  // Where it is empty for a moment, it is not saved.
+  const empty = async () => {
+    while (slots.waiting > 0) await finish(admitted.at(-1)!, 100);
+  };
+  const askThree = async (apartMs: number) => {
+    for (let i = 0; i < 3; i++) {
+      clock.ms += apartMs;
+      ask(`a${n++}`, speech);
+    }
+    await finish(admitted.at(-1)!, 100);
+  };
+  await empty();
+  await askThree(60);
+  expect(admitted.at(-1)).toBe(`a${n - 1}`);
+  // Where it was for seconds, it is a line like others.
+  await empty();
+  clock.ms += 2000;
+  await askThree(0);
+  expect(admitted.at(-1)).toBe(`a${n - 3}`);
+});
+
+test('while an engine is behind with what has begun, nobody new is admitted, but for as many as it has seats and one', async () => {
+  const { slots, ask, admitted, held } = openSlots({ limit: 10 });
+  let isBehind = true;
+  const asked: number[] = [];
+  const use = {
+    ...speech,
+    isBehind: (starting: number) => {
+      asked.push(starting);
+      return isBehind;
+    },
+  };
+  for (let n = 0; n < 5; n++) ask(`a${n}`, use);
+  await settle();
+  expect(admitted).toEqual(['a0', 'a1', 'a2']);
+  held.get('a0')!.heard('e');
+  await settle();
+  expect([slots.waiting, asked.at(-1)]).toEqual([2, 2]);
+  isBehind = false;
+  // It was heard before: what was waited for is there.
+  held.get('a0')!.heard('e');
+  await settle();
+  expect([admitted.length, slots.waiting]).toEqual([5, 0]);
 });
 
 test('what would be refused at once is known before, and takes nothing', async () => {

@@ -1,0 +1,87 @@
+// More streams than an engine can speak: what has begun goes on, what is new is heard soon or refused, and the engine rests no
+// moment of it. The bounds are wider than what comes out, which chance moves a little.
+import { expect, test } from 'vitest';
+import type { Engine } from '../../src/engines/engine.ts';
+import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { openTone } from '../engines/tone-engine.ts';
+import { fifty } from './open-speech.ts';
+import { simulateStreams } from './simulated-streams.ts';
+
+const segmentMs = 260;
+
+test.each([
+  { seats: 1, offered: 2 },
+  { seats: 2, offered: 2 },
+  { seats: 2, offered: 10 },
+  { seats: 4, offered: 2 },
+])('with $seats seats at $offered times what can be spoken', async ({ seats, offered }) => {
+  const alone = await simulateStreams({ seats, offered: 0.1 });
+  const { firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
+  expect(busy).toBeGreaterThan(0.9);
+  // Who is refused is not who is heard late.
+  expect(refused).toBeGreaterThan(heard / 2);
+  // A segment that has begun is spoken to its end.
+  expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
+  expect(gapMs).toBeLessThan(2000);
+});
+
+test('bulk texts wait, and are spoken all the same', async () => {
+  const seats = 2;
+  const alone = await simulateStreams({ seats, offered: 0.1 });
+  const { firstMs, gapMs, bulkDone } = await simulateStreams({ seats, offered: 2, bulkClients: 4 });
+  expect(bulkDone).toBeGreaterThan(15);
+  expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
+  expect(gapMs).toBeLessThan(2000);
+});
+
+test('below what can be spoken, next to nothing is refused', async () => {
+  const { heard, refused, gapMs } = await simulateStreams({ seats: 2, offered: 0.6 });
+  expect(refused).toBeLessThan(heard / 50);
+  expect(gapMs).toBeLessThan(1000);
+});
+
+test('streams that are read no faster than they are heard ask late, and wait for seconds, not for minutes', async () => {
+  const { busy, gapMs } = await simulateStreams({ seats: 1, offered: 2, readSpeed: 1 });
+  expect(busy).toBeGreaterThan(0.8);
+  expect(gapMs).toBeLessThan(8000);
+});
+
+test('a request asks the engine of its voice, and what it is told ends with the next sound of another', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
+  const guards = createEngineGuards();
+  const told: string[] = [];
+  let isBehind = true;
+  const tell = (voiceId: string) => {
+    told.push(voiceId);
+    return isBehind;
+  };
+  const asked = Object.assign(
+    (engine: Engine) => Object.create(guards(engine), { isBehind: { value: tell } }) as ReturnType<typeof guards>,
+    { background: guards.background },
+  );
+  const slots = createSlots({ speakingMax: 64, waitingMax: 10 });
+  const speech = createSpeech({ voices: createVoices([tone]), slots, guards: asked });
+  const leaving = new AbortController();
+  const stream = () =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
+      { callerId: 'ada' },
+      leaving.signal,
+    );
+  const begun = [stream(), stream()];
+  for (const each of begun) await each.next();
+  const third = stream();
+  const heard = third.next();
+  while (slots.waiting === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect([told.at(-1), slots.speaking]).toEqual(['tone-low', 2]);
+  isBehind = false;
+  await begun[0]!.next();
+  expect((await heard).done).toBe(false);
+  leaving.abort(new Error('enough'));
+  await Promise.allSettled([...begun, third].map((each) => each.next()));
+  await tone.close();
+});
