@@ -1,6 +1,6 @@
 // Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory:
 // every sample goes through the same curve, so nothing pumps, and a piece sounds the same whatever precedes it.
-import { blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
+import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
 
@@ -29,6 +29,8 @@ export function toFloat(samples: Int16Array, gainDb: number): Float32Array<Array
 
 /** Rounds to nearest and clips at full scale; NaN becomes silence. */
 export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
+  // A copy of an array is not filled with zeros first.
+  if (samples.length <= blockSamplesMax) return new Int16Array(rounded(samples));
   const integers = new Int16Array(samples.length);
   for (const [block, from] of blocksOf(samples)) integers.set(rounded(block), from);
   return integers;

@@ -17,6 +17,8 @@ export interface ReadOptions {
 /** Less than two seconds of sound. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
+/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+const readerLeft = new Error('the reader left');
 
 /** What a reader was given of a segment. */
 interface Place {
@@ -105,7 +107,7 @@ class Reading {
   leave(): void {
     this.#signal.removeEventListener('abort', this.#abort);
     this.#pieces = [];
-    this.#leaving.abort(new Error('the reader left'));
+    this.#leaving.abort(readerLeft);
   }
 
   readonly #abort = () => {

@@ -9,6 +9,8 @@ import { createSoundCheck } from './sound-check.ts';
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before its slot is given to another segment. */
 const stopMsMax = 5_000;
+/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+const runOver = new Error('nobody reads on');
 
 /** Called as a run goes on. */
 export interface RunObserver {
@@ -122,7 +124,7 @@ function createWatchdog(signal: AbortSignal) {
     end(): void {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      stopping.abort(new Error('nobody reads on'));
+      stopping.abort(runOver);
     },
   };
 }

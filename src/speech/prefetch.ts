@@ -15,6 +15,8 @@ export interface CutSource<Cut> {
 
 /** A reader that takes no piece for so long is slow. */
 const slowAfterMs = 2000;
+/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
   cut: Cut;
@@ -41,7 +43,7 @@ export async function* prefetch<Cut, Piece>(
   let hasLeft = false;
   const begin = (cut: Cut) => {
     const leaving = new AbortController();
-    return beginNow(speak(cut, leaving.signal), () => leaving.abort(new Error('nobody waits for it')));
+    return beginNow(speak(cut, leaving.signal), () => leaving.abort(unwanted));
   };
   const add = (cut: Cut) => {
     if (!hasLeft) queue.push({ cut, speech: begin(cut) });

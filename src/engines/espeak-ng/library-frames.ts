@@ -36,8 +36,8 @@ export interface SoundMark {
 
 export const headBytes = 8;
 export const markBytes = 12;
-/** No frame of sound is longer. */
-export const soundBytesMax = 32_768;
+/** No frame of sound is longer: with its head it is as long as what Node reads at once. */
+export const soundBytesMax = 65_528;
 const payloadBytesMax = 1_048_576;
 
 const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);

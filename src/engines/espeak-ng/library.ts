@@ -9,15 +9,15 @@ import { type Address, openNativeCalls } from './native-calls.ts';
 import { openStaticMemory } from './static-memory.ts';
 
 /** How much sound there is in a callback. */
-const bufferMs = 200;
+const bufferMs = 500;
 /** UTF-8, phonemes in brackets, a pause at the end: the flags with which the program calls it for `-b 1`. */
 const synthFlags = 0x1 | 0x100 | 0x1000;
 const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
 /** espeak_EVENT: its type, the position in the text and the sample, each an i32. */
 const event = { bytes: 40, position: 8, sample: 20 };
 const eventKinds = { none: 0, word: 1, end: 5 };
-/** The library has so many events for 200 ms at most. */
-const eventsMax = 60;
+/** The library has so many events for so much sound at most. */
+const eventsMax = bufferMs / 5 + 20;
 /** Sound below is silence. */
 const audiblePeak = 64;
 /** The seed that a new process begins with. */
