@@ -85,6 +85,21 @@ test.each([
   expect(await answer.json()).toMatchObject({ error: 'not_found' });
 });
 
+test.each([
+  ['a good key as a bearer token', `Bearer ${shared.key}`, true],
+  ['an unknown key as a bearer token', 'bearer snt_nobody', true],
+  ['other credentials', 'Basic eDp5', false],
+])('%s is refused, and told of the header X-API-Key where it may have been meant', async (_, Authorization, isTold) => {
+  for (const path of ['/api/voices', '/api/usage', '/api/audio/speech/live']) {
+    const answer = await fetch(shared.url + path, { headers: { Authorization } });
+    const { error, message } = (await answer.json()) as { error: string; message: string };
+    expect([answer.status, error, message.includes('X-API-Key')], path).toEqual([401, 'invalid_api_key', isTold]);
+    expect(message).not.toContain('snt_');
+  }
+  const wrong = await shared.send('/api/voices', { headers: { Authorization, 'X-API-Key': 'snt_' } });
+  expect(((await wrong.json()) as { message: string }).message).not.toContain('X-API-Key');
+});
+
 test('a NUL in an id is no id, at every door', async () => {
   const path = await shared.send('/api/voices/tone%00low');
   expect([path.status, await path.json()]).toMatchObject([400, { error: 'invalid_request' }]);
