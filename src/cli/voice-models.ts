@@ -7,6 +7,7 @@ import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '.
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
 import { createRecentRate } from '../models/recent-rate.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -108,8 +109,13 @@ async function findModel(
   const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
   if (found) return { offered: found, isUrl: false };
   if (existsSync(wanted)) return 'file';
-  throw new UsageError(`there is no model ${wanted}, and no such file; sonant voice models lists what there is to get`);
+  const meant = didYouMean(wanted, namesOf(offered));
+  throw new UsageError(
+    `there is no model ${wanted}, and no such file${meant || ';'} sonant voice models lists what there is to get`,
+  );
 }
+
+const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
 /** The name that its makers gave it. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
@@ -201,7 +207,8 @@ export async function printModels(
   const own = [...here].filter((each) => !known.has(each));
   const rows = offered.map(({ row }) => row);
   const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
-  if (name !== undefined && wanted.length === 0) throw new CommandError(`there is no model ${name} to get`);
+  if (name !== undefined && wanted.length === 0)
+    throw new CommandError(`there is no model ${name} to get${didYouMean(name, namesOf(offered))}`);
   const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
   if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
   if (name !== undefined)
@@ -269,5 +276,7 @@ export async function removeVoiceModel(line: CommandLine, { json }: ListFlags, r
     if (!(await removeModel(engine, name, dataDir, waiting))) continue;
     return line.print(json ? JSON.stringify({ model: name, removed: true }) : `${name} is removed`);
   }
-  throw new CommandError(`there is no model ${name} here; sonant voice delete deletes a stored voice`);
+  const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
+  const meant = didYouMean(name, here.flat()) || ';';
+  throw new CommandError(`there is no model ${name} here${meant} sonant voice delete deletes a stored voice`);
 }

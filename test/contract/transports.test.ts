@@ -162,6 +162,20 @@ test('a key that comes as a bearer token is told where it belongs, over every tr
   expect(heard).toEqual(Array(5).fill(expect.stringMatching(/belongs in .* x-api-key/)));
 });
 
+test('a misspelt voice is told the one that is near, over every transport', async () => {
+  const rest = (await (await gateway.speak({ voice_id: 'tone-lo', text: 'a' })).json()) as { message: string };
+  const request = { voiceId: 'tone-lo', text: 'a' };
+  const heard = [
+    rest.message,
+    explain(await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata }))).message,
+  ];
+  for (const [, client] of clients)
+    heard.push(
+      fromConnectError((await failureOf(client.synthesizeSpeech(request, { headers: key }))) as ConnectError).message,
+    );
+  expect(heard).toEqual(Array(6).fill(expect.stringContaining('did you mean tone-low?')));
+});
+
 describe('an engine that fails', () => {
   afterEach(() => {
     delete trouble.failsAfterSegments;
