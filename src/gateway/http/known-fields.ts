@@ -53,7 +53,7 @@ export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boo
 export const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
 
-const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
+export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
   field,
   reason: 'unknown',
   message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',
