@@ -113,6 +113,9 @@ describe('a lexicon', () => {
       { grapheme: 'a', phoneme: '123' },
       { grapheme: 'a', alias: 'b', case: 'upper', language_code: 'no language', colour: 'red' },
       'text',
+      { word: 'a', alias: 'b' },
+      { graphem: 3, grapheme: 3, phonem: 'a', phoneme: 'x'.repeat(201) },
+      { grapheme: 'a', phoneme: '1', alphabet: 'sampa' },
     ];
     const refused = await send('POST', url, { name: ' ', access: 'friends', entries });
     expect(refused.status).toBe(400);
@@ -125,9 +128,19 @@ describe('a lexicon', () => {
       'entries[4].case enum',
       'entries[4].language_code format',
       'entries[5] type',
+      'entries[6].word unknown',
+      'entries[6].grapheme required',
+      'entries[7].graphem unknown',
+      'entries[7].phonem unknown',
+      'entries[7].grapheme type',
+      'entries[7].phoneme length',
+      'entries[8].alphabet enum',
       'name length',
       'access enum',
     ]);
+    const messages = refused.body.details.map(({ message }: { message: string }) => message);
+    expect(messages).toContain('means nothing here; did you mean grapheme?');
+    expect(messages.filter((message: string) => message.includes('did you mean'))).toHaveLength(2);
     expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
     expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);
     const malformed = await send('POST', url, pls.replace('</phoneme>', '</alias>'));
@@ -135,6 +148,29 @@ describe('a lexicon', () => {
     expect(malformed.body.details[0].message).toMatch(/^line 3, column \d+: /);
     const bomb = `<!DOCTYPE lexicon [<!ENTITY a "b">]>${pls}`;
     expect((await send('POST', url, bomb)).body.details[0].message).toContain('document type declaration');
+  });
+
+  test('is refused with characters that no IPA has, in JSON and in PLS; all of the IPA is taken', async () => {
+    const ipa = [
+      'ˈnjutən t͡ʃ d‿ɪ ma˥˩ ma⁵⁵ ɓ̥ˤʷʲⁿˡ̚ ǃǀǁǂʘ (r) a.b a-b [a] /a/ |a‖ ↗a↘ ꜛaꜜ ẽ õː˞ eˑ ĕ ʼ p’ θβχ ʦ ŋ̍ ',
+      "'gɪf:",
+      'ˌɪntɚˈnæʃ(ə)nəl',
+    ];
+    for (const [phoneme, foreign] of [
+      ...ipa.map((each) => [each, undefined] as const),
+      ['zzz%%', '%'],
+      ['t@mA:t@U', '@'],
+      ['a1 b2 a1', '1 2'],
+      ['дом', 'д о м'],
+      ['a☺$', '☺ $'],
+    ] as const) {
+      const written = `<lexicon version="1.0" alphabet="ipa"><lexeme><grapheme>a</grapheme><phoneme>${phoneme}</phoneme></lexeme></lexicon>`;
+      for (const body of [{ name: 'x', entries: [{ grapheme: 'a', phoneme }] }, written]) {
+        const answer = await send('POST', typeof body === 'string' ? `${url}?name=x` : url, body);
+        const told = answer.body.details?.[0].message.split('is not written in ipa, which has no ')[1];
+        expect([answer.status, told], phoneme).toEqual(foreign ? [400, foreign] : [201, undefined]);
+      }
+    }
   });
 
   test('holds 10 000 entries; more than 20 000, and 10 MB, are refused', async () => {
