@@ -62,7 +62,7 @@ export interface ServiceOptions {
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
-  checkPorts(config, isSinglePort);
+  await checkPorts(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const opening = beginOpening({ config, definitions, log, opened });
   const { onFault, tracing } = opening;

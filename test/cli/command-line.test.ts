@@ -66,6 +66,13 @@ test.each([
   if (told === '') expect(err).not.toContain('did you mean');
 });
 
+test('a data folder that cannot be made is named, with its setting', async () => {
+  writeFileSync(join(folder, 'a-file'), '');
+  const dataDir = join(folder, 'a-file/data');
+  const { code, err } = await sonant(['key', 'list'], '', { SONANT_DATA_DIR: dataDir });
+  expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
+});
+
 test('doctor looks at everything, and a broken setting is explained', async () => {
   const { code, out } = await sonant(['doctor']);
   expect(code).toBe(0);
