@@ -14,7 +14,10 @@ export async function checkPorts(config: Config, isSinglePort: boolean): Promise
   if (adminAddr !== '') listeners.push(['SONANT_ADMIN_ADDR', adminAddr]);
   const sourceOf = (wanted: string) => config.inForce.find(({ setting }) => setting.name === wanted)!.source;
   const mistakeOf = ([name, address]: Listening[number], allowed: string): ConfigMistake => ({
-    ...{ name, given: String(address), source: sourceOf(name), allowed },
+    name,
+    given: String(address),
+    source: sourceOf(name),
+    allowed,
   });
   const shared = listeners.flatMap((each, i) => {
     const [name, address] = each;

@@ -61,10 +61,9 @@ export function createHttpApp({
     const recipient = { requestId: request.id, accept: request.headers.accept };
     const { url, headers: sent } = request;
     const isOf = (path: string, header: string | undefined) => url.startsWith(path) && (!header || header in sent);
-    const toVendorReply = vendorPaths.find(([path, , header]) => isOf(path, header))?.[1];
-    const failure = fromThrown(error);
-    const { status, headers, body } =
-      toVendorReply?.(failure, recipient) ?? toFailureReply(withUnknownFields(failure, request), recipient);
+    const toReply = vendorPaths.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
+    const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
+    const { status, headers, body } = toReply(failure, recipient);
     // Fastify would close the connection after a body that it rejects.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
