@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import { registry } from '../engines/registry.ts';
+import type { Retry } from '../models/download.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
@@ -44,6 +45,10 @@ export async function getVoice(
     files,
     signal: line.signal,
     onProgress: bar.show,
+    onRetry(retry: Retry) {
+      bar.clear();
+      process.stderr.write(`sonant: ${explainRetry(retry)}\n`);
+    },
     ...(flags.name !== undefined && { name: flags.name }),
     isOffline: flags.isOffline || modelsOffline,
   };
@@ -66,6 +71,9 @@ export async function getVoice(
       JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...made, ...licenceOf(row) }),
     );
 }
+
+const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
+  `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s, ${attempt} of ${attemptsMax}`;
 
 /** Of these voices, the one that is wanted, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
