@@ -5,7 +5,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import type { Steps } from '../steps.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import {
   findPhonemeFault,
