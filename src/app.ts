@@ -1,7 +1,7 @@
 // Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkPorts } from './app/check-ports.ts';
-import { drainDoors } from './app/drain-doors.ts';
+import { drainListeners } from './app/drain-listeners.ts';
 import { localUrl } from './app/local-url.ts';
 import { logEnd, logFault } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
@@ -62,7 +62,7 @@ export interface ServiceOptions {
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
-  checkPorts(config, isSinglePort);
+  await checkPorts(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const opening = beginOpening({ config, definitions, log, opened });
   const { onFault, tracing } = opening;
@@ -124,7 +124,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       runner.leave();
-      await drainDoors([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
+      await drainListeners([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
       // All that was acknowledged is stored already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },

@@ -7,6 +7,7 @@ import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { serviceSettings } from './config/service-settings.ts';
 import type { EngineDefinition } from './engines/engine.ts';
+import { nearestName } from './nearest-name.ts';
 import type { Setting, SettingValues } from './setting.ts';
 
 export interface Config extends SettingValues<typeof serviceSettings> {
@@ -76,7 +77,9 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   for (const { source, values } of given) {
     for (const [name, value] of Object.entries(values)) {
       if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
-      mistakes.push({ name, given: '...', source, allowed: 'no such setting; see sonant config --help' });
+      const meant = nearestSetting(name, [...names]);
+      const question = meant === undefined ? '' : ` did you mean ${meant}?`;
+      mistakes.push({ name, given: '...', source, allowed: `no such setting;${question} see sonant config --help` });
     }
   }
   const inForce = all.map((setting): SettingInForce => {
@@ -108,10 +111,21 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
   [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
 
+/** All begin alike, which says nothing; where a service listens is an address here, elsewhere a port or a host. */
+function nearestSetting(name: string, known: readonly string[]): string | undefined {
+  const given = name.slice(prefix.length).replace(/(^|_)(PORT|HOST|LISTEN|BIND)$/, '$1ADDR');
+  const meant = nearestName(
+    given,
+    known.map((each) => each.slice(prefix.length)),
+  );
+  return meant === undefined ? undefined : prefix + meant;
+}
+
+const prefix = 'SONANT_';
 const onlySonant = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
-      name.startsWith('SONANT_') && value !== undefined ? [[name, value]] : [],
+      name.startsWith(prefix) && value !== undefined ? [[name, value]] : [],
     ),
   );
 

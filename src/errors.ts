@@ -96,6 +96,8 @@ export interface FieldViolation {
 /** Details for the caller. Never a path, a stack or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
+  /** The name in the message that an unknown one was probably meant to be. */
+  meant?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
   /** 0 if the time is unknown. */

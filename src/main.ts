@@ -8,6 +8,7 @@ import packageFile from '../package.json' with { type: 'json' };
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
+import { didYouMean } from './nearest-name.ts';
 
 /** A command is loaded, with what it needs, when it is run. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -51,11 +52,14 @@ async function run([name, ...args]: string[]): Promise<number> {
     process.stdout.write(await help());
     return 0;
   }
-  if (name === '--version') {
+  if (name === '--version' || name === '-v') {
     process.stdout.write(`${packageFile.version}\n`);
     return 0;
   }
-  if (!Object.hasOwn(commands, name)) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
+  if (!Object.hasOwn(commands, name)) {
+    const meant = didYouMean(name, Object.keys(commands)) || ';';
+    throw new UsageError(`there is no command ${name}${meant} sonant --help lists them`);
+  }
   const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
   if (flags.includes('--help') || flags.includes('-h')) {

@@ -3,18 +3,27 @@
 
 /** Longer names are not compared: they are from a caller, and the comparison is quadratic. */
 const charsMax = 64;
+/** Of a longer list, these many names are compared. */
+const namesMax = 500;
 /** How many letters of a name may be wrong: one in so many. */
 const charsPerFault = 3;
+
+/** A question that follows what was said of a name that is not known; nothing where no known name is near. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const meant = nearestName(given, known);
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   if (given.length > charsMax) return undefined;
   const letters = lettersOf(given);
   if (letters === '') return undefined;
+  const words = wordsOf(given);
   const faultsMax = Math.floor(letters.length / charsPerFault);
   let nearest: string | undefined;
   let fewest = faultsMax + 1;
-  for (const name of known) {
-    const faults = hasWords(name, given) ? 1 : faultsOf(letters, lettersOf(name), fewest);
+  for (const name of known.slice(0, namesMax)) {
+    const faults = hasWords(wordsOf(name), words) ? 1 : faultsOf(letters, lettersOf(name), fewest);
     if (faults >= fewest) continue;
     fewest = faults;
     nearest = name;
@@ -31,11 +40,8 @@ const wordsOf = (name: string) =>
     .filter(Boolean);
 
 /** Whether all words of the shorter name begin the longer one, as `language` does `language_code`, or end it. */
-function hasWords(name: string, given: string): boolean {
-  const [longer, shorter] = [wordsOf(name), wordsOf(given)].toSorted((a, b) => b.length - a.length) as [
-    string[],
-    string[],
-  ];
+function hasWords(one: readonly string[], other: readonly string[]): boolean {
+  const [longer, shorter] = one.length < other.length ? [other, one] : [one, other];
   const matchesAt = (start: number) => shorter.every((word, i) => longer[start + i] === word);
   return (
     shorter.length > 0 && shorter.length < longer.length && (matchesAt(0) || matchesAt(-shorter.length + longer.length))
@@ -44,21 +50,27 @@ function hasWords(name: string, given: string): boolean {
 
 /** Their distance; where it cannot be under `max`, any number that is not. */
 const faultsOf = (a: string, b: string, max: number): number =>
-  Math.abs(a.length - b.length) >= max ? max : distance(a, b);
+  Math.abs(a.length - b.length) >= max ? max : distance(a, b, max);
 
 /** The least number of letters added, dropped, replaced, or swapped with their neighbour, to get from one to the other. */
-function distance(a: string, b: string): number {
+function distance(a: string, b: string, max: number): number {
   let older: number[] = [];
   let old = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let leastBefore = 0;
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j++) {
       const isSame = a[i - 1] === b[j - 1];
       const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const steps = [old[j]! + 1, row[j - 1]! + 1, old[j - 1]! + (isSame ? 0 : 1)];
-      if (isSwapped) steps.push(older[j - 2]! + 1);
-      row.push(Math.min(...steps));
+      let faults = Math.min(old[j]! + 1, row[j - 1]! + 1, old[j - 1]! + (isSame ? 0 : 1));
+      if (isSwapped) faults = Math.min(faults, older[j - 2]! + 1);
+      row.push(faults);
+      if (faults < least) least = faults;
     }
+    // The rows to come are made from these two.
+    if (least >= max && leastBefore >= max) return max;
+    leastBefore = least;
     older = old;
     old = row;
   }

@@ -115,3 +115,14 @@ test('an engine that is not in the registry brings its settings along', () => {
   const config = loadConfig({ env: {}, folder, engines: [...registry, defineTone()] });
   expect(config.engines).toHaveProperty('tone');
 });
+
+test.each([
+  ['SONANT_HTTP_PORT', 'SONANT_HTTP_ADDR'],
+  ['SONANT_PORT', 'SONANT_HTTP_ADDR'],
+  ['SONANT_LOGLEVEL', 'SONANT_LOG_LEVEL'],
+  ['SONANT_DATABASE', 'SONANT_DATABASE_URL'],
+  ['SONANT_QQQ', undefined],
+])('%s is told to be %s', (name, meant) => {
+  const { message } = mistakesOf({ [name]: '1' });
+  expect(/no such setting; did you mean (\w+)\?/.exec(message)?.[1]).toBe(meant);
+});

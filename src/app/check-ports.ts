@@ -1,22 +1,56 @@
-// Checks that no two listeners are set to the same port, which the second of them would report as taken by another program.
-import { isIPv4, isIPv6 } from 'node:net';
+// Checks the addresses of all listeners before anything is opened: that no two are set to the same port, which the second of
+// them would report as taken by another program, and that no other program listens there.
+import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
 import type { Address } from '../setting.ts';
 
-/** Throws a ConfigError that names the settings of each such pair. */
-export function checkPorts(config: Config, isSinglePort: boolean): void {
+type Listening = readonly (readonly [name: string, address: Address])[];
+
+/** Throws a ConfigError that names all settings of which one of these is true. */
+export async function checkPorts(config: Config, isSinglePort: boolean): Promise<void> {
   const { httpAddr, grpcAddr, adminAddr } = config;
   const listeners: (readonly [string, Address])[] = [['SONANT_HTTP_ADDR', httpAddr]];
   if (!isSinglePort) listeners.push(['SONANT_GRPC_ADDR', grpcAddr]);
   if (adminAddr !== '') listeners.push(['SONANT_ADMIN_ADDR', adminAddr]);
-  const mistakes = listeners.flatMap(([name, address], i): ConfigMistake[] => {
+  const sourceOf = (wanted: string) => config.inForce.find(({ setting }) => setting.name === wanted)!.source;
+  const mistakeOf = ([name, address]: Listening[number], allowed: string): ConfigMistake => ({
+    name,
+    given: String(address),
+    source: sourceOf(name),
+    allowed,
+  });
+  const shared = listeners.flatMap((each, i) => {
+    const [name, address] = each;
     const [other] = listeners.slice(0, i).find(([, earlier]) => collide(earlier, address)) ?? [];
-    if (!other) return [];
-    const { source } = config.inForce.find(({ setting }) => setting.name === name)!;
     const orShare = name === 'SONANT_GRPC_ADDR' ? '; sonant serve --single-port serves HTTP and gRPC on one' : '';
-    return [{ name, given: String(address), source, allowed: `${other} is set to the same port${orShare}` }];
+    return other ? mistakeOf(each, `${other} is set to the same port${orShare}`) : [];
+  });
+  if (shared.length > 0) throw new ConfigError(shared);
+  const areTaken = await Promise.all(listeners.map(([, address]) => isTaken(address)));
+  const taken = listeners.filter((_, i) => areTaken[i]);
+  const mistakes = taken.map((each) => {
+    const choose = `choose another, such as ${each[0]}=${nextOf(each[1], listeners)}`;
+    return mistakeOf(each, `another program listens there already, perhaps a Sonant that runs; ${choose}`);
   });
   if (mistakes.length > 0) throw new ConfigError(mistakes);
+}
+
+/** Whether another program listens there. What else keeps us from listening is told by the listener itself. */
+function isTaken({ host, port }: Address): Promise<boolean> {
+  if (port === 0) return Promise.resolve(false);
+  const server = createServer((socket) => void socket.destroy());
+  return new Promise((resolve) => {
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EADDRINUSE'));
+    server.listen(port, host, () => void server.close(() => resolve(false)));
+  });
+}
+
+/** The address with the next port that no listener of ours is set to. */
+function nextOf(address: Address, listeners: Listening): string {
+  const own = new Set(listeners.map(([, { port }]) => port));
+  let port = address.port + 1;
+  while (own.has(port)) port++;
+  return String(address).replace(/\d+$/, String(Math.min(port, 65_535)));
 }
 
 /** An address that stands for all of the machine collides with each of them. */

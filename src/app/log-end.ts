@@ -10,12 +10,17 @@ export function logEnd(
   ended: object,
   failure: Failure | undefined,
 ): void {
-  if (!failure) return void log[usual](what, { ...ended });
+  const written = Object.fromEntries(Object.entries(ended).map(([name, value]) => [name, toWritten(name, value)]));
+  if (!failure) return void log[usual](what, written);
   const { reason, cause } = failure;
   const isOurs = failureTable[reason].status >= 500;
   const level = reason === 'internal_error' ? 'error' : isOurs && cause !== undefined ? 'warn' : usual;
-  log[level](what, { ...ended, reason, ...(isOurs && { cause }) });
+  log[level](what, { ...written, reason, ...(isOurs && { cause }) });
 }
+
+/** Times are written to the microsecond. */
+const toWritten = (name: string, value: unknown): unknown =>
+  typeof value === 'number' && name.endsWith('Ms') ? Math.round(value * 1000) / 1000 : value;
 
 /** A fault that no caller was told of: a warning where a store or an engine failed, an error where the program did. */
 export function logFault(log: Log, fault: unknown): void {

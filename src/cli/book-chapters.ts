@@ -1,7 +1,7 @@
 // Which chapters of a book are spoken, and in which voices: the flags of `sonant book` about chapters.
 import type { BookChapter, BookPart } from '../books/book.ts';
 import { bookParts } from '../books/book.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { formatTable, UsageError } from './command.ts';
 
 /** A chapter with its number in the book, from 1. */

@@ -7,6 +7,7 @@ import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
+import { didYouMean, nearestName } from '../nearest-name.ts';
 import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
@@ -78,7 +79,10 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [, given] = (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && /'--([^']+)'/.exec(message)) || [];
+    const meant = given && nearestName(given, Object.keys(config?.options ?? {}));
+    throw new UsageError(meant ? `there is no option --${given}; did you mean --${meant}?` : message);
   }
 };
 
@@ -93,7 +97,8 @@ export function findAction<A>(
   [name = '', ...rest]: readonly string[],
   usage: string,
 ): [action: A, rest: readonly string[]] {
-  if (!Object.hasOwn(actions, name)) throw new UsageError(`the command is ${usage}`);
+  if (!Object.hasOwn(actions, name))
+    throw new UsageError(`the command is ${usage}${didYouMean(name, Object.keys(actions))}`);
   return [actions[name]!, rest];
 }
 
@@ -124,7 +129,9 @@ export const withSpeechFlags = <Result>(
 ): Promise<Result> =>
   withFlagNames(flagOf, work).catch((error) => {
     if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    throw new UsageError('there is no such voice; sonant voice list prints all voices');
+    const { meant } = error.facts;
+    const question = meant === undefined ? '' : ` did you mean ${meant}?`;
+    throw new UsageError(`there is no such voice;${question} sonant voice list prints all voices`);
   });
 
 /** Runs `work` with what was opened, and closes it afterwards. */

@@ -14,7 +14,7 @@ import { type Command, type FlagsOf, parseCommandArgs, UsageError, withOpened, w
 import { openLexiconFile } from './lexicon-file.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
-import { readText } from './text-input.ts';
+import { readText, takeText } from './text-input.ts';
 
 /** The flags of the request's own fields, read off their rows. */
 const fieldFlags = Object.fromEntries(
@@ -77,11 +77,12 @@ ${fieldHelp}
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const flags: Flags = values;
+    const given = takeText(positionals, flags.input);
     const output = chooseOutput(flags);
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
-    const text = await readText(positionals, flags.input, line.signal);
+    const text = given ?? (await readText(flags.input, line.signal));
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
-      for (const given of flags.lexicon ?? []) if (!isLexiconId(given)) addLexicon(await openLexiconFile(given));
+      for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(each));
       const request = await checkFlags(async () => toRequest(flags, text, format, voices));
       return withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);

@@ -162,7 +162,10 @@ const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Pr
   checkFlags(() =>
     check().catch((error: unknown) => {
       if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-      throw new UsageError(`${url} has no such voice for this key; GET ${url}/api/voices lists those there are`);
+      const [question = ''] = / did you mean [^?]+\?/.exec(error.message) ?? [];
+      throw new UsageError(
+        `${url} has no such voice for this key;${question} GET ${url}/api/voices lists those there are`,
+      );
     }),
   );
 

@@ -4,30 +4,41 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { audioFormats, formatNames } from '../audio/formats.ts';
 import { UsageError } from './command.ts';
 import { openFifoToRead } from './fifo.ts';
 
 /** Some two weeks of speech. */
 const textMiBMax = 16;
 
-export async function readText(
-  positionals: readonly string[],
-  input: string | undefined,
-  signal: AbortSignal,
-): Promise<string> {
-  if (positionals.length > 1) throw new UsageError('put the text in quotes: it came as several arguments');
-  const [given] = positionals;
+/** The text that is an argument, if there is one. npm takes options for its own, and leaves their values. */
+export function takeText(positionals: readonly string[], input: string | undefined): string | undefined {
+  const [given, ...more] = positionals;
+  if (more.length > 0) {
+    const isOutput = formatNames.some((format) => more.at(-1)!.endsWith(`.${audioFormats[format].extension}`));
+    const named = '; -o names the sound file, and npm takes it for its own option unless -- goes before the command';
+    const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
+    throw new UsageError(`put the text in quotes: it came as several arguments${hint}`);
+  }
   if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
-  if (given !== undefined) return given;
-  if (input === undefined && process.stdin.isTTY) throw new UsageError('give a text: sonant say "Hello." -o hello.wav');
+  return given;
+}
+
+/** The text of a file or of standard input. */
+export async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
+  const missing = 'give a text: sonant say "Hello." -o hello.wav';
+  if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);
   const isPath = input !== undefined && input !== '-';
+  let text: string;
   try {
     const source = isPath ? await openInput(input) : process.stdin;
-    return await readWhole(addAbortSignal(signal, source));
+    text = await readWhole(addAbortSignal(signal, source));
   } catch (error) {
     signal.throwIfAborted();
     throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${(error as Error).message}`);
   }
+  if (text === '' && !isPath) throw new UsageError(`standard input is empty; ${missing}`);
+  return text;
 }
 
 async function openInput(path: string): Promise<Readable> {

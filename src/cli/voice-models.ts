@@ -3,10 +3,12 @@ import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import { registry } from '../engines/registry.ts';
+import type { Retry } from '../models/download.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
 import { createRecentRate } from '../models/recent-rate.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -43,6 +45,10 @@ export async function getVoice(
     files,
     signal: line.signal,
     onProgress: bar.show,
+    onRetry(retry: Retry) {
+      bar.clear();
+      process.stderr.write(`sonant: ${explainRetry(retry)}\n`);
+    },
     ...(flags.name !== undefined && { name: flags.name }),
     isOffline: flags.isOffline || modelsOffline,
   };
@@ -65,6 +71,9 @@ export async function getVoice(
       JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...made, ...licenceOf(row) }),
     );
 }
+
+const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
+  `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s, ${attempt} of ${attemptsMax}`;
 
 /** Of these voices, the one that is wanted, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
@@ -108,8 +117,13 @@ async function findModel(
   const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
   if (found) return { offered: found, isUrl: false };
   if (existsSync(wanted)) return 'file';
-  throw new UsageError(`there is no model ${wanted}, and no such file; sonant voice models lists what there is to get`);
+  const meant = didYouMean(wanted, namesOf(offered));
+  throw new UsageError(
+    `there is no model ${wanted}, and no such file${meant || ';'} sonant voice models lists what there is to get`,
+  );
 }
+
+const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
 /** The name that its makers gave it. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
@@ -201,7 +215,8 @@ export async function printModels(
   const own = [...here].filter((each) => !known.has(each));
   const rows = offered.map(({ row }) => row);
   const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
-  if (name !== undefined && wanted.length === 0) throw new CommandError(`there is no model ${name} to get`);
+  if (name !== undefined && wanted.length === 0)
+    throw new CommandError(`there is no model ${name} to get${didYouMean(name, namesOf(offered))}`);
   const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
   if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
   if (name !== undefined)
@@ -269,5 +284,7 @@ export async function removeVoiceModel(line: CommandLine, { json }: ListFlags, r
     if (!(await removeModel(engine, name, dataDir, waiting))) continue;
     return line.print(json ? JSON.stringify({ model: name, removed: true }) : `${name} is removed`);
   }
-  throw new CommandError(`there is no model ${name} here; sonant voice delete deletes a stored voice`);
+  const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
+  const meant = didYouMean(name, here.flat()) || ';';
+  throw new CommandError(`there is no model ${name} here${meant} sonant voice delete deletes a stored voice`);
 }

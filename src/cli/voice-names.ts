@@ -5,6 +5,7 @@ import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { findDefault } from '../speech/default-voice.ts';
+import { nearestVoice } from '../speech/nearest-voice.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 
@@ -31,7 +32,11 @@ export async function chooseDefaultVoice(
 function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoice {
   const found = voices.lookUp(name);
   if (found) return found;
-  throw new Failure('voice_not_found', { message: `There is no voice ${name} here; sonant voice list prints all.` });
+  const meant = nearestVoice(name, voices.list());
+  const question = meant === undefined ? '' : ` did you mean ${meant}?`;
+  throw new Failure('voice_not_found', {
+    message: `There is no voice ${name} here;${question} sonant voice list prints all.`,
+  });
 }
 
 /** Makes the voice the default one; returns what there is to say of it. */

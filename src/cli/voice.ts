@@ -3,6 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
+import { nearestVoice } from '../speech/nearest-voice.ts';
 import {
   blendOf,
   isSpokenBy,
@@ -213,7 +214,9 @@ function toAccess(given: string): VoiceAccess {
 function checkStored(voices: Voices, idOrAlias: string): string {
   const found = voices.lookUp(idOrAlias);
   if (found) return found.voice.voiceId;
-  throw new Failure('voice_not_found', { message: `No voice ${idOrAlias} is kept here.` });
+  const meant = nearestVoice(idOrAlias, voices.list());
+  const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  throw new Failure('voice_not_found', { message: `No voice ${idOrAlias} is kept here.${question}` });
 }
 
 const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];

@@ -6,6 +6,7 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
+import { addPage } from '../net/page-route.ts';
 
 export interface ConsolePageOptions {
   /** Whether users can sign in to get an API key. */
@@ -62,13 +63,15 @@ export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageO
 
   app.get('/', (_request, reply) => reply.redirect('console'));
 
-  app.get('/console', (request, reply) => send(request, reply.headers(pageHeaders), readAll().page));
+  addPage(app, '/console', (request, reply) => send(request, reply.headers(pageHeaders), readAll().page));
 
-  app.get('/console/:file', (request: FastifyRequest<{ Params: { file: string } }>, reply) => {
-    const file = readAll().files.get(request.params.file);
+  const method = ['GET', 'HEAD'];
+  const handler = (request: FastifyRequest, reply: FastifyReply) => {
+    const file = readAll().files.get((request.params as { file: string }).file);
     if (!file) throw new Failure('not_found');
     return send(request, reply, file);
-  });
+  };
+  app.route({ method, url: '/console/:file', handler });
 }
 
 function send(

@@ -1,6 +1,6 @@
 // The text that captions of a marked text show: what is written, without its markup, a line for each paragraph and pause.
 import type { TimedWord } from '../speech/word-timing.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { createOffsets } from '../text/flat-text.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { CaptionedText } from './captions.ts';

@@ -3,7 +3,7 @@
 import { Failure, type FieldViolation } from '../errors.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
 import { webhookUrlCharsMax } from '../webhooks/limits.ts';
 import { isCover } from './cover.ts';

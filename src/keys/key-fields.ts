@@ -3,7 +3,7 @@ import type { FieldViolation } from '../errors.ts';
 import type { LimitFields } from '../limits/key-limits.ts';
 import { isAddressBlock } from '../net/address-list.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { isScope, scopes } from './scopes.ts';
 
 /** An omitted field has its default in a new key and keeps its value in an update. Null: no restriction. */

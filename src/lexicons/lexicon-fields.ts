@@ -2,17 +2,18 @@
 // once. Entries come as JSON, under the names that are used in all APIs, or as a PLS document.
 import { createHash } from 'node:crypto';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import type { Steps } from '../steps.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import {
+  findPhonemeFault,
   type LetterCase,
   type LexiconEntry,
   letterCases,
   type PhoneticAlphabet,
   phoneticAlphabets,
-  toSaid,
 } from '../text/lexicon.ts';
 import { MarkupFault } from '../text/markup-fault.ts';
 import { readPls } from '../text/pls.ts';
@@ -123,7 +124,8 @@ function checkEntry(given: unknown, path: string, faults: FieldViolation[]): Lex
   }
   const fields = given as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(fields)) {
-    if (!entryFields.includes(name)) fault(name.slice(0, 40), 'unknown', `means nothing here; leave it out`);
+    if (!entryFields.includes(name))
+      fault(name.slice(0, 40), 'unknown', `means nothing here${didYouMean(name, entryFields) || '; leave it out'}`);
   }
   const take = (name: string): string | undefined => {
     const value = fields[name] ?? undefined;
@@ -144,6 +146,7 @@ function checkEntry(given: unknown, path: string, faults: FieldViolation[]): Lex
   const languageCode = language === undefined ? undefined : toLanguageCode(language);
   if (language !== undefined && languageCode === undefined)
     fault('language_code', 'format', 'must be a BCP-47 language code such as en-US');
+  if ((fields.grapheme ?? undefined) === undefined) fault('grapheme', 'required', 'must be given');
   if (alias === undefined && phoneme === undefined) fault('', 'required', 'must have alias or phoneme');
   if (alias !== undefined && phoneme !== undefined) fault('phoneme', 'conflict', 'stands in place of alias; give one');
   const entry: LexiconEntry = {
@@ -152,22 +155,30 @@ function checkEntry(given: unknown, path: string, faults: FieldViolation[]): Lex
     ...(languageCode !== undefined && { languageCode }),
     ...(letterCase && { case: letterCase }),
   };
-  if (faults.length === before) checkLengths(entry, path, faults);
+  const told = new Set(faults.slice(before).map(({ field }) => field));
+  const isMissing = alias === undefined && phoneme === undefined;
+  checkLengths(entry, path, faults, (field) => told.has(field) || (isMissing && field === `${path}.alias`));
   return entry;
 }
 
-function checkLengths(entry: LexiconEntry, path: string, faults: FieldViolation[]): void {
+/** Members with a fault that was told have no other. */
+function checkLengths(
+  entry: LexiconEntry,
+  path: string,
+  faults: FieldViolation[],
+  wasTold: (field: string) => boolean = () => false,
+): void {
   const limits = { grapheme: graphemeCharsMax, alias: aliasCharsMax, phoneme: phonemeCharsMax };
   for (const [member, charsMax] of Object.entries(limits) as [keyof typeof limits, number][]) {
     const value = entry[member];
-    if (value === undefined || faults.length >= entryFaultsMax) continue;
-    if (value.trim() === '' || countChars(value) > charsMax)
-      faults.push({ field: `${path}.${member}`, reason: 'length', message: `must be 1 to ${charsMax} characters` });
-    else if (/\p{Cc}/u.test(value))
-      faults.push({ field: `${path}.${member}`, reason: 'encoding', message: 'must be text on one line' });
-    else if (member === 'phoneme' && !toSaid(entry)) {
-      const message = `is not written in ${entry.alphabet ?? 'ipa'}`;
-      faults.push({ field: `${path}.phoneme`, reason: 'format', message });
+    const field = `${path}.${member}`;
+    if (value === undefined || faults.length >= entryFaultsMax || wasTold(field)) continue;
+    const fault = (reason: string, message: string) => void faults.push({ field, reason, message });
+    if (value.trim() === '' || countChars(value) > charsMax) fault('length', `must be 1 to ${charsMax} characters`);
+    else if (/\p{Cc}/u.test(value)) fault('encoding', 'must be text on one line');
+    else if (member === 'phoneme' && !wasTold(`${path}.alphabet`)) {
+      const ofPhoneme = findPhonemeFault(value, entry.alphabet ?? 'ipa');
+      if (ofPhoneme !== undefined) fault('format', ofPhoneme);
     }
   }
 }

@@ -39,7 +39,19 @@ export interface Download {
   builds: readonly Build[];
   signal: AbortSignal;
   onProgress?(bytes: number, bytesTotal: number | undefined): void;
+  onRetry?(retry: Retry): void;
   patience?: Patience;
+}
+
+/** A source is asked again after a pause. */
+export interface Retry {
+  host: string;
+  /** What went wrong. */
+  why: string;
+  pauseMs: number;
+  /** The number of the next attempt, of those in a row that bring not one byte. */
+  attempt: number;
+  attemptsMax: number;
 }
 
 const fileBytesMax = 8 * 2 ** 30;
@@ -90,7 +102,7 @@ const differs = (url: string, found: string, builds: readonly Build[]): Failure 
 
 /** Fetches until the part is whole; returns whether it was not fetched in one go. */
 async function fetchWhole(wanted: Download): Promise<boolean> {
-  const { url, to, signal, patience = patienceDefault } = wanted;
+  const { url, to, signal, onRetry, patience = patienceDefault } = wanted;
   const rate = new TransferRate(url, patience);
   let fruitless = 0;
   await using part = await openPart(to);
@@ -118,7 +130,9 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       throw unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
     }
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
-    await sleep(pauseMs ?? doubled, undefined, { signal });
+    const pause = { pauseMs: pauseMs ?? doubled, attempt: fruitless + 1, attemptsMax: patience.attemptsMax };
+    onRetry?.({ host: new URL(url).host, why: explain(cause), ...pause });
+    await sleep(pause.pauseMs, undefined, { signal });
     rate.add(0);
   }
 }

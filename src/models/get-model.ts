@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import { isLocked, takeLock } from '../file-lock.ts';
 import { makeFolder } from '../folder.ts';
 import { findStatedBuild } from './checksum-file.ts';
-import { download, type Patience, patienceDefault } from './download.ts';
+import { download, type Patience, patienceDefault, type Retry } from './download.ts';
 import { fileNameOf, type ModelRow, type RemoteFile } from './model-row.ts';
 import type { ModelEngine, OfferedModel } from './model-table.ts';
 
@@ -39,6 +39,7 @@ export interface GetOptions {
   print(line: string): void;
   onStage?(stage: GetStage): void;
   onProgress?(progress: Progress): void;
+  onRetry?(retry: Retry): void;
   /** The bytes of a file system of that size that are left free. Default: none. */
   leaveFree?(disk: { sizeBytes: number }): number;
   patience?: Patience;
@@ -204,7 +205,8 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     watchRoom(done, total);
     onProgress?.({ what: name, done, total, unit: 'bytes' });
   };
-  await download({ url, to, builds, signal, onProgress: tell, patience });
+  const { onRetry } = options;
+  await download({ url, to, builds, signal, onProgress: tell, ...(onRetry && { onRetry }), patience });
   return to;
 }
 

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { fetchedBytes, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelRow } from './model-row.ts';
@@ -39,9 +40,17 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     /** Those of the table in its order, then the others. */
     list,
     async find(name: string): Promise<OfferedModel> {
-      const found = (await list()).find(({ row }) => row.name === name);
+      const all = await list();
+      const found = all.find(({ row }) => row.name === name);
       if (found) return found;
-      throw new Failure('not_found', { message: 'There is no such model; GET /api/models lists those there are.' });
+      const meant =
+        didYouMean(
+          name,
+          all.map(({ row }) => row.name),
+        ) || ';';
+      throw new Failure('not_found', {
+        message: `There is no such model${meant} GET /api/models lists those there are.`,
+      });
     },
     /** `latest` is the latest installation by this process. */
     async describe({ row, engine }: OfferedModel, latest: InstallStatus | undefined): Promise<InstallableModel> {

@@ -54,7 +54,9 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
   ) => {
     if (ticketKeyId !== undefined) return keyVerifier.verifyId(ticketKeyId, address);
     const isForKeys = scopes.length > 0 && scopes.every((scope) => scope.startsWith('keys:'));
-    if (key !== undefined || !isForKeys || !signIn) return keyVerifier.verify(key, address);
+    const takesToken = isForKeys && signIn !== undefined;
+    if (key === undefined && !session) checkHeader(authorization, takesToken);
+    if (key !== undefined || !takesToken) return keyVerifier.verify(key, address);
     const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
     if (token) return signIn.verifyToken(token);
     if (!session) return keyVerifier.verify(key, address);
@@ -85,6 +87,14 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     return !limits || limits.limiter.takeRequestNow?.(caller, reportLimits) ? caller : undefined;
   };
   return Object.assign(admit, { now });
+}
+
+/** A Failure that says where a key belongs which came as a bearer token, known or not, to what takes no such token. */
+function checkHeader(authorization: string | undefined, takesToken: boolean): void {
+  const isKey = /^Bearer +snt_/i.test(authorization ?? '');
+  const message = 'The API key belongs in the header X-API-Key (gRPC: the metadata x-api-key), not in Authorization.';
+  if (takesToken && isKey) throw new Failure('invalid_token', { message });
+  if (!takesToken && /^Bearer /i.test(authorization ?? '')) throw new Failure('invalid_api_key', { message });
 }
 
 const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly string[]): boolean =>

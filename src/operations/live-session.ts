@@ -6,7 +6,7 @@ import type { FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
 import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';

@@ -6,7 +6,7 @@ import type { LiveStart } from '../speech/live-request.ts';
 import { LiveText } from '../speech/live-text.ts';
 import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import { createWordAt } from '../speech/word-timing.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 
 /** Where in the text and in the sound a segment begins whose words have no times yet. */
 interface Untimed {

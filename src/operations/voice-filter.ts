@@ -2,7 +2,7 @@
 // is folded once for each voice, and the words of a query once for each query.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './limits.ts';
 

@@ -15,7 +15,7 @@ import { largeMessageKey } from './large-requests.ts';
 import { messageBytesMax } from './limits.ts';
 import { limitsOf } from './method-limits.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
-import { ignoredMembersKey, toIgnoredHeader } from './unknown-members.ts';
+import { ignoredMembersKey, nameIgnored, toIgnoredHeader } from './unknown-members.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
@@ -70,7 +70,13 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   };
 
   const interceptor: Interceptor = (proceed) => async (request) => {
-    const next: typeof proceed = async (call) => reportIgnored(call, await proceed(call));
+    const next: typeof proceed = async (call) => {
+      const ignored = call.contextValues.get(ignoredMembersKey);
+      const answer = await proceed(call).catch((error: unknown) => {
+        throw nameIgnored(error, ignored, call.method.input);
+      });
+      return reportIgnored(call, answer);
+    };
     const { running, operation } = request.contextValues.get(runningCallKey)!;
     if (!request.stream) {
       return running.run(operation, (call) => {

@@ -5,7 +5,7 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { type ContextKey, createContextKey } from '@connectrpc/connect';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { nearestName } from '../nearest-name.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { headerText } from '../net/header-text.ts';
 import { atOnce, type Steps } from '../steps.ts';
 import { ignoredMembersMax } from './limits.ts';
@@ -77,11 +77,21 @@ export const fieldNamed = ({ fields }: DescMessage, name: string): DescField | u
 /** For a service that is strict. */
 export function rejectUnknown(names: readonly string[], { fields }: DescMessage): void {
   if (names.length === 0) return;
+  throw new Failure('invalid_request', { details: violationsOf(names, fields, '; leave it out') });
+}
+
+/** The failure of a message; an invalid one is told of what was ignored too, which may be what it lacks, misspelt. */
+export function nameIgnored(error: unknown, names: readonly string[], { fields }: DescMessage): unknown {
+  if (!(error instanceof Failure) || error.reason !== 'invalid_request' || names.length === 0) return error;
+  const { reason, facts, cause } = error;
+  const details = [...(facts.details ?? []), ...violationsOf(names, fields, ', and is ignored')];
+  return new Failure(reason, { ...facts, details }, cause);
+}
+
+function violationsOf(names: readonly string[], fields: readonly DescField[], otherwise: string): FieldViolation[] {
   const known = fields.map(({ name }) => name);
-  const details = names.slice(0, ignoredMembersMax).map((field): FieldViolation => {
-    const meant = nearestName(field, known);
-    const message = meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out';
+  return names.slice(0, ignoredMembersMax).map((field) => {
+    const message = `means nothing here${didYouMean(field, known) || otherwise}`;
     return { field, reason: 'unknown', message };
   });
-  throw new Failure('invalid_request', { details });
 }

@@ -4,6 +4,7 @@ import type { EngineCapabilities } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { MarkedText, RunStyle, VoiceName } from '../text/marked-text.ts';
 import { positionIn } from '../text/markup-fault.ts';
+import { nearestVoice } from './nearest-voice.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */
@@ -80,7 +81,9 @@ function findVoice(wanted: VoiceName, source: string, { voices, checkReady, fiel
       throw refuse(field, source, wanted, error.reason, error.message);
     }
   }
-  throw refuse(field, source, wanted, 'voice_not_found', `there is no voice ${wanted.names[0]} for this key`);
+  const what = `there is no voice ${wanted.names[0]} for this key`;
+  const meant = nearestVoice(wanted.names[0]!, voices.list());
+  throw refuse(field, source, wanted, 'voice_not_found', meant ? `${what}; did you mean ${meant}?` : what);
 }
 
 function refuse(field: string, source: string, { at }: VoiceName, reason: Failure['reason'], what: string): Failure {

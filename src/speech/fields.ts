@@ -3,7 +3,7 @@
 // key are read off the rows. A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import type { FieldViolation } from '../errors.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
 import { lexiconIdsField } from './lexicon-field.ts';

@@ -1,6 +1,6 @@
 // The text of a turn of live speech: it grows while it is spoken, in parts that a reader would say in one breath, and ends
 // where its writer ends it. It can be read more than once from its beginning, each part as soon as it is complete.
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { LiveCutter } from '../text/live-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 import { isSsml } from '../text/ssml.ts';

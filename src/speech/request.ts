@@ -1,7 +1,7 @@
 // A request for speech, checked. `parseSpeechRequest` takes the fields under their JSON names, reports every violation
 // at once, and coerces nothing: a number in quotes is a violation. What each field may be is in fields.ts.
 import { Failure, type FieldViolation } from '../errors.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import { MarkupFault } from '../text/markup-fault.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';

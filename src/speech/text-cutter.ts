@@ -1,7 +1,7 @@
 // Cuts the texts of a request for their engines, one after the other, lazily. A run is cut by itself; a pause stands before
 // the cut that follows it, or before an empty one at the end of its text. The last cut of a text may be one in which nothing
 // is said.
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import type { FlatText } from '../text/flat-text.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';

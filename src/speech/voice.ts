@@ -3,6 +3,7 @@
 // aliases. A request finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { voiceNotFound } from './nearest-voice.ts';
 import { aliasesById, noNames, type ReadNames, type VoiceNames } from './voice-names.ts';
 import { positionOf } from './voice-order.ts';
 
@@ -156,13 +157,9 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
     },
     isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
     lookUp,
-    find: (idOrAlias) => lookUp(idOrAlias) ?? notFound(),
+    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, list),
     preferences: () => ({ setting: preferred, chosen: readNames().chosen }),
   };
-}
-
-function notFound(): never {
-  throw new Failure('voice_not_found');
 }
 
 type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
@@ -265,12 +262,13 @@ export function voicesFor(voices: Voices, user: VoiceUser): Voices {
     const found = voices.lookUp(idOrAlias);
     return found && mayUse(found, user) ? found : undefined;
   };
+  const list = () => voices.list().filter((offered) => mayUse(offered, user));
   return {
     isCloned: voices.isCloned,
     preferences: voices.preferences,
-    list: () => voices.list().filter((offered) => mayUse(offered, user)),
+    list,
     lookUp,
-    find: (idOrAlias) => lookUp(idOrAlias) ?? notFound(),
+    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, list()),
   };
 }
 

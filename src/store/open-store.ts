@@ -11,9 +11,16 @@ import { openSqlite } from './sqlite.ts';
 export type DatabaseChoice = SettingValues<typeof databaseSettings> & { dataDir: string };
 
 export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
-  if (choice.databaseUrl === '') return openSqlite(sqliteFileOf(choice));
+  if (choice.databaseUrl === '') return openSqlite(sqliteFileOf(choice)).catch((error) => nameFolder(error, choice));
   const { openPostgres } = await import('./postgres.ts');
   return openPostgres(toPostgresOptions(choice));
+}
+
+/** The cause, which is for the operator, with the setting that chose the folder. */
+function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
+  if (!(error instanceof Failure) || !(error.cause instanceof Error)) throw error;
+  const { reason, facts, cause } = error;
+  throw new Failure(reason, facts, new Error(`${cause.message}; SONANT_DATA_DIR is ${dataDir}`, { cause }));
 }
 
 /** Whether the database exists already. */

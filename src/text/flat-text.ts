@@ -1,7 +1,7 @@
 // A run of marked text as one string to normalize and cut, with a way back to the source. What something else is said for
 // stands in it as a placeholder, a word that no language has, and is replaced after normalization: so a sentence stays
 // whole around it. Marks and emphasis are kept by their places.
-import { countCharsBetween } from './chars.ts';
+import { countCharsBetween } from './count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
 /** What is said for a placeholder. */

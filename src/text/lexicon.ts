@@ -3,7 +3,7 @@
 // composition of accents are alike, and letters of either case where an entry says so.
 import type { Said } from './marked-text.ts';
 import { WordEdges } from './word-edges.ts';
-import { toIpa } from './x-sampa.ts';
+import { foreignToIpa, toIpa } from './x-sampa.ts';
 
 export const letterCases = ['sensitive', 'insensitive'] as const;
 export type LetterCase = (typeof letterCases)[number];
@@ -73,10 +73,21 @@ function prepareText(text: string, languageCode: string): LexiconText {
 const toComparable = (grapheme: string): string => toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
 
 /** Undefined where its phoneme is not written in its alphabet. */
-export function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {
+function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {
   if (phoneme === undefined) return { kind: 'alias', text: alias ?? '' };
   const ipa = toIpa(phoneme, alphabet);
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
+}
+
+/** How many characters of a phoneme are named as foreign to the alphabet. */
+const foreignMax = 5;
+
+/** Why an entry with that phoneme is refused, if it is. One that is kept is spoken as far as the engine can. */
+export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): string | undefined {
+  const fault = `is not written in ${alphabet}`;
+  const foreign = alphabet === 'ipa' ? foreignToIpa(phoneme).slice(0, foreignMax) : [];
+  if (foreign.length > 0) return `${fault}, which has no ${foreign.join(' ')}`;
+  return toIpa(phoneme, alphabet) === undefined ? fault : undefined;
 }
 
 /** Of two entries that match the same words, the first wins. */

@@ -2,8 +2,8 @@
 // Annex 29), corrected for abbreviations, initials, list numbers, ellipses and quotations that continue ("Really?" he
 // said). Clauses end at punctuation; phrases begin at conjunctions.
 
+import { segmenterFor } from './intl-segmenters.ts';
 import { type Phrasing, phrasingOf } from './phrasing.ts';
-import { segmenterFor } from './segmenter.ts';
 import { breakStrength } from './spoken-token.ts';
 import type { Token } from './tokenize.ts';
 

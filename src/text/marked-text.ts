@@ -1,7 +1,7 @@
 // Marked text: a text in runs, each said by one voice in one way, with pauses between them. What reads markup (ssml.ts,
 // pause-tags.ts) produces it and src/speech plans from it; plain text is the special case of one run. Ranges are UTF-16
 // indices into the text as it was sent. No audio, no engine, no voice: a run has the names that its markup gives.
-import { countChars } from './chars.ts';
+import { countChars } from './count-chars.ts';
 
 export interface MarkedText {
   /** As it was sent. */

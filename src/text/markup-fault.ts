@@ -1,5 +1,5 @@
 // What is wrong with a marked text, and where: lines and columns count from 1, columns in code points.
-import { countCharsBetween } from './chars.ts';
+import { countCharsBetween } from './count-chars.ts';
 
 export class MarkupFault extends Error {
   /** `at` is an index into `source`. */

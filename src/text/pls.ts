@@ -5,7 +5,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../steps.ts';
 import { toLanguageCode } from './language-code.ts';
-import { type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets, toSaid } from './lexicon.ts';
+import { findPhonemeFault, type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets } from './lexicon.ts';
 import { MarkupFault } from './markup-fault.ts';
 
 const depthMax = 16;
@@ -146,7 +146,8 @@ class PlsReader {
     const given = (attributes.alphabet ?? this.#lexicon.alphabet ?? 'ipa').toLowerCase();
     const alphabet = phoneticAlphabets.find((each) => each === given.replace(/^xsampa$/, 'x-sampa'));
     if (!alphabet) this.#refuse(at, `the alphabet must be one of ${phoneticAlphabets.join(', ')}`);
-    if (!toSaid({ grapheme: '', phoneme, alphabet })) this.#refuse(at, `the phoneme is not written in ${alphabet}`);
+    const fault = findPhonemeFault(phoneme, alphabet);
+    if (fault !== undefined) this.#refuse(at, `the phoneme ${fault}`);
     return { phoneme, alphabet };
   }
 

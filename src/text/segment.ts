@@ -1,7 +1,7 @@
 // Splits a chunk of text into segments ("cuts") for the engine: the first is short, for a low time to first sound; the
 // others are as long as sounds natural, and each ends at the best break that fits. Spans map the words of a cut back to
 // the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
-import { countCharsBetween } from './chars.ts';
+import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';

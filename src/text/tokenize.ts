@@ -1,7 +1,7 @@
 // Splits clean text into tokens at its spaces, and in scripts without spaces, between words (Intl.Segmenter).
 // Numbers, addresses and abbreviations stay whole.
 
-import { segmenterFor } from './segmenter.ts';
+import { segmenterFor } from './intl-segmenters.ts';
 import { breakStrength } from './spoken-token.ts';
 
 export interface Token {

@@ -1,7 +1,7 @@
 // Where words begin and end in a text, for what matches whole words. A word is a run of letters, digits and their marks; a
 // full stop, a comma or an apostrophe inside it does not end it (U.S., 3.5, don't). In scripts without spaces, a Han
 // character is a word by itself, since compounds are read part by part; elsewhere Intl.Segmenter tells the words.
-import { segmenterFor } from './segmenter.ts';
+import { segmenterFor } from './intl-segmenters.ts';
 
 const other = 1;
 const word = 2;

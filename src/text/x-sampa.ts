@@ -143,3 +143,10 @@ function normalizeIpa(written: string): string | undefined {
     .trim();
   return /\p{L}/u.test(ipa) ? ipa : undefined;
 }
+
+/** What no IPA has: digits, other scripts than its own, and signs that it gives no meaning. Its tones may be superscripts. */
+const foreignPattern =
+  /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;
+
+/** The characters of the text that no IPA has, each once. */
+export const foreignToIpa = (written: string): string[] => [...new Set(written.match(foreignPattern))];

@@ -3,7 +3,7 @@
 import type { Blend } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
-import { countChars } from '../text/chars.ts';
+import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
 export interface VoiceFields {

@@ -81,3 +81,19 @@ test('two listeners on one port are told as that, with the way to share it', asy
   );
   expect((await open(at('127.0.0.1'), true)).httpPort).toBe(port);
 });
+
+test('all addresses that another program has are told at once, with others to choose', async () => {
+  const { httpPort, grpcPort } = await open({});
+  const taken = open({
+    SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`,
+    SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}`,
+  });
+  const { message } = (await taken.catch((error: Error) => error)) as Error;
+  const lineOf = (name: string, port: number) =>
+    new RegExp(
+      `${name} = 127.0.0.1:${port} \\(environment\\): another program .*, perhaps a Sonant .*${name}=127.0.0.1:(?!${port}$)\\d+$`,
+      'm',
+    );
+  expect(message).toMatch(lineOf('SONANT_HTTP_ADDR', httpPort));
+  expect(message).toMatch(lineOf('SONANT_GRPC_ADDR', grpcPort));
+});

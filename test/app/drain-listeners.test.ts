@@ -1,6 +1,6 @@
-// Doors are waited for until all have drained, whatever goes wrong with one of them.
+// Listeners are waited for until all have drained, whatever goes wrong with one of them.
 import { expect, test } from 'vitest';
-import { drainDoors } from '../../src/app/drain-doors.ts';
+import { drainListeners } from '../../src/app/drain-listeners.ts';
 
 test('a listener that fails is reported, and the other is still waited for', async () => {
   const { promise: slow, resolve: end } = Promise.withResolvers<void>();
@@ -9,7 +9,7 @@ test('a listener that fails is reported, and the other is still waited for', asy
     { drain: async (timeoutMs: number) => Promise.reject(`failed within ${timeoutMs}`) },
     { drain: () => slow },
   ];
-  const drained = drainDoors(listeners, 20, (fault) => seen.push(fault)).then(() => seen.push('over'));
+  const drained = drainListeners(listeners, 20, (fault) => seen.push(fault)).then(() => seen.push('over'));
   await new Promise(setImmediate);
   expect(seen).toEqual([]);
   end();

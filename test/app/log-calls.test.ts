@@ -51,3 +51,12 @@ test('a flood of calls that are refused for overload is a few lines a key and th
     { keyId: 'key_2', count: 4990 },
   ]);
 });
+
+test('times are logged to the microsecond', () => {
+  const logged: string[] = [];
+  const callLog = openCallLog(createLog('info', (line) => logged.push(line)));
+  for (const failure of [undefined, new Failure('voice_not_found')])
+    callLog.write({ ...ended(undefined, 'key_1'), failure, durationMs: 3.1327299999993556 });
+  callLog.close();
+  expect(logged.map((line) => JSON.parse(line).durationMs)).toEqual([3.133, 3.133]);
+});

@@ -51,6 +51,28 @@ test('voice list names the voices, the default first, for people and for program
   expect(french.some(({ voice_id }: { voice_id: string }) => voice_id === voices[0].voice_id)).toBe(false);
 });
 
+test.each([
+  [['sya'], 'there is no command sya; did you mean say? '],
+  [['say', 'Hi.', '--voic', 'clara'], 'there is no option --voic; did you mean --voice?'],
+  [['voice', 'lst'], '; did you mean list?'],
+  [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'there is no such voice; did you mean clara? '],
+  [['voice', 'alias', 'Clara'], 'There is no voice Clara here; did you mean clara? '],
+  [['voice', 'get', 'kokor'], 'there is no model kokor, and no such file; did you mean kokoro? '],
+  [['config', 'sonant'], ''],
+])('%j is told what is near', async (args, told) => {
+  const { code, err } = await sonant(args);
+  expect(code).toBeGreaterThan(0);
+  expect(err).toContain(told);
+  if (told === '') expect(err).not.toContain('did you mean');
+});
+
+test('a data folder that cannot be made is named, with its setting', async () => {
+  writeFileSync(join(folder, 'a-file'), '');
+  const dataDir = join(folder, 'a-file/data');
+  const { code, err } = await sonant(['key', 'list'], '', { SONANT_DATA_DIR: dataDir });
+  expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
+});
+
 test('doctor looks at everything, and a broken setting is explained', async () => {
   const { code, out } = await sonant(['doctor']);
   expect(code).toBe(0);
@@ -179,9 +201,11 @@ test('doctor reports a voice that two engines offer', async () => {
   expect(said).toMatchObject({ code: 1, err: expect.not.stringContaining('    at ') });
 });
 
-test('--version prints the version, and the program can be run by its name', async () => {
-  const { code, out } = await sonant(['--version']);
-  expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
+test('--version and -v print the version, and the program can be run by its name', async () => {
+  for (const flag of ['--version', '-v']) {
+    const { code, out } = await sonant([flag]);
+    expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
+  }
   for (const file of [main, join(main, '../..', packageFile.bin.sonant)])
     expect(statSync(file).mode & 0o111).toBe(0o111);
 });

@@ -113,7 +113,9 @@ test.each<[string, string[], number, RegExp]>([
   ['a folder for a file', ['say', 'Hi.', '-o', '.', '-f', 'wav'], 2, /folder/],
   ['a folder that is not there', ['say', 'Hi.', '-o', 'nowhere/x.wav'], 2, /nowhere/],
   ['an input that is not there', ['say', '-i', 'nowhere.txt', '-o', 'x.wav'], 2, /nowhere\.txt/],
-  ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes/],
+  ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes: it came as several arguments\n/],
+  ['an option that npm took', ['say', 'Hi', 'x.wav'], 2, /npm run sonant -- say "Hello." -o hello.wav/],
+  ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; give a text: sonant say "Hello." -o hello.wav/],
   [
     'a language that the voice does not speak',
     ['say', 'Hi.', '-o', 'x.wav', '-v', 'arthur', '-l', 'de'],

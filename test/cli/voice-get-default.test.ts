@@ -1,5 +1,5 @@
-// `sonant voice get`, as a program: its best voice becomes the default one of a service that runs, and it fetches over HTTPS
-// through a proxy.
+// `sonant voice get`, as a program: its best voice becomes the default one of a service that runs, it tells its retries,
+// and it fetches over HTTPS through a proxy.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +59,17 @@ test('the best voice of a model becomes the default one, of a service that runs 
   expect(again.out).toMatch(/choir is here already.*\nchoir-2 is the default voice/);
   await runSonant(service.folder, ['voice', 'remove', 'choir'], '', env);
   await expect.poll(spoken, { timeout: 30_000, interval: 500 }).toBe('arthur');
+});
+
+test('the program tells each time that it tries the source again', async () => {
+  mirror.fault = (request, response) => request.count === 1 && !!response.writeHead(503).end();
+  const modelsFile = join(place, 'models.json');
+  await writeFile(modelsFile, JSON.stringify({ models: [row] }));
+  const env = { SONANT_MODELS: modelsFile, SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
+  const { code, err } = await runSonant(place, ['voice', 'get', 'amy'], '', env);
+  const { host } = new URL(mirror.url);
+  const told = `sonant: cannot fetch from ${host}: it answers 503; trying again in 0.5 s, 2 of 7\n`;
+  expect([code, err]).toEqual([0, told]);
 });
 
 test('the program fetches over HTTPS through the proxy and with the certificates that the environment names', async () => {

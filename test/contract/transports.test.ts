@@ -1,6 +1,6 @@
 // One request through every transport: the same bytes where the container is the same, the same count of characters,
 // the same reason where it is refused, and the same honesty where it breaks off.
-import { createClient, type Transport } from '@connectrpc/connect';
+import { type ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -148,6 +148,32 @@ test.each(wrong)('a fault is the same over every transport: %s', async (_, field
     const thrown = await client.synthesizeSpeech(request, { headers: key }).catch((caught) => caught);
     expect(fromConnectError(thrown), name).toMatchObject({ reason });
   }
+});
+
+test('a key that comes as a bearer token is told where it belongs, over every transport', async () => {
+  const authorization = `Bearer ${gateway.key}`;
+  const heard = [
+    explain(await failureOf(grpcJs.unary('synthesizeSpeech', {}, { metadata: { authorization } }))).message,
+  ];
+  for (const [, client] of clients) {
+    const refused = await failureOf(client.synthesizeSpeech({}, { headers: { authorization } }));
+    heard.push(fromConnectError(refused as ConnectError).message);
+  }
+  expect(heard).toEqual(Array(5).fill(expect.stringMatching(/belongs in .* x-api-key/)));
+});
+
+test('a misspelt voice is told the one that is near, over every transport', async () => {
+  const rest = (await (await gateway.speak({ voice_id: 'tone-lo', text: 'a' })).json()) as { message: string };
+  const request = { voiceId: 'tone-lo', text: 'a' };
+  const heard = [
+    rest.message,
+    explain(await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata }))).message,
+  ];
+  for (const [, client] of clients)
+    heard.push(
+      fromConnectError((await failureOf(client.synthesizeSpeech(request, { headers: key }))) as ConnectError).message,
+    );
+  expect(heard).toEqual(Array(6).fill(expect.stringContaining('did you mean tone-low?')));
 });
 
 describe('an engine that fails', () => {

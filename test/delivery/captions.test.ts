@@ -1,7 +1,7 @@
 // Captions: cues that can be read while they are heard, of any text, and the two forms that they are written in.
 import { describe, expect, test } from 'vitest';
 import { type Cue, toCaptions, toCues } from '../../src/delivery/captions.ts';
-import { countChars } from '../../src/text/chars.ts';
+import { countChars } from '../../src/text/count-chars.ts';
 import { sentences } from '../sentences.ts';
 import { collect, openSpeech as open } from '../speech/open-speech.ts';
 

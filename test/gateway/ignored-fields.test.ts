@@ -10,6 +10,11 @@ const [laxAdmin, strictAdmin] = await Promise.all(
     makeKey(['voices:read', 'usage:read', 'keys:read', 'keys:write', 'speech:stream']),
   ),
 );
+const writing = ['speech:synthesize', 'jobs:write', 'voices:write'];
+const [laxWriter, strictWriter] = (await Promise.all([lax, strict].map(({ makeKey }) => makeKey(writing)))) as [
+  string,
+  string,
+];
 
 const namesOf = (answer: Response) => ['X-Ignored-Fields', 'X-Did-You-Mean'].map((name) => answer.headers.get(name));
 const text = 'voice_id=tone-low&text=Hello.';
@@ -122,5 +127,59 @@ describe('an unknown member of a message in JSON', () => {
   test('and a method that a call does not take is told with those that it takes', async () => {
     const answer = await lax.send('/sonant.v1.SpeechService/EstimateSpeech', { method: 'PUT' });
     expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('of a request that is refused as invalid, the details name what is unknown too', () => {
+  const detailsOf = async (answer: Response) => {
+    const { details } = (await answer.json()) as { details: { field: string; reason: string; message: string }[] };
+    return [answer.status, ...details.map(({ field, reason, message }) => `${field} ${reason}: ${message}`)];
+  };
+  const means = 'unknown: means nothing here';
+
+  test.each([
+    [
+      '/api/audio/speech',
+      { voice: 'tone-low', text: 'Hi', colour: 'red' },
+      ['voice_id required', `voice ${means}; did you mean voice_id?`, `colour ${means}, and is ignored`],
+    ],
+    [
+      '/api/audio/jobs',
+      { voice_id: 'x', chapters: [{ txt: 'Hi' }] },
+      [`chapters[0].txt ${means}; did you mean chapters[0].text?`],
+    ],
+    ['/api/voices', { nme: 'x', voice_id: 3 }, ['voice_id type', `nme ${means}; did you mean name?`]],
+    ['/api/audio/speech?voice=x', { text: 'Hi' }, ['voice_id required', `voice ${means}`]],
+  ])('of %s %j', async (path, body, told) => {
+    for (const gateway of [lax, strict]) {
+      const key = gateway === lax ? laxWriter : strictWriter;
+      const [status, ...details] = await detailsOf(await gateway.send(path, { body, headers: { 'X-API-Key': key } }));
+      expect(status).toBe(400);
+      for (const each of told) {
+        const start = gateway === lax ? each : each.replace(', and is ignored', '; leave it out');
+        if (gateway === strict && path.includes('?')) continue;
+        expect(details).toContainEqual(expect.stringContaining(start));
+      }
+      const names = details.map((each) => String(each).split(' ')[0]);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+
+  test('but not of one that is refused for another reason', async () => {
+    const answer = await lax.speak({ voice_id: 'nobody', text: 'Hi', colour: 'red' });
+    expect([answer.status, await answer.json()]).toMatchObject([404, { error: 'voice_not_found' }]);
+    const vendors = await lax.send('/v1/audio/speech', { body: { inputs: 'Hi', voice: 'tone-low' } });
+    expect(await vendors.json()).toEqual({ error: expect.objectContaining({ param: 'input' }) });
+  });
+
+  test('over Connect as well', async () => {
+    const body = { voice: 'tone-low', text: 'Hi' };
+    const answer = await lax.send('/sonant.v1.SpeechService/SynthesizeSpeech', { body });
+    const { details } = (await answer.json()) as { details: { type: string; debug?: unknown; value: string }[] };
+    const bad = details.find(({ type }) => type === 'google.rpc.BadRequest')!;
+    expect([answer.status, String(Buffer.from(bad.value, 'base64'))]).toEqual([
+      400,
+      expect.stringContaining('did you mean voice_id?'),
+    ]);
   });
 });

@@ -113,6 +113,9 @@ describe('a lexicon', () => {
       { grapheme: 'a', phoneme: '123' },
       { grapheme: 'a', alias: 'b', case: 'upper', language_code: 'no language', colour: 'red' },
       'text',
+      { word: 'a', alias: 'b' },
+      { graphem: 3, grapheme: 3, phonem: 'a', phoneme: 'x'.repeat(201) },
+      { grapheme: 'a', phoneme: '1', alphabet: 'sampa' },
     ];
     const refused = await send('POST', url, { name: ' ', access: 'friends', entries });
     expect(refused.status).toBe(400);
@@ -125,9 +128,19 @@ describe('a lexicon', () => {
       'entries[4].case enum',
       'entries[4].language_code format',
       'entries[5] type',
+      'entries[6].word unknown',
+      'entries[6].grapheme required',
+      'entries[7].graphem unknown',
+      'entries[7].phonem unknown',
+      'entries[7].grapheme type',
+      'entries[7].phoneme length',
+      'entries[8].alphabet enum',
       'name length',
       'access enum',
     ]);
+    const messages = refused.body.details.map(({ message }: { message: string }) => message);
+    expect(messages).toContain('means nothing here; did you mean grapheme?');
+    expect(messages.filter((message: string) => message.includes('did you mean'))).toHaveLength(2);
     expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
     expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);
     const malformed = await send('POST', url, pls.replace('</phoneme>', '</alias>'));

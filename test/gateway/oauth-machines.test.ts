@@ -132,6 +132,12 @@ describe('a machine', () => {
     expect(await answer.json()).toMatchObject({ error: bearer === '' ? 'invalid_api_key' : 'invalid_token' });
   });
 
+  test('is told that an API key is no bearer token', async () => {
+    const answer = await withBearer(gateway.key);
+    const message = expect.stringContaining('X-API-Key');
+    expect([answer.status, await answer.json()]).toMatchObject([401, { error: 'invalid_token', message }]);
+  });
+
   test('is believed when the issuer has changed its key', async () => {
     expect((await exchange(await gateway.sign({ sub: 'robot' }))).status).toBe(200);
     await gateway.rotateKey();

@@ -53,6 +53,34 @@ test('an alias of a private voice is unknown to others, who learn only that it i
   for (const voiceId of ['secret', 'others']) await send('DELETE', `/api/voices/${voiceId}`, undefined, admin);
 });
 
+test('a name near that of a voice is told the voice, if the key may use it', async () => {
+  await make('heron', { name: 'Grey wader', access: 'private', aliases: ['egret'] });
+  const { body } = await send('POST', '/api/auth/api-keys', { scopes: ['voices:read'], voice_ids: ['tone-low'] });
+  const told = async (voiceId: string, as?: string) =>
+    /did you mean (\S+)\?/.exec(
+      (await send('GET', `/api/voices/${encodeURIComponent(voiceId)}`, undefined, as)).body.message,
+    )?.[1];
+  for (const near of ['Heron', 'hron', 'grey wader']) {
+    expect([await told(near), await told(near, other), await told(near, body.key)], near).toEqual([
+      'heron',
+      undefined,
+      undefined,
+    ]);
+  }
+  expect([await told('egrett'), await told('egrett', other), await told('egrett', body.key)]).toEqual([
+    'egret',
+    undefined,
+    undefined,
+  ]);
+  expect([await told('TONE-HIGH', other), await told('TONE-HIGH', body.key)]).toEqual(['tone-high', undefined]);
+  expect(await told('xylophone')).toBeUndefined();
+  const text = '<speak><voice name="hron">Hello.</voice></speak>';
+  const spoken = { voice_id: 'tone-low', ssml: text };
+  expect(faultsOf(await send('POST', '/api/audio/speech', spoken)).join()).toContain('did you mean heron?');
+  expect(faultsOf(await send('POST', '/api/audio/speech', spoken, other)).join()).not.toContain('heron');
+  await send('DELETE', '/api/voices/heron', undefined, admin);
+});
+
 test('a key that is limited to an alias is limited to its voice, whatever the alias is of later', async () => {
   await name('tone-high', ['ballad']);
   const { body } = await send('POST', '/api/auth/api-keys', {

@@ -85,6 +85,21 @@ test.each([
   expect(await answer.json()).toMatchObject({ error: 'not_found' });
 });
 
+test.each([
+  ['a good key as a bearer token', `Bearer ${shared.key}`, true],
+  ['an unknown key as a bearer token', 'bearer snt_nobody', true],
+  ['other credentials', 'Basic eDp5', false],
+])('%s is refused, and told of the header X-API-Key where it may have been meant', async (_, Authorization, isTold) => {
+  for (const path of ['/api/voices', '/api/usage', '/api/audio/speech/live']) {
+    const answer = await fetch(shared.url + path, { headers: { Authorization } });
+    const { error, message } = (await answer.json()) as { error: string; message: string };
+    expect([answer.status, error, message.includes('X-API-Key')], path).toEqual([401, 'invalid_api_key', isTold]);
+    expect(message).not.toContain('snt_');
+  }
+  const wrong = await shared.send('/api/voices', { headers: { Authorization, 'X-API-Key': 'snt_' } });
+  expect(((await wrong.json()) as { message: string }).message).not.toContain('X-API-Key');
+});
+
 test('a NUL in an id is no id, at every door', async () => {
   const path = await shared.send('/api/voices/tone%00low');
   expect([path.status, await path.json()]).toMatchObject([400, { error: 'invalid_request' }]);
@@ -187,6 +202,22 @@ describe('a body', () => {
     } as RequestInit);
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large' }]);
   });
+});
+
+test.each(['/docs', '/console'])('the page %s is found with a slash, and has a HEAD without a body', async (path) => {
+  for (const method of ['GET', 'HEAD']) {
+    const led = await fetch(`${shared.url}${path}/?a=b`, { method, redirect: 'manual' });
+    const location = led.headers.get('Location')!;
+    expect([led.status, new URL(location, led.url).href]).toEqual([308, `${shared.url}${path}?a=b`]);
+    expect(new URL(location, `https://proxy.test/prefix${path}/`).pathname).toBe(`/prefix${path}`);
+  }
+  const [whole, head] = await Promise.all(
+    ['GET', 'HEAD'].map((method) => fetch(shared.url + path, { method, headers: { 'Accept-Encoding': 'identity' } })),
+  );
+  expect([head!.status, await head!.text()]).toEqual([200, '']);
+  for (const name of ['Content-Type', 'Content-Length', 'ETag', 'Content-Security-Policy'])
+    expect([name, head!.headers.get(name)]).toEqual([name, whole!.headers.get(name)]);
+  expect((await whole!.text()).length).toBeGreaterThan(0);
 });
 
 test.each(['/docs', '/openapi.json'])('%s is sent once to a client that keeps it', async (path) => {

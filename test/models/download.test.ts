@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Download, download } from '../../src/models/download.ts';
+import { type Download, download, type Retry } from '../../src/models/download.ts';
 import { leastRateDefault } from '../../src/models/transfer-rate.ts';
 import { cutAfter, type Mirror, openMirror, send, sha256Of } from './model-mirror.ts';
 
@@ -46,6 +46,18 @@ test('a file is fetched whole, with its progress', async () => {
   expect(await fetchIt({ onProgress: (bytes, total) => told.push([bytes, total]) })).toBe(build.sha256);
   expect(told.at(-1)).toEqual([whole.length, whole.length]);
   await expectWhole();
+});
+
+test('each retry is told before its pause: the host, what went wrong, and which attempt comes', async () => {
+  mirror.fault = (request, response) => request.count <= 2 && !!response.writeHead(503).end();
+  const told: Retry[] = [];
+  await fetchIt({ onRetry: (retry) => told.push(retry) });
+  const { host } = new URL(mirror.url);
+  const retry = { host, why: 'it answers 503', attemptsMax: 4 };
+  expect(told).toEqual([
+    { ...retry, pauseMs: 1, attempt: 2 },
+    { ...retry, pauseMs: 2, attempt: 3 },
+  ]);
 });
 
 test('cut at a random byte 50 times, it goes on each time, and sends no byte twice', async () => {

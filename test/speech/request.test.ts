@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { countChars } from '../../src/text/chars.ts';
+import { countChars } from '../../src/text/count-chars.ts';
 
 const rest = { voice_id: 'ada', text: 'Hello.' };
 const streaming = { voice_id: 'ada', method: 'streaming', text_chunks: ['Hello.', 'Bye.'] };

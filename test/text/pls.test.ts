@@ -67,7 +67,7 @@ test.each([
   [
     'what is no IPA',
     '<lexeme><grapheme>a</grapheme><phoneme>123</phoneme></lexeme>',
-    'line 3, column 31: the phoneme is not written in ipa',
+    'line 3, column 31: the phoneme is not written in ipa, which has no 1 2 3',
   ],
   ['a misspelt lexeme', '<lexem><grapheme>a</grapheme></lexem>', 'line 3, column 1: lexem may not stand in lexicon'],
   [

@@ -11,7 +11,7 @@ import { readBody } from '../../net/request-body.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { type BookOperations, toJobFields } from '../../operations/books.ts';
 import { readBookOperation } from '../../operations/operation.ts';
-import { countChars } from '../../text/chars.ts';
+import { countChars } from '../../text/count-chars.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
 import { sortQuery } from '../http/known-fields.ts';
 import { takeText } from '../http/page-query.ts';

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { failureTable } from '../../errors.ts';
+import { addPage } from '../../net/page-route.ts';
 import { createDocument, sendDocument } from './documents.ts';
 import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
 import { code, escaped, phrase, prose } from './markup.ts';
@@ -22,7 +23,7 @@ export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): v
     "frame-ancestors 'none'",
   ].join('; ');
   const page = createDocument(() => toPage(readOpenApi(), style));
-  app.get('/docs', (request, reply) => {
+  addPage(app, '/docs', (request, reply) => {
     reply.headers({
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',

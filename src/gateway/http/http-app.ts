@@ -13,6 +13,7 @@ import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
 import { isForKey } from './route-docs.ts';
+import { withUnknownFields } from './unknown-fields.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
@@ -61,7 +62,8 @@ export function createHttpApp({
     const { url, headers: sent } = request;
     const isOf = (path: string, header: string | undefined) => url.startsWith(path) && (!header || header in sent);
     const toReply = vendorPaths.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
-    const { status, headers, body } = toReply(fromThrown(error), recipient);
+    const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
+    const { status, headers, body } = toReply(failure, recipient);
     // Fastify would close the connection after a body that it rejects.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);

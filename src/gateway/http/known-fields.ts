@@ -37,10 +37,19 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
       },
     });
   }
+  if (prefix === '') ignoredMembers.set(given, ignored);
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
   return { fields, ignored, faults: isStrict ? ignored.slice(0, ignoredFieldsMax).map(toViolation) : [] };
 }
+
+/** By the body that they are members of, for the reply to a request whose parser throws. */
+const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
+
+/** The unknown members of a body, with those of its own members, as far as it was parsed. */
+export const ignoredOf = (body: unknown): readonly UnknownField[] =>
+  (isObject(body) && ignoredMembers.get(body)) || nothing;
+const nothing: readonly UnknownField[] = [];
 
 /** The query of a request, by the parameters in the documentation of its route. */
 export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
@@ -53,7 +62,7 @@ export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boo
 export const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
 
-const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
+export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
   field,
   reason: 'unknown',
   message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',

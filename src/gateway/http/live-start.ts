@@ -2,7 +2,7 @@
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { liveWaitingCharsMax } from '../../operations/limits.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
-import { countChars } from '../../text/chars.ts';
+import { countChars } from '../../text/count-chars.ts';
 import type { Fields } from './known-fields.ts';
 
 /** BCP-47 for an unknown language: that of the voice. */

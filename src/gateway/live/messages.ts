@@ -7,6 +7,7 @@ import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import { liveFields, parseLiveStart } from '../../speech/live-request.ts';
 import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { nameUnknown } from '../http/unknown-fields.ts';
 import { fieldsOfMessage } from '../http/web-socket.ts';
 import { roundSeconds } from '../speech/headers.ts';
 
@@ -36,7 +37,11 @@ export async function parseLiveMessage(message: string | Buffer, isStrict: boole
   if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`, Object.keys(known));
   const { fields, ignored, faults } = sortFields(members, names, isStrict);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
+  try {
+    return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
+  } catch (error) {
+    throw error instanceof Failure ? nameUnknown(error, ignored) : error;
+  }
 }
 
 function toInput(type: LiveInput['type'], fields: Fields): LiveInput {

@@ -1,0 +1,25 @@
+// A request that is refused as invalid is told of its unknown members and parameters too: one of them may be the misspelt
+// name of what it lacks.
+import type { FastifyRequest } from 'fastify';
+import { Failure, type FieldViolation } from '../../errors.ts';
+import { ignoredOf, toViolation, type UnknownField } from './known-fields.ts';
+import { ignoredFieldsMax } from './limits.ts';
+
+/** The failure of the request, with its unknown members in the details. */
+export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
+  const { body, ignoredQuery = [] } = request;
+  return failure.facts.details ? nameUnknown(failure, [...ignoredOf(body), ...ignoredQuery]) : failure;
+}
+
+/** The same where the unknown members are at hand. */
+export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
+  const { reason, facts, cause } = failure;
+  const { details = [] } = facts;
+  const told = new Set(details.map(({ field }) => field));
+  const more = unknown.filter(({ name }) => !told.has(name)).slice(0, ignoredFieldsMax);
+  if (reason !== 'invalid_request' || more.length === 0) return failure;
+  return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
+}
+
+const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
+  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here, and is ignored' };
