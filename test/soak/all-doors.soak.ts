@@ -248,7 +248,11 @@ test(
       `leaked: ${JSON.stringify(leaked)}; connections of callers ${callers.join(' and ')}; files ${files.join(' and ')} more ` +
         `than before (${before.map(({ files }) => files).join(' and ')}); sockets ` +
         `${after.map(({ sockets }) => sockets).join(' and ')} (${before.map(({ sockets }) => sockets).join(' and ')} before)`,
-      ...(Math.max(...files) > 0 ? [`files before: ${before[0]!.kinds}; after: ${after[0]!.kinds}`] : []),
+      `threads of JavaScript ${after.map(({ threads }) => threads).join(' and ')} ` +
+        `(${before.map(({ threads }) => threads).join(' and ')} before)`,
+      ...files.flatMap((more, n) =>
+        more > 0 ? [`files of replica ${n} before: ${before[n]!.kinds}; after: ${after[n]!.kinds}`] : [],
+      ),
       `webhooks: ${kept.announced} jobs announced, ${kept.unannounced().length} not, ${kept.forged} forged`,
       `memory of the replica that was never killed: ${mib(memory[0]![1])} at first, ${mib(memory.at(-1)![1])} at last, at most ` +
         `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${describeSlope(memorySlopeOf(memory))}`,

@@ -8,12 +8,17 @@ import type { Installation } from './open-installation.ts';
 
 export interface Handles {
   files: number;
+  /** Threads that run JavaScript: pools have one more or less, as work came. */
+  threads: number;
   sockets: number;
   /** What the files are, and how many of each. */
   kinds: string;
 }
 
-/** Open files of a process: pipes, event queues and files on the one hand, sockets on the other. */
+/** What the event loop of each thread has open: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
+const filesOfThread = 5;
+
+/** Open files of a process, without those of event loops, and its sockets. */
 export function handlesOf(pid: number): Handles {
   const folder = `/proc/${pid}/fd`;
   const targets = readdirSync(folder).flatMap((fd) => {
@@ -27,7 +32,13 @@ export function handlesOf(pid: number): Handles {
   const kinds = [...Map.groupBy(targets, (target) => target.replace(/\[\d+\]$/, ''))].map(
     ([kind, some]) => `${some.length} ${kind}`,
   );
-  return { files: targets.length - sockets, sockets, kinds: kinds.sort().join(', ') };
+  const threads = targets.filter((target) => target.includes('eventpoll')).length;
+  return {
+    files: targets.length - sockets - threads * filesOfThread,
+    threads,
+    sockets,
+    kinds: kinds.sort().join(', '),
+  };
 }
 
 /** Connections that are established at the ports of a replica. */
