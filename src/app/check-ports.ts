@@ -1,8 +1,10 @@
-// Checks the addresses of all listeners before anything is opened: that no two are set to the same port, which the second of
+// Checks the addresses for HTTP, gRPC and the operator before anything is opened: that no two are set to the same port, which the second of
 // them would report as taken by another program, and that no other program listens there.
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
 import type { Address } from '../setting.ts';
+
+const portMax = 65_535;
 
 type Listening = readonly (readonly [name: string, address: Address])[];
 
@@ -26,8 +28,9 @@ export async function checkPorts(config: Config, isSinglePort: boolean): Promise
     return other ? mistakeOf(each, `${other} is set to the same port${orShare}`) : [];
   });
   if (shared.length > 0) throw new ConfigError(shared);
-  const areTaken = await Promise.all(listeners.map(([, address]) => isTaken(address)));
-  const taken = listeners.filter((_, i) => areTaken[i]);
+  const taken: (typeof listeners)[number][] = [];
+  // One after another: two names of one address are not each other's.
+  for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
   const mistakes = taken.map((each) => {
     const choose = `choose another, such as ${each[0]}=${nextOf(each[1], listeners)}`;
     return mistakeOf(each, `another program listens there already, perhaps a Sonant that runs; ${choose}`);
@@ -48,9 +51,10 @@ function isTaken({ host, port }: Address): Promise<boolean> {
 /** The address with the next port that no listener of ours is set to. */
 function nextOf(address: Address, listeners: Listening): string {
   const own = new Set(listeners.map(([, { port }]) => port));
-  let port = address.port + 1;
-  while (own.has(port)) port++;
-  return String(address).replace(/\d+$/, String(Math.min(port, 65_535)));
+  const step = address.port + listeners.length < portMax ? 1 : -1;
+  let port = address.port + step;
+  while (own.has(port)) port += step;
+  return String(address).replace(/\d+$/, String(port));
 }
 
 /** An address that stands for all of the machine collides with each of them. */

@@ -1,6 +1,6 @@
 // How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
-// saving: its last would have waited for too long for seconds. It is saved when it has been empty for as long: in overload,
-// it is empty for moments.
+// saving: its last would have waited for too long for seconds. It is saved when it has been empty for as long, since in
+// overload it is empty for moments, or when nobody was refused because of it for as long.
 /** A line that takes longer to be served is too long. */
 export const lineMsTarget = 500;
 /** A line that was too long for so long is beyond saving, and saved when it was empty for so long: a moment is nothing. */
@@ -16,6 +16,7 @@ export class AdmissionPace {
   #lastMs = 0;
   #tooLongSinceMs: number | undefined;
   #emptySinceMs: number | undefined;
+  #refusedMs = -Infinity;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -43,8 +44,14 @@ export class AdmissionPace {
   /** Until so many, and one more, have been admitted. */
   waitMs(before: number, usualMs: number): number {
     const interval = this.intervalMs(usualMs);
-    const late = this.#meanMs === undefined ? 0 : Math.max(0, this.#now() - this.#lastMs - interval);
+    const isMoving = this.#meanMs !== undefined && this.#emptySinceMs === undefined;
+    const late = isMoving ? Math.max(0, this.#now() - this.#lastMs - interval) : 0;
     return interval * (before + 1) + late;
+  }
+
+  /** Somebody was refused because the line is beyond saving. */
+  refused(): void {
+    this.#refusedMs = this.#now();
   }
 
   /** To be asked after every change of the line. */
@@ -55,6 +62,8 @@ export class AdmissionPace {
       if (nowMs - this.#emptySinceMs >= momentMsMax) this.#tooLongSinceMs = undefined;
       this.#emptySinceMs = undefined;
     }
+    if (this.#isBeyond() && nowMs - Math.max(this.#refusedMs, this.#tooLongSinceMs! + momentMsMax) >= momentMsMax)
+      this.#tooLongSinceMs = undefined;
     const isTooLong = this.intervalMs(usualMs) * waiting > lineMsTarget;
     if (isTooLong) this.#tooLongSinceMs ??= nowMs;
     else if (!this.#isBeyond()) this.#tooLongSinceMs = undefined;

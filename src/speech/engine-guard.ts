@@ -4,7 +4,7 @@
 // fault in its sound.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Begun, relay } from '../concurrency/relay.ts';
-import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
+import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { type BackgroundTurns, createBackgroundTurns } from './background-turns.ts';
@@ -264,9 +264,12 @@ const isOfEngine = (error: unknown): boolean =>
   error.reason === 'engine_timeout' ||
   (error.reason === 'engine_error' && error.facts.retryAfterSeconds !== undefined);
 
+/** The model that speaks with the voice, where its engine says so. */
+export const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
+
 /** Reports to the breaker and the metrics how a run went. */
 function createObserver(engine: string, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
-  const { model = voice.labels.base ?? '' } = voice.labels;
+  const model = modelOf(voice);
   const startedMs = performance.now();
   let firstSoundMs: number | undefined;
   let isOver = false;

@@ -38,15 +38,17 @@ const bookedMinutesMax = 3;
 /** The weight of the newest turn in the mean from which waits are estimated. */
 const turnWeight = 0.1;
 
-/** Limits what several quotas speak at once together. */
-export function createSeats(max: number) {
+/** Limits what several quotas speak at once together. Where the first turn loads a model, it tells nothing of the others. */
+export function createSeats(max: number, { isFirstSlow = false } = {}) {
   const queues: SlotQueue[] = [];
   let meanTurnMs = 0;
+  let isFirst = isFirstSlow;
   return {
     /** How long until so many that wait, and one more, have had a seat: an estimate from the turns before. */
     waitMs: (waiting: number) => (meanTurnMs * (waiting + 1)) / max,
     noteTurn(ms: number): void {
-      meanTurnMs = meanTurnMs === 0 ? ms : meanTurnMs + turnWeight * (ms - meanTurnMs);
+      if (isFirst) isFirst = false;
+      else meanTurnMs = meanTurnMs === 0 ? ms : meanTurnMs + turnWeight * (ms - meanTurnMs);
     },
     isFull: () => queues.reduce((sum, { held }) => sum + held, 0) >= max,
     share: (queue: SlotQueue) => void queues.push(queue),

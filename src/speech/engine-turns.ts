@@ -14,7 +14,7 @@ import {
 export interface TurnRequest {
   callerId: string;
   signal: AbortSignal;
-  /** Until when an urgent segment may wait, on the clock of `performance.now`. */
+  /** Until when an urgent segment may wait, on the clock of the turns. */
   waitUntilMs?: number | undefined;
   /** Nobody listens. */
   isBulk?: boolean | undefined;
@@ -48,7 +48,7 @@ export function createEngineTurns(
 
   const takeResource = async (name: string, voiceId: string, request: QuotaRequest): Promise<EndTurn> => {
     const resource = resources.get(name) ?? {
-      turns: createEngineQuota({ seats: createSeats(segmentsPerResource) }, now),
+      turns: createEngineQuota({ seats: createSeats(segmentsPerResource, { isFirstSlow: true }) }, now),
       voiceIds: new Set(),
     };
     resources.set(name, resource);

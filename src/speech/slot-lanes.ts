@@ -1,12 +1,19 @@
-// The lane of an engine: who waits for its slots, interactive and bulk requests in lines of their own, and what it holds.
+// The lane of an engine, or of a model of it: who waits for its slots, interactive and bulk requests in lines of their own, and what it holds.
 import type { Release } from '../concurrency/slot-queue.ts';
-import type { AdaptiveLimit } from './adaptive-limit.ts';
+import { type AdaptiveLimit, workOf } from './adaptive-limit.ts';
 import { AdmissionPace } from './admission-pace.ts';
 import { WaitingLine } from './waiting-line.ts';
+
+/** The weight of the newest in the means from which waits are estimated. */
+export const newestWeight = 0.1;
+/** Estimates of whole texts are rough: so much of one must fit. */
+const wholeShare = 0.5;
 
 /** What is to be heard. */
 export interface SlotUse {
   engine: string;
+  /** Of an engine whose models speak side by side, that of the voice. */
+  model?: string | undefined;
   voiceId: string;
   /** Of the first segment. */
   chars: number;
@@ -34,6 +41,11 @@ export interface SlotWaiter {
   reject(error: unknown): void;
 }
 
+export interface SlotWait extends Pick<SlotWaiter, 'owner' | 'use'> {
+  signal: AbortSignal;
+  patienceMs: number;
+}
+
 export interface Line {
   waiters: WaitingLine<SlotWaiter>;
   pace: AdmissionPace;
@@ -45,6 +57,7 @@ export interface Line {
 
 export interface Lane {
   name: string;
+  engine: string;
   /** Undefined for what is not heard. */
   limit: AdaptiveLimit | undefined;
   interactive: Line;
@@ -65,7 +78,7 @@ export interface Lane {
   sinceBulk: number;
 }
 
-export function openLane(name: string, limit: AdaptiveLimit | undefined, now: () => number): Lane {
+export function openLane(use: SlotUse | undefined, limit: AdaptiveLimit | undefined, now: () => number): Lane {
   const openLine = (isBulk: boolean): Line => {
     const line: Line = {
       waiters: new WaitingLine(),
@@ -87,7 +100,38 @@ export function openLane(name: string, limit: AdaptiveLimit | undefined, now: ()
     meanMsPerChar: 0,
     sinceBulk: 0,
   };
-  return { name, limit, interactive: openLine(false), bulk: openLine(true), ...counts };
+  const { engine = '' } = use ?? {};
+  return { name: laneNameOf(use), engine, limit, interactive: openLine(false), bulk: openLine(true), ...counts };
 }
 
+export const laneNameOf = (use: SlotUse | undefined): string =>
+  use?.model === undefined ? (use?.engine ?? '') : `${use.engine} ${use.model}`;
+
 export const lineOf = (lane: Lane, use: SlotUse | undefined): Line => (use?.isBulk ? lane.bulk : lane.interactive);
+
+/** A request is about to be heard. */
+export function beginStart(lane: Lane, { engine, voiceId, chars }: SlotUse, now: () => number) {
+  const sinceMs = now();
+  const startingAtOnce = ++lane.starting;
+  const notedBefore = lane.noted;
+  let isStarting = true;
+  const end = () => {
+    if (isStarting) lane.starting--;
+    isStarting = false;
+  };
+  const heard = (by: string) => {
+    if (!isStarting) return;
+    end();
+    if (by === engine) {
+      const ms = now() - sinceMs;
+      lane.noted++;
+      lane.meanStartMs += newestWeight * (ms / workOf(chars) - lane.meanStartMs);
+      lane.limit?.note({ voiceId, chars, ms, startingAtOnce, notedBefore });
+    }
+  };
+  return { end, heard };
+}
+
+/** How long the answer takes that is of use: a stream is heard from its first sound on. */
+export const workMs = ({ meanStartMs, meanMsPerChar }: Lane, use: SlotUse | undefined): number =>
+  use ? Math.max(meanStartMs * workOf(use.chars), wholeShare * meanMsPerChar * (use.wholeChars ?? 0)) : 0;

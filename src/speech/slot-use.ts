@@ -1,7 +1,7 @@
 // What a request takes of the service while it is spoken: how its first sound is measured, whether somebody listens, and the
 // most memory that its sound takes.
 
-import type { EngineGuards } from './engine-guard.ts';
+import { type EngineGuards, modelOf } from './engine-guard.ts';
 import type { SpeechRequest } from './request.ts';
 import type { SlotUse } from './slot-lanes.ts';
 import type { Binding } from './voice.ts';
@@ -32,6 +32,7 @@ export function slotUseOfText({ engine, speaker }: Binding, chars: number, guard
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
   return {
     engine: engine.name,
+    model: engine.resourceOf && modelOf(speaker),
     voiceId: speaker.voiceId,
     chars: Math.min(chars, firstSegmentCharsMax),
     isBulk: false,

@@ -4,10 +4,23 @@
 // is refused at once, with the time to come again. Where the line is beyond saving, the newest go first, and what is too much
 // of it is refused, the oldest first.
 import { Failure } from '../errors.ts';
-import { createAdaptiveLimit, workOf } from './adaptive-limit.ts';
+import { createAdaptiveLimit } from './adaptive-limit.ts';
 import { lineMsTarget } from './admission-pace.ts';
 import { createPromisedReturns } from './promised-returns.ts';
-import { type Lane, type Line, lineOf, openLane, type Slot, type SlotUse, type SlotWaiter } from './slot-lanes.ts';
+import {
+  beginStart,
+  type Lane,
+  type Line,
+  laneNameOf,
+  lineOf,
+  newestWeight,
+  openLane,
+  type Slot,
+  type SlotUse,
+  type SlotWait,
+  type SlotWaiter,
+  workMs,
+} from './slot-lanes.ts';
 
 export interface SlotOptions {
   /** Default: as long as it takes. */
@@ -30,13 +43,11 @@ export interface SlotsOptions {
   onAdmit?: ((kind: 'interactive' | 'bulk', waitedMs: number) => void) | undefined;
 }
 
-/** The weight of the newest in the means from which waits are estimated. */
-const newestWeight = 0.1;
-/** Estimates of whole texts are rough: so much of one must fit. */
-const wholeShare = 0.5;
 const limitMin = 2;
 /** Of a line beyond saving, one of an owner waits for this part of the time between two admissions before the next may. */
 const freshShare = 0.5;
+/** How often it is looked whether one that waits may begin, beside each time that a slot is given back. */
+const lookAgainMs = 100;
 /** Of the admissions while bulk requests wait, one in so many is theirs. */
 const bulkTurnEvery = 10;
 /** For so long after an interactive request, bulk ones leave a seat of the engine free. */
@@ -53,6 +64,7 @@ export class Slots {
   #held = 0;
   #heldBytes = 0;
   #meanHoldMs = 1000;
+  #isLookingAgain = false;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -74,7 +86,10 @@ export class Slots {
 
   /** How many requests of each engine may be about to be heard. */
   limits(): (readonly [engine: string, limit: number])[] {
-    return [...this.#lanes.values()].flatMap(({ name, limit }) => (limit ? [[name, limit.value] as const] : []));
+    const limits = new Map<string, number>();
+    for (const { engine, limit } of this.#lanes.values())
+      if (limit) limits.set(engine, (limits.get(engine) ?? 0) + limit.value);
+    return [...limits];
   }
 
   /** Throws the Failure with which the same would be refused at once, as early as that is known; takes nothing. */
@@ -108,8 +123,10 @@ export class Slots {
     const waitMs = line.pace.waitMs(line.waiters.countBefore(owner, line.isNewestFirst), this.#usualMs);
     const isFull = this.waiting >= this.#options.waitingMax;
     const displaced = isFull ? this.#inTheWayOf(owner, lane, line) : undefined;
-    if (waitMs > patienceMs || (isFull && !displaced) || this.#hasFresh(owner, line))
+    if (waitMs > patienceMs || (isFull && !displaced) || this.#hasFresh(owner, line)) {
+      if (line.isNewestFirst) line.pace.refused();
       throw this.#overloaded(owner, line, waitMs);
+    }
     return { patienceMs, displaced };
   }
 
@@ -126,13 +143,13 @@ export class Slots {
   }
 
   #laneOf(use: SlotUse | undefined): Lane {
-    const name = use?.engine ?? '';
+    const name = laneNameOf(use);
     const known = this.#lanes.get(name);
     if (known) return known;
     const { createLimit = createAdaptiveLimit, speakingMax: max } = this.#options;
     // An engine that does not say how many segments it speaks at once is held back by what is measured alone.
     const initial = use?.seats === undefined ? max : use.seats + 1;
-    const lane = openLane(name, use && createLimit({ min: limitMin, max, initial }), this.#now);
+    const lane = openLane(use, use && createLimit({ min: limitMin, max, initial }), this.#now);
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -165,7 +182,7 @@ export class Slots {
       lane.interactiveAtMs = sinceMs;
     }
     lane.sinceBulk = use?.isBulk ? 0 : lane.sinceBulk + 1;
-    const start = use && !use.isBulk ? this.#start(lane, use, sinceMs) : undefined;
+    const start = use && !use.isBulk ? beginStart(lane, use, this.#now) : undefined;
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
@@ -186,28 +203,6 @@ export class Slots {
       if (this.waiting > 0) this.#admit();
     };
     return Object.assign(release, { heard });
-  }
-
-  /** A request is about to be heard. */
-  #start(lane: Lane, { engine, voiceId, chars }: SlotUse, sinceMs: number) {
-    const startingAtOnce = ++lane.starting;
-    const notedBefore = lane.noted;
-    let isStarting = true;
-    const end = () => {
-      if (isStarting) lane.starting--;
-      isStarting = false;
-    };
-    const heard = (by: string) => {
-      if (!isStarting) return;
-      end();
-      if (by === engine) {
-        const ms = this.#now() - sinceMs;
-        lane.noted++;
-        lane.meanStartMs += newestWeight * (ms / workOf(chars) - lane.meanStartMs);
-        lane.limit?.note({ voiceId, chars, ms, startingAtOnce, notedBefore });
-      }
-    };
-    return { end, heard };
   }
 
   #admit(): void {
@@ -262,10 +257,25 @@ export class Slots {
   #shorten(line: Line): void {
     line.update(this.#usualMs);
     const soon = Math.max(1, lineMsTarget / line.pace.intervalMs(this.#usualMs));
-    while (line.isNewestFirst && line.waiters.count > soon) this.#refuse(line, line.waiters.ofLongest('oldest')!);
+    while (line.isNewestFirst && line.waiters.count > soon) {
+      line.pace.refused();
+      this.#refuse(line, line.waiters.ofLongest('oldest')!);
+    }
   }
 
-  #wait(line: Line, { owner, use, signal, patienceMs }: Wait): Promise<Slot> {
+  /** What a job has begun may have its turn at the engine, which was behind with it, though nobody gives a slot back. */
+  #lookAgainSoon(): void {
+    if (this.#isLookingAgain || this.waiting === 0) return;
+    this.#isLookingAgain = true;
+    const lookAgain = () => {
+      this.#isLookingAgain = false;
+      this.#admit();
+      this.#lookAgainSoon();
+    };
+    setTimeout(lookAgain, lookAgainMs).unref();
+  }
+
+  #wait(line: Line, { owner, use, signal, patienceMs }: SlotWait): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const waiter: SlotWaiter = { owner, use, sinceMs: this.#now(), resolve, reject };
     const leave = () => {
@@ -281,18 +291,10 @@ export class Slots {
     if (line.waiters.count === 0) line.pace.begin();
     line.waiters.add(waiter);
     this.#shorten(line);
+    this.#lookAgainSoon();
     return promise.finally(() => {
       signal.removeEventListener('abort', leave);
       clearTimeout(timer);
     });
   }
-}
-
-/** How long the answer takes that is of use: a stream is heard from its first sound on. */
-const workMs = ({ meanStartMs, meanMsPerChar }: Lane, use: SlotUse | undefined): number =>
-  use ? Math.max(meanStartMs * workOf(use.chars), wholeShare * meanMsPerChar * (use.wholeChars ?? 0)) : 0;
-
-interface Wait extends Pick<SlotWaiter, 'owner' | 'use'> {
-  signal: AbortSignal;
-  patienceMs: number;
 }

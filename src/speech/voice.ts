@@ -157,7 +157,8 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
     },
     isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
     lookUp,
-    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, list),
+    // Whose voices they are is not known here, so none is named that may have been meant.
+    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
     preferences: () => ({ setting: preferred, chosen: readNames().chosen }),
   };
 }

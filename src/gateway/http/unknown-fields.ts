@@ -15,9 +15,10 @@ export function withUnknownFields(failure: Failure, request: FastifyRequest): Fa
 export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
   const { reason, facts, cause } = failure;
   const { details = [] } = facts;
-  const told = new Set(details.map(({ field }) => field));
-  const more = unknown.filter(({ name }) => !told.has(name)).slice(0, ignoredFieldsMax);
-  if (reason !== 'invalid_request' || more.length === 0) return failure;
+  // Where unknown members are refused, they are among the details.
+  const areTold = details.some((detail) => detail.reason === 'unknown');
+  if (reason !== 'invalid_request' || areTold || unknown.length === 0) return failure;
+  const more = unknown.slice(0, ignoredFieldsMax);
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
