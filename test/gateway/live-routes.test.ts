@@ -136,7 +136,8 @@ test.each([
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
   const { opened, send, until, closed } = openLive();
   await opened;
-  send(start, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: 0 });
+  // Null is as absent.
+  send({ ...start, audio: null }, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: null });
   await until('interrupted');
   send({ type: 'text', text: 'The next is not spoilt.' }, { type: 'interrupt', turn: 0 }, { type: 'flush' });
   expect((await until('flushed')).at(-1)).toMatchObject({ turn: 1 });

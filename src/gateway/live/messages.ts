@@ -51,7 +51,9 @@ function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
     throw violation('text', 'type', 'must be a string');
   }
   if (type !== 'interrupt') return { type };
-  const { played_ms: playedMs = undefined, turn = undefined } = fields;
+  // Null is as absent, as in every body.
+  const playedMs = fields.played_ms ?? undefined;
+  const turn = fields.turn ?? undefined;
   const details: FieldViolation[] = [];
   if (playedMs !== undefined && !(typeof playedMs === 'number' && playedMs >= 0))
     details.push({ field: 'played_ms', reason: 'range', message: 'must be a number, 0 or more' });
@@ -62,7 +64,8 @@ function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
 }
 
 function audioOf({ audio }: Fields): LiveMessage['audio'] {
-  if (audio === undefined || audio === 'binary' || audio === 'json') return audio;
+  if (audio === undefined || audio === null) return undefined;
+  if (audio === 'binary' || audio === 'json') return audio;
   throw violation('audio', 'enum', 'must be one of binary, json', ['binary', 'json']);
 }
 
