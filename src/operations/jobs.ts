@@ -161,17 +161,22 @@ function* eventsSince(
   else yield { type: 'done', revision, job };
 }
 
-/** The same request has the same, in whatever order its metadata come: maps of gRPC and objects of JSON have none. */
-function fingerprintOf({ settings, chapters }: JobRequest): string {
+/**
+ * The same request has the same through every API: defaults that are spelled out, and the order of metadata, which are a map
+ * in gRPC and an object in JSON, say nothing.
+ */
+function fingerprintOf({ settings: { speech: _, ...settings }, speech, chapters }: JobRequest): string {
   const metadata = Object.fromEntries(
     Object.entries(settings.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   );
+  const spoken = chapters.map(({ title, speech, parts }) => [title, toSorted(speech), parts]);
   return createHash('sha256')
-    .update(
-      JSON.stringify([{ ...settings, metadata }, chapters.map(({ title, speech, parts }) => [title, speech, parts])]),
-    )
+    .update(JSON.stringify([{ ...settings, metadata }, speech, spoken]))
     .digest('base64url');
 }
+
+const toSorted = (fields: Readonly<Record<string, unknown>>) =>
+  Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
 function checkSame(job: JobRow, fingerprint: string): JobRow {
   if (job.fingerprint === fingerprint) return job;

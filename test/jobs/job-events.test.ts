@@ -64,7 +64,7 @@ test('of a job that is deleted meanwhile, the last event says so', async () => {
 });
 
 test('JobService has the same operations', async () => {
-  const { services, jobsKey, get } = await openJobsGateway();
+  const { services, jobsKey, get, sendJobs } = await openJobsGateway();
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
   const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
   const call = { metadata: { 'x-api-key': jobsKey } };
@@ -77,6 +77,15 @@ test('JobService has the same operations', async () => {
   };
   const { job } = await client.unary('createJob', request, call);
   expect(job).toMatchObject({ jobId: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });
+  // The same over REST, with a default spelled out, is the same job; another is refused.
+  const body = { voice_id: 'tone-low', metadata: request.metadata, output_format: 'wav' };
+  const chapters = [
+    { title: 'One', text: 'The first.' },
+    { title: 'Two', text: 'The second.', voice_id: 'tone-high' },
+  ];
+  const put = (of: object) => sendJobs('/by-grpc', { method: 'PUT', body: of });
+  expect((await put({ ...body, chapters })).ok).toBe(true);
+  expect((await put({ ...body, chapters: chapters.slice(1) })).status).toBe(409);
   const events = await Array.fromAsync<WatchJobResponse>(client.stream('watchJob', { jobId: 'by-grpc' }, call));
   expect(events.at(-1)).toMatchObject({ kind: WatchJobResponse_Kind.DONE, job: { status: JobStatus.SUCCEEDED } });
   const seen = await get('by-grpc');
