@@ -286,8 +286,7 @@ export class Slots {
       this.#admit();
     };
     signal.addEventListener('abort', leave, { once: true });
-    const isTimed = patienceMs <= timerMsMax;
-    const timer = isTimed ? setTimeout(() => this.#refuse(line, waiter), patienceMs) : undefined;
+    const timer = patienceMs <= timerMsMax ? setTimeout(() => this.#refuse(line, waiter), patienceMs) : undefined;
     if (line.waiters.count === 0) line.pace.begin();
     line.waiters.add(waiter);
     this.#shorten(line);

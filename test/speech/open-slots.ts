@@ -1,0 +1,48 @@
+// Slots on a clock of the test's own, and requests for them that are noted by name.
+import type { Failure } from '../../src/errors.ts';
+import type { AdaptiveLimit, MeasuredStart } from '../../src/speech/adaptive-limit.ts';
+import type { SlotUse } from '../../src/speech/slot-lanes.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+
+const never = new AbortController().signal;
+export const settle = () => new Promise((resolve) => setImmediate(resolve));
+export const speech: SlotUse = { engine: 'e', voiceId: 'v', chars: 60, isBulk: false, seats: 2, bytesMax: 1 };
+export const bulk = { ...speech, isBulk: true };
+
+export function openSlots(
+  options: { speakingMax?: number; waitingMax?: number; limit?: number; bytesMax?: number } = {},
+) {
+  const clock = { ms: 0 };
+  const noted: MeasuredStart[] = [];
+  const limit = { value: options.limit ?? 1, note: (start: MeasuredStart) => void noted.push(start) } as AdaptiveLimit;
+  const slots = createSlots({
+    ...{ speakingMax: options.speakingMax ?? 100, waitingMax: options.waitingMax ?? 100 },
+    ...(options.bytesMax !== undefined && { bytesMax: options.bytesMax }),
+    createLimit: () => limit,
+    now: () => clock.ms,
+  });
+  /** Takes a slot, and notes under the name when it is there, or why it is not. */
+  const admitted: string[] = [];
+  const refused: string[] = [];
+  const failures: Failure[] = [];
+  const held = new Map<string, Awaited<ReturnType<typeof slots.take>>>();
+  const ask = (name: string, use: SlotUse, more: { waitMsMax?: number; deadlineMs?: number } = {}) =>
+    void slots.take(name[0]!, never, { use, ...more }).then(
+      (slot) => {
+        admitted.push(name);
+        held.set(name, slot);
+      },
+      (error) => {
+        refused.push(name);
+        failures.push(error);
+      },
+    );
+  /** So much later, it is heard and over. */
+  const finish = async (name: string, ms = 100) => {
+    clock.ms += ms;
+    held.get(name)!.heard('e');
+    held.get(name)!();
+    await settle();
+  };
+  return { slots, clock, noted, admitted, refused, failures, held, ask, finish };
+}
