@@ -3,7 +3,7 @@ import type { FormatName } from '../audio/formats.ts';
 import type { Book, BookChapter } from '../books/book.ts';
 import { toJobFields } from '../operations/books.ts';
 import { autoLanguage } from '../speech/fields.ts';
-import { isSpokenBy, type Voices } from '../speech/voice.ts';
+import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type ChosenChapter, parseVoices } from './book-chapters.ts';
 import { parseSpeakers, silentSpeakers, withSpeakers } from './book-speakers.ts';
@@ -43,7 +43,7 @@ export const voicesHere = (voices: Voices): BookVoices => ({
       .list()
       .filter(({ status, bindings }) => status === 'ready' && bindings.length > 0)
       .map(({ voice }) => voice),
-  find: async (voiceId) => voices.find(voiceId).voice,
+  find: async (voiceId) => voicesFor(voices, { usesAllVoices: true }).find(voiceId).voice,
 });
 
 export interface BookFlags {

@@ -5,7 +5,7 @@ import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import type { Voices } from '../speech/voice.ts';
+import { type Voices, voicesFor } from '../speech/voice.ts';
 import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { chooseFormat } from './chosen-format.ts';
@@ -83,7 +83,9 @@ ${fieldHelp}
     const text = given ?? (await readText(flags.input, line.signal));
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
       for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(each));
-      const request = await checkFlags(async () => toRequest(flags, text, format, voices));
+      const request = await checkFlags(async () =>
+        toRequest(flags, text, format, voicesFor(voices, { usesAllVoices: true })),
+      );
       return withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
