@@ -149,7 +149,7 @@ const isReady = (port: number): Promise<boolean> =>
 /** npm is the parent of a shell that is the parent of the service, which has children of its own where espeak-ng is. */
 async function serviceOf(pid: number): Promise<number> {
   const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
-  if (basename(program) === 'node' && args.includes('src/sonant.js')) return pid;
+  if (basename(program) === 'node' && args.some((arg) => arg.endsWith('src/sonant.js'))) return pid;
   const tasks = await readdir(`/proc/${pid}/task`);
   const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1'));
   const [child] = (await Promise.all(lists)).join(' ').trim().split(/\s+/);
