@@ -7,7 +7,7 @@ import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { serviceSettings } from './config/service-settings.ts';
 import type { EngineDefinition } from './engines/engine.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName, questionOf } from './nearest-name.ts';
 import type { Setting, SettingValues } from './setting.ts';
 
 export interface Config extends SettingValues<typeof serviceSettings> {
@@ -77,8 +77,7 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   for (const { source, values } of given) {
     for (const [name, value] of Object.entries(values)) {
       if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
-      const meant = nearestSetting(name, [...names]);
-      const question = meant === undefined ? '' : ` did you mean ${meant}?`;
+      const question = questionOf(nearestSetting(name, [...names]));
       mistakes.push({ name, given: '...', source, allowed: `no such setting;${question} see sonant config --help` });
     }
   }

@@ -10,9 +10,12 @@ const charsPerFault = 3;
 
 /** A question that follows what was said of a name that is not known; nothing where no known name is near. */
 export function didYouMean(given: string, known: readonly string[]): string {
-  const meant = nearestName(given, known);
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+  const question = questionOf(nearestName(given, known));
+  return question && `;${question}`;
 }
+
+/** The same where what was meant is known; it follows a semicolon. */
+export const questionOf = (meant: string | undefined): string => (meant === undefined ? '' : ` did you mean ${meant}?`);
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   if (given.length > charsMax) return undefined;

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
-import { didYouMean, nearestName } from '../nearest-name.ts';
+import { didYouMean, nearestName, questionOf } from '../nearest-name.ts';
 import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
@@ -129,9 +129,7 @@ export const withSpeechFlags = <Result>(
 ): Promise<Result> =>
   withFlagNames(flagOf, work).catch((error) => {
     if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    const { meant } = error.facts;
-    const question = meant === undefined ? '' : ` did you mean ${meant}?`;
-    throw new UsageError(`there is no such voice;${question} sonant voice list prints all voices`);
+    throw new UsageError(`there is no such voice;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
   });
 
 /** Runs `work` with what was opened, and closes it afterwards. */

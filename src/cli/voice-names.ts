@@ -4,6 +4,7 @@ import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
+import { questionOf } from '../nearest-name.ts';
 import { findDefault } from '../speech/default-voice.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
@@ -32,8 +33,7 @@ export async function chooseDefaultVoice(
 function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoice {
   const found = voices.lookUp(name);
   if (found) return found;
-  const meant = nearestVoice(name, voices.list());
-  const question = meant === undefined ? '' : ` did you mean ${meant}?`;
+  const question = questionOf(nearestVoice(name, voices.list()));
   throw new Failure('voice_not_found', {
     message: `There is no voice ${name} here;${question} sonant voice list prints all.`,
   });

@@ -1,9 +1,9 @@
 // How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
-// saving: its last would have waited for too long for seconds. It is saved when it has been empty for as long, since in
-// overload it is empty for moments, or when nobody was refused because of it for as long.
+// saving: its last would have waited for too long for seconds. It is saved when nobody was refused because of that for as
+// long; to be empty does not save it, since in overload it is empty for moments.
 /** A line that takes longer to be served is too long. */
 export const lineMsTarget = 500;
-/** A line that was too long for so long is beyond saving, and saved when it was empty for so long: a moment is nothing. */
+/** A line that was too long for so long is beyond saving, and saved when nobody was refused for so long. */
 const momentMsMax = 2000;
 /** Where nobody waits, because what was measured says that it would be in vain, it is forgotten after so long. */
 const keptMsMax = 60_000;
@@ -57,11 +57,8 @@ export class AdmissionPace {
   /** To be asked after every change of the line. */
   isBeyondSaving(waiting: number, usualMs: number): boolean {
     const nowMs = this.#now();
-    if (waiting === 0) this.#emptySinceMs ??= nowMs;
-    else if (this.#emptySinceMs !== undefined) {
-      if (nowMs - this.#emptySinceMs >= momentMsMax) this.#tooLongSinceMs = undefined;
-      this.#emptySinceMs = undefined;
-    }
+    if (waiting > 0) this.#emptySinceMs = undefined;
+    else this.#emptySinceMs ??= nowMs;
     if (this.#isBeyond() && nowMs - Math.max(this.#refusedMs, this.#tooLongSinceMs! + momentMsMax) >= momentMsMax)
       this.#tooLongSinceMs = undefined;
     const isTooLong = this.intervalMs(usualMs) * waiting > lineMsTarget;

@@ -1,4 +1,5 @@
-// The lane of an engine, or of a model of it: who waits for its slots, interactive and bulk requests in lines of their own, and what it holds.
+// The lane of an engine, or of a model of it: who waits for its slots, interactive and bulk requests in lines of their own,
+// and what it holds.
 import type { Release } from '../concurrency/slot-queue.ts';
 import { type AdaptiveLimit, workOf } from './adaptive-limit.ts';
 import { AdmissionPace } from './admission-pace.ts';
