@@ -237,6 +237,7 @@ test('receivers of webhooks that never answer', () =>
       statuses.push(await post('/api/audio/jobs', 'application/json', job(n)));
       await sleep(100);
     }
+    await expect.poll(() => arrived, { timeout: 60_000 }).toBeGreaterThan(0);
     await sleep(attackMs);
     receiver.closeAllConnections();
     receiver.close();

@@ -120,8 +120,11 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       const entries = [{ grapheme: 'Sonant', alias: 'the house over there' }];
       const made = await json(await send('POST', '/api/lexicons', watch, { name: 'Soak', entries }));
       const fields = { voice_id: 'arthur', lexicon_ids: [made.lexicon_id] };
-      check('lexicon', await untilKnown(() => speak(fields, watch)), watch);
-      await untilDone(() => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch), goneMsMax * 6);
+      try {
+        check('lexicon', await untilKnown(() => speak(fields, watch)), watch);
+      } finally {
+        await untilDone(() => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch), goneMsMax * 6);
+      }
       await untilGone(() => speak(fields, watch));
     },
     async clone(watch) {
@@ -131,20 +134,23 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       form.set('reference_audio', reference!);
       form.set('consent_audio', consent!);
       const { voice_id } = await json(await send('POST', '/api/voices', watch, form));
-      await untilKnown(() => untilDone(() => send('GET', `/api/voices/${voice_id}`, watch), 60_000));
-      for (let n = 0; n < 120; n++) {
-        const { status } = await untilDone(
-          async () => json(await send('GET', `/api/voices/${voice_id}`, watch)),
-          60_000,
-        );
-        if (status === 'ready') break;
-        if (status !== 'pending') throw new Error(`the voice is ${status}`);
-        await sleep(500);
+      try {
+        await untilKnown(() => untilDone(() => send('GET', `/api/voices/${voice_id}`, watch), 60_000));
+        for (let n = 0; n < 120; n++) {
+          const { status } = await untilDone(
+            async () => json(await send('GET', `/api/voices/${voice_id}`, watch)),
+            60_000,
+          );
+          if (status === 'ready') break;
+          if (status !== 'pending') throw new Error(`the voice is ${status}`);
+          await sleep(500);
+        }
+        check('clone', await untilKnown(() => speak({ voice_id }, watch)), watch);
+        await untilDone(() => send('POST', `/api/voices/${voice_id}/consent/revoke`, watch), 60_000);
+        await untilGone(() => speak({ voice_id }, watch));
+      } finally {
+        await untilDone(() => send('DELETE', `/api/voices/${voice_id}`, watch), 60_000);
       }
-      check('clone', await untilKnown(() => speak({ voice_id }, watch)), watch);
-      await untilDone(() => send('POST', `/api/voices/${voice_id}/consent/revoke`, watch), 60_000);
-      await untilGone(() => speak({ voice_id }, watch));
-      await untilDone(() => send('DELETE', `/api/voices/${voice_id}`, watch), 60_000);
     },
     async key(watch) {
       const made = await json(await send('POST', '/api/auth/api-keys', watch, { name: 'soak' }));
