@@ -15,7 +15,7 @@ import { largeMessageKey } from './large-requests.ts';
 import { messageBytesMax } from './limits.ts';
 import { limitsOf } from './method-limits.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
-import { ignoredMembersKey, nameIgnored, toIgnoredHeader } from './unknown-members.ts';
+import { ignoredMembersKey, nameIgnored, namingIgnored, toIgnoredHeader } from './unknown-members.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
@@ -72,10 +72,14 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   const interceptor: Interceptor = (proceed) => async (request) => {
     const next: typeof proceed = async (call) => {
       const ignored = call.contextValues.get(ignoredMembersKey);
+      const { input } = call.method;
       const answer = await proceed(call).catch((error: unknown) => {
-        throw nameIgnored(error, ignored, call.method.input);
+        throw nameIgnored(error, ignored, input);
       });
-      return reportIgnored(call, answer);
+      reportIgnored(call, answer);
+      // The request of a stream is looked at when its first message is read.
+      if (!answer.stream || ignored.length === 0) return answer;
+      return { ...answer, message: namingIgnored(answer.message, ignored, input) };
     };
     const { running, operation } = request.contextValues.get(runningCallKey)!;
     if (!request.stream) {
@@ -111,16 +115,15 @@ const openOperationOf = (method: DescMethod): Operation => ({
 });
 
 /** An Idempotency-Key is ignored too: nothing is remembered under it here. */
-function reportIgnored<Answer extends { header: Headers }>(
+function reportIgnored(
   { contextValues, header }: { contextValues: ContextValues; header: Headers },
-  answer: Answer,
-): Answer {
+  answer: { header: Headers },
+): void {
   const names = [
     ...contextValues.get(ignoredMembersKey),
     ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
   ];
   if (names.length > 0) answer.header.set('x-ignored-fields', toIgnoredHeader(names));
-  return answer;
 }
 
 /**

@@ -88,6 +88,19 @@ export function nameIgnored(error: unknown, names: readonly string[], { fields }
   return new Failure(reason, { ...facts, details }, cause);
 }
 
+/** The same of a stream of answers. */
+export async function* namingIgnored<Answer>(
+  answers: AsyncIterable<Answer>,
+  names: readonly string[],
+  schema: DescMessage,
+): AsyncGenerator<Answer> {
+  try {
+    yield* answers;
+  } catch (error) {
+    throw nameIgnored(error, names, schema);
+  }
+}
+
 function violationsOf(names: readonly string[], fields: readonly DescField[], otherwise: string): FieldViolation[] {
   const known = fields.map(({ name }) => name);
   return names.slice(0, ignoredMembersMax).map((field) => {

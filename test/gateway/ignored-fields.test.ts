@@ -102,14 +102,7 @@ describe('an unknown member of a message in JSON', () => {
     const answer = await ask(lax, 'EstimateSpeech', { textChunks: ['Hello.'], colour: 'red' });
     expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([200, 'colour']);
     expect(await answer.json()).toMatchObject({ chars: 6 });
-    const message = Buffer.from(JSON.stringify({ voiceId: 'tone-low', textChunks: ['Hello.'], colour: 'red' }));
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(message.length, 1);
-    const stream = await fetch(`${lax.url}/sonant.v1.SpeechService/StreamSpeech`, {
-      method: 'POST',
-      headers: { 'X-API-Key': lax.key, 'Content-Type': 'application/connect+json' },
-      body: Buffer.concat([head, message]),
-    });
+    const stream = await openStream({ voiceId: 'tone-low', textChunks: ['Hello.'], colour: 'red' });
     expect(await stream.text()).toContain('"done":');
     expect(stream.headers.get('X-Ignored-Fields')).toBe('colour');
   });
@@ -172,14 +165,33 @@ describe('of a request that is refused as invalid, the details name what is unkn
     expect(await vendors.json()).toEqual({ error: expect.objectContaining({ param: 'input' }) });
   });
 
-  test('over Connect as well', async () => {
+  test('over Connect as well, and in a stream', async () => {
     const body = { voice: 'tone-low', text: 'Hi' };
     const answer = await lax.send('/sonant.v1.SpeechService/SynthesizeSpeech', { body });
-    const { details } = (await answer.json()) as { details: { type: string; debug?: unknown; value: string }[] };
-    const bad = details.find(({ type }) => type === 'google.rpc.BadRequest')!;
-    expect([answer.status, String(Buffer.from(bad.value, 'base64'))]).toEqual([
-      400,
-      expect.stringContaining('did you mean voice_id?'),
-    ]);
+    expect(answer.status).toBe(400);
+    const stream = await (await openStream({ voice: 'tone-low', textChunks: ['Hi'] })).bytes();
+    const { error } = JSON.parse(Buffer.from(stream).toString('utf8', headBytes));
+    for (const { details } of [(await answer.json()) as ConnectFailure, error as ConnectFailure]) {
+      const bad = details.find(({ type }) => type === 'google.rpc.BadRequest')!;
+      expect(String(Buffer.from(bad.value, 'base64'))).toContain('did you mean voice_id?');
+    }
   });
 });
+
+interface ConnectFailure {
+  details: { type: string; value: string }[];
+}
+
+/** Before each message of a stream. */
+const headBytes = 5;
+
+function openStream(fields: object): Promise<Response> {
+  const message = Buffer.from(JSON.stringify(fields));
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(message.length, 1);
+  return fetch(`${lax.url}/sonant.v1.SpeechService/StreamSpeech`, {
+    method: 'POST',
+    headers: { 'X-API-Key': lax.key, 'Content-Type': 'application/connect+json' },
+    body: Buffer.concat([head, message]),
+  });
+}
