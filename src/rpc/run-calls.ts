@@ -70,17 +70,7 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   };
 
   const interceptor: Interceptor = (proceed) => async (request) => {
-    const next: typeof proceed = async (call) => {
-      const ignored = call.contextValues.get(ignoredMembersKey);
-      const { input } = call.method;
-      const answer = await proceed(call).catch((error: unknown) => {
-        throw nameIgnored(error, ignored, input);
-      });
-      reportIgnored(call, answer);
-      // The request of a stream is looked at when its first message is read.
-      if (!answer.stream || ignored.length === 0) return answer;
-      return { ...answer, message: namingIgnored(answer.message, ignored, input) };
-    };
+    const next = namingWhatIsIgnored(proceed);
     const { running, operation } = request.contextValues.get(runningCallKey)!;
     if (!request.stream) {
       return running.run(operation, (call) => {
@@ -113,6 +103,23 @@ const openOperationOf = (method: DescMethod): Operation => ({
   ...operationOf(method),
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
+
+/** The answer, or the failure, names what was ignored of the request. */
+function namingWhatIsIgnored(proceed: Proceed): Proceed {
+  return async (call) => {
+    const ignored = call.contextValues.get(ignoredMembersKey);
+    const { input } = call.method;
+    const answer = await proceed(call).catch((error: unknown) => {
+      throw nameIgnored(error, ignored, input);
+    });
+    reportIgnored(call, answer);
+    // The request of a stream is looked at when its first message is read.
+    if (!answer.stream || ignored.length === 0) return answer;
+    return { ...answer, message: namingIgnored(answer.message, ignored, input) };
+  };
+}
+
+type Proceed = Parameters<Interceptor>[0];
 
 /** An Idempotency-Key is ignored too: nothing is remembered under it here. */
 function reportIgnored(

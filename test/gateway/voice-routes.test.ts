@@ -93,17 +93,19 @@ describe('voices', () => {
   test.each([
     [`text=${'a'.repeat(201)}`, 'text'],
     [`engine=${'a'.repeat(201)}`, 'engine'],
-    ['limit=0', 'limit'],
-    ['limit=1001', 'limit'],
-    ['limit=ten', 'limit'],
-    ['limit=-1', 'limit'],
-    ['limit=1&limit=2', 'limit'],
-    ['cursor=nonsense', 'cursor'],
+    ['limit=0', 'limit', 'range'],
+    ['limit=-1', 'limit', 'range'],
+    ['limit=1001', 'limit', 'range'],
+    ['limit=1000000', 'limit', 'range'],
+    ['limit=ten', 'limit', 'type'],
+    ['limit=1.5', 'limit', 'type'],
+    ['limit=1&limit=2', 'limit', 'type'],
+    ['cursor=nonsense', 'cursor', 'format'],
     ['language_code=e_', 'language_code'],
-  ])('are not listed by %s', async (query, field) => {
+  ])('are not listed by %s', async (query, field, reason: string = expect.any(String)) => {
     expect(await get(`/api/voices?${query}`)).toMatchObject({
       status: 400,
-      body: { error: 'invalid_request', details: [{ field, message: expect.not.stringMatching(/page_/) }] },
+      body: { error: 'invalid_request', details: [{ field, reason, message: expect.not.stringMatching(/page_/) }] },
     });
   });
 

@@ -42,7 +42,7 @@ export function takeText(query: Query, name: string, violations: FieldViolation[
 
 export function takePage(query: Query, violations: FieldViolation[]): Page {
   const limit = takeText(query, 'limit', violations);
-  const isNumber = /^\d{0,6}$/.test(limit);
+  const isNumber = /^(-?\d+)?$/.test(limit);
   if (!isNumber) violations.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
   const pageToken = takeText(query, 'cursor', violations);
   return parsePage({ pageToken, ...(isNumber && limit !== '' && { pageSize: Number(limit) }) }, pageNames, violations);
