@@ -22,12 +22,12 @@ import { closedLoop } from './overload/load.ts';
 import type { LoadedEngine } from './overload/serve.ts';
 
 const voiceId = 'espeak-en-us';
-const rounds = 3;
+const rounds = 5;
 /** V8 goes on compiling the pipeline for the first hundreds of texts; the bare library has nothing to compile. */
-const warmUps = 6;
+const warmUps = 16;
 /** Texts of a turn, by their length. */
 const countOf = new Map([
-  [60, 12],
+  [60, 20],
   [1000, 2],
 ]);
 const goalsMax = new Map([
@@ -36,6 +36,7 @@ const goalsMax = new Map([
 ]);
 const clients = 64;
 const clientSeconds = 8;
+const clientWarmUpSeconds = 6;
 const perSecondMin = 150;
 const titles = { raw: 'raw', engine: 'engine', own: '22 050 Hz', wanted: '24 kHz', mp3: '24 kHz mp3' };
 const never = new AbortController().signal;
@@ -124,7 +125,7 @@ async function servedPerSecond(): Promise<number> {
   const [service] = (await once(child, 'message')) as [OpenCheckout];
   const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: 24_000, method: 'streaming' };
   const request = (n: number) => ({ fields: { ...sound, text_chunks: [`${n}: ${passage(54, n)}`] } });
-  await closedLoop({ service, seconds: 2, request: (n) => request(1e6 + n) }, clients);
+  await closedLoop({ service, seconds: clientWarmUpSeconds, request: (n) => request(1e6 + n) }, clients);
   const sinceMs = performance.now();
   const offered = await closedLoop({ service, seconds: clientSeconds, request }, clients);
   const seconds = (performance.now() - sinceMs) / 1000;
