@@ -6,7 +6,7 @@ import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { createAdaptiveLimit } from '../src/speech/adaptive-limit.ts';
+import { createAdaptiveLimit } from '../src/speech/queue/adaptive-limit.ts';
 import type { Bench, Cell, Goal, Table } from './measuring/bench.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { median } from './measuring/rounds.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createServiceMetrics } from '../src/app/service-metrics.ts';
-import { createSlots } from '../src/speech/slots.ts';
+import { createSlots } from '../src/speech/queue/slots.ts';
 import { isInstalled } from './programs.ts';
 
 const folder = join(import.meta.dirname, '../deploy');

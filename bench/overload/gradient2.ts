@@ -1,6 +1,6 @@
 // Gradient2 of Netflix's concurrency-limits, as the other algorithm to compare the adaptive limit with: a long mean of the
 // time to first sound against the newest, with a queue of the square root of the limit allowed.
-import { type AdaptiveLimit, type AdaptiveLimitOptions, workOf } from '../../src/speech/adaptive-limit.ts';
+import { type AdaptiveLimit, type AdaptiveLimitOptions, workOf } from '../../src/speech/queue/adaptive-limit.ts';
 
 const longWindow = 600;
 const warmUps = 10;

@@ -1,6 +1,6 @@
 // An engine with so many threads, on a clock of its own, behind an adaptive limit: how many requests are heard in a second
 // and how long those admitted take, while more want to be heard than can be.
-import type { AdaptiveLimit } from '../../src/speech/adaptive-limit.ts';
+import type { AdaptiveLimit } from '../../src/speech/queue/adaptive-limit.ts';
 
 export interface SimulatedLoad {
   threads: number;

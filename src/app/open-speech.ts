@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots, type SlotsOptions } from '../speech/slots.ts';
+import { createSlots, type SlotsOptions } from '../speech/queue/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices, type ListStored, type OfferedVoice } from '../speech/voice.ts';
 import type { ReadNames } from '../speech/voice-names.ts';

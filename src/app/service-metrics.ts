@@ -6,7 +6,7 @@ import type { Engine } from '../engines/engine.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
 import type { EndedCall } from '../operations/ended-call.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
-import type { Slots } from '../speech/slots.ts';
+import type { Slots } from '../speech/queue/slots.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchProcess } from './process-metrics.ts';
 import { createSpeechMetrics } from './speech-metrics.ts';

@@ -7,12 +7,12 @@ import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
-import { type BackgroundTurns, createBackgroundTurns } from './background-turns.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
 import { readAtEngineSpeed } from './engine-reader.ts';
 import { type RunPace, runEngine } from './engine-run.ts';
 import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
+import { type BackgroundTurns, createBackgroundTurns } from './queue/background-turns.ts';
 
 export interface EngineGuard {
   /** Where the segment is urgent, it waits for its turn until `waitUntilMs` at most, on the clock of `performance.now`. */

@@ -1,8 +1,8 @@
 // The lexicons of a request: those that it asks for, which go first, and those that are bound to the voice that speaks. A
 // request uses the lexicons as they are when it is planned.
 import { Failure, type FieldViolation } from '../errors.ts';
+import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
-import { applyLexicons } from '../text/lexicon-pieces.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { textLimits } from './text-fields.ts';

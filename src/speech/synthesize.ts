@@ -14,14 +14,14 @@ import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
+import { slotUseOf, slotUseOfText } from './queue/slot-use.ts';
+import type { Slots } from './queue/slots.ts';
+import { createTurnPlace } from './queue/turn-place.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
-import { slotUseOf, slotUseOfText } from './slot-use.ts';
-import type { Slots } from './slots.ts';
 import { type KeepSegment, type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
-import { createTurnPlace } from './turn-place.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {

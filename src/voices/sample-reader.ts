@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createSlots } from '../speech/slots.ts';
+import { createSlots } from '../speech/queue/slots.ts';
 import type { SampleFault } from './sample-check.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 

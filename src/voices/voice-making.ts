@@ -5,7 +5,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots } from '../speech/slots.ts';
+import { createSlots } from '../speech/queue/slots.ts';
 import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';

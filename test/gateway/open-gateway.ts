@@ -31,7 +31,7 @@ import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/sign-in/sign-in.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
-import { createSlots } from '../../src/speech/slots.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/operations/speech.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';

@@ -7,7 +7,7 @@ import type { LiveEvent, LiveInput } from '../../src/operations/live-session.ts'
 import { createLiveOperations } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';

@@ -1,7 +1,7 @@
 // `language_code: "auto"`: each sentence is spoken in its own language, among those that the voices speak, and told so.
 import { expect, test } from 'vitest';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from './collect-speech.ts';

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createEngineQuota, createSeats } from '../../src/speech/engine-quota.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';

@@ -1,8 +1,8 @@
 // One voice, two engines: the second speaks where the first fails before anything is heard, and never in the middle.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';

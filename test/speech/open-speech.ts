@@ -2,8 +2,8 @@
 
 import { afterEach } from 'vitest';
 import type { Lexicons } from '../../src/speech/lexicons.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices, type ListStored } from '../../src/speech/voice.ts';

@@ -2,8 +2,8 @@
 // engine where one fails.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';

@@ -4,7 +4,7 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import type { Segment } from '../../src/engines/engine.ts';
 import { createEngineTurns } from '../../src/speech/engine-turns.ts';
-import { createSlots } from '../../src/speech/slots.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
 
 export interface SimulatedStreams {
   /** Of what the engine can speak. */

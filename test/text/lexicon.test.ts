@@ -1,7 +1,7 @@
 // Lexicons on texts: which words they match, and what becomes of a marked text.
 import { expect, test } from 'vitest';
+import { applyLexicons } from '../../src/text/apply-lexicons.ts';
 import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
-import { applyLexicons } from '../../src/text/lexicon-pieces.ts';
 import { type MarkedText, plainText } from '../../src/text/marked-text.ts';
 import { readSsml } from '../../src/text/ssml.ts';
 

@@ -1,8 +1,8 @@
 // Slots on a clock of the test's own, and requests for them that are noted by name.
-import type { Failure } from '../../src/errors.ts';
-import type { AdaptiveLimit, MeasuredStart } from '../../src/speech/adaptive-limit.ts';
-import type { SlotUse } from '../../src/speech/slot-lanes.ts';
-import { createSlots } from '../../src/speech/slots.ts';
+import type { Failure } from '../../../src/errors.ts';
+import type { AdaptiveLimit, MeasuredStart } from '../../../src/speech/queue/adaptive-limit.ts';
+import type { SlotUse } from '../../../src/speech/queue/slot-lanes.ts';
+import { createSlots } from '../../../src/speech/queue/slots.ts';
 
 const never = new AbortController().signal;
 export const settle = () => new Promise((resolve) => setImmediate(resolve));

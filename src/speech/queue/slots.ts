@@ -3,10 +3,10 @@
 // busy. So many wait, interactive requests before bulk ones, and slots go round the owners. Who would wait longer than it may
 // is refused at once, with the time to come again. Where the line is beyond saving, the newest go first, and what is too much
 // of it is refused, the oldest first.
-import { Failure } from '../errors.ts';
+import { Failure } from '../../errors.ts';
 import { createAdaptiveLimit } from './adaptive-limit.ts';
-import { lineMsTarget } from './admission-pace.ts';
-import { createPromisedReturns } from './promised-returns.ts';
+import { lineMsTarget } from './line-pace.ts';
+import { createRetryTimes } from './retry-times.ts';
 import {
   beginStart,
   type Lane,
@@ -59,7 +59,7 @@ export const createSlots = (options: SlotsOptions): Slots => new Slots(options);
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #now: () => number;
-  readonly #returns: ReturnType<typeof createPromisedReturns>;
+  readonly #returns: ReturnType<typeof createRetryTimes>;
   readonly #lanes = new Map<string, Lane>();
   #held = 0;
   #heldBytes = 0;
@@ -69,7 +69,7 @@ export class Slots {
   constructor(options: SlotsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#returns = createPromisedReturns(this.#now);
+    this.#returns = createRetryTimes(this.#now);
   }
 
   get speaking(): number {

@@ -1,10 +1,10 @@
 // The adaptive limit: whatever is measured it stays within its bounds; it settles where an engine is busy and has no queue to
 // speak of, and throttles no engine that is not.
 import { describe, expect, test } from 'vitest';
-import { createGradient2 } from '../../bench/overload/gradient2.ts';
-import { simulate } from '../../bench/overload/simulated-engine.ts';
-import { createAdaptiveLimit, workOf } from '../../src/speech/adaptive-limit.ts';
-import { createRandom } from '../text/random-text.ts';
+import { createGradient2 } from '../../../bench/overload/gradient2.ts';
+import { simulate } from '../../../bench/overload/simulated-engine.ts';
+import { createAdaptiveLimit, workOf } from '../../../src/speech/queue/adaptive-limit.ts';
+import { createRandom } from '../../text/random-text.ts';
 
 const usual = { min: 2, max: 64, initial: 16 };
 const overload = { segmentMs: 100, wanting: 64, requests: 20_000 };

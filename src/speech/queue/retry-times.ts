@@ -4,7 +4,7 @@ const promiseMsMax = 60_000;
 /** Of one owner; further ones get its last time. */
 const promisesMax = 256;
 
-export function createPromisedReturns(now: () => number) {
+export function createRetryTimes(now: () => number) {
   const timesOf = new Map<string, number[]>();
 
   const countOf = (owner: string): number => {

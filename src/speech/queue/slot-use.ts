@@ -1,10 +1,10 @@
 // What a request takes of the service while it is spoken: how its first sound is measured, whether somebody listens, and the
 // most memory that its sound takes.
 
-import { type EngineGuards, modelOf } from './engine-guard.ts';
-import type { SpeechRequest } from './request.ts';
+import { type EngineGuards, modelOf } from '../engine-guard.ts';
+import type { SpeechRequest } from '../request.ts';
+import type { Binding } from '../voice.ts';
 import type { SlotUse } from './slot-lanes.ts';
-import type { Binding } from './voice.ts';
 
 /** A whole text of so many characters, asked for as a link, is bulk: nobody listens while it is spoken. */
 const bulkCharsMin = 500;

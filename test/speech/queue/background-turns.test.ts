@@ -1,8 +1,8 @@
 // Work in the background: interactive speech goes before it, and its turns go round the owners.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createBackgroundTurns } from '../../src/speech/background-turns.ts';
-import { openJobsGateway } from '../jobs/open-jobs.ts';
+import { createBackgroundTurns } from '../../../src/speech/queue/background-turns.ts';
+import { openJobsGateway } from '../../jobs/open-jobs.ts';
 
 const { signal } = new AbortController();
 

@@ -2,7 +2,7 @@
 // where a processor is left, after a moment without interactive speech, and turns go round the owners. When interactive
 // speech needs the processor, the segment begun last is ended, and spoken again later.
 import { availableParallelism } from 'node:os';
-import { SlotQueue } from '../concurrency/slot-queue.ts';
+import { SlotQueue } from '../../concurrency/slot-queue.ts';
 
 export interface BackgroundTurns {
   /** Interactive speech begins; the result is called when it has ended. */

@@ -10,7 +10,7 @@ const keptMsMax = 60_000;
 /** The weight of the newest interval in the mean. */
 const intervalWeight = 0.1;
 
-export class AdmissionPace {
+export class LinePace {
   readonly #now: () => number;
   #meanMs: number | undefined;
   #lastMs = 0;

@@ -1,8 +1,8 @@
 // The lane of an engine, or of a model of it: who waits for its slots, interactive and bulk requests in lines of their own,
 // and what it holds.
-import type { Release } from '../concurrency/slot-queue.ts';
+import type { Release } from '../../concurrency/slot-queue.ts';
 import { type AdaptiveLimit, workOf } from './adaptive-limit.ts';
-import { AdmissionPace } from './admission-pace.ts';
+import { LinePace } from './line-pace.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 /** The weight of the newest in the means from which waits are estimated. */
@@ -49,7 +49,7 @@ export interface SlotWait extends Pick<SlotWaiter, 'owner' | 'use'> {
 
 export interface Line {
   waiters: WaitingLine<SlotWaiter>;
-  pace: AdmissionPace;
+  pace: LinePace;
   /** Whether it is beyond saving; never for bulk, which has time. */
   isNewestFirst: boolean;
   /** After every change of who waits. */
@@ -83,7 +83,7 @@ export function openLane(use: SlotUse | undefined, limit: AdaptiveLimit | undefi
   const openLine = (isBulk: boolean): Line => {
     const line: Line = {
       waiters: new WaitingLine(),
-      pace: new AdmissionPace(now),
+      pace: new LinePace(now),
       isNewestFirst: false,
       update(usualMs) {
         line.isNewestFirst = !isBulk && line.pace.isBeyondSaving(line.waiters.count, usualMs);

@@ -1,8 +1,8 @@
 // What a live turn holds while it is spoken: a slot of the service from the text of a part to the end of its sound; and a
 // place of the caller's, which is kept until the text no longer goes on, so that other requests of the caller do not stop a
 // turn in its middle.
-import type { LivePlace } from './live-plan.ts';
-import type { LiveText } from './live-text.ts';
+import type { LivePlace } from '../live-plan.ts';
+import type { LiveText } from '../live-text.ts';
 import type { Slot } from './slot-lanes.ts';
 
 /** How long the place of a turn of which nothing is spoken is kept, however slowly its text goes on. */

@@ -1,7 +1,7 @@
 // Slots: so many speak, so many wait, fair between callers.
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/slots.ts';
+import { Failure } from '../../../src/errors.ts';
+import { createSlots } from '../../../src/speech/queue/slots.ts';
 
 const never = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
