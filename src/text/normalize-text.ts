@@ -1,5 +1,5 @@
 // Text normalization: converts a chunk of text to spoken tokens, lazily and paragraph by paragraph. Markup and noise are
-// removed; for engines that need it, numbers, symbols and abbreviations become words. Every letter and digit that is not
+// removed; for engines that need it, numbers, symbols and abbreviations become words (read-table.ts). Every letter and digit that is not
 // markup is in some token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';

@@ -1,6 +1,5 @@
-// The rules for what begins with a digit, in languages whose table states no rules of its own (English
-// does): dates, times, telephone numbers, sums of
-// money, measures, ordinals, fractions and numbers, by what is beside them.
+// The rules for what begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals, fractions and
+// numbers, by what is beside them. Not for English, whose rules are in english/rules.toml.
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
