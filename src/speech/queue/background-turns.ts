@@ -1,6 +1,7 @@
 // Turns of work that nobody listens to, such as the segments of jobs: interactive speech goes before it. A segment is begun
 // where a processor is left, after a moment without interactive speech, and turns go round the owners. When interactive
-// speech needs the processor, the segment begun last is ended, and spoken again later.
+// speech needs the processor, the segment begun last is ended, and spoken again later. So that a job ends even where somebody
+// always speaks, a segment that has waited for long is begun all the same, now and then, and not ended.
 import { availableParallelism } from 'node:os';
 import { SlotQueue } from '../../concurrency/slot-queue.ts';
 
@@ -13,21 +14,27 @@ export interface BackgroundTurns {
 
 /** Between two segments of one stream there is a gap, in which it is of no use to begin. */
 const quietMs = 200;
+/** A segment that has waited for so long is begun whatever else is spoken, one in so long. */
+const patienceMs = 10_000;
 
-export function createBackgroundTurns(processors: number = availableParallelism()): BackgroundTurns {
+export function createBackgroundTurns(
+  processors: number = availableParallelism(),
+  now: () => number = () => performance.now(),
+): BackgroundTurns {
   // One is left to the event loop.
   const turnsMax = Math.max(1, processors - 1);
   const running: AbortController[] = [];
   let interactive = 0;
   let quietSinceMs = -Infinity;
+  let lateBegunMs = -Infinity;
   const isCrowded = () => interactive > 0 && running.length + interactive > turnsMax;
-  const queue = new SlotQueue({
-    slotsMax: turnsMax,
-    delayMs() {
-      if (interactive > 0) return running.length + interactive < turnsMax ? 0 : Infinity;
-      return Math.max(0, quietSinceMs + quietMs - performance.now());
-    },
-  });
+  const roomMs = () => {
+    if (interactive > 0) return running.length + interactive < turnsMax ? 0 : Infinity;
+    return Math.max(0, quietSinceMs + quietMs - now());
+  };
+  /** Until the one that has waited longest is begun all the same. */
+  const lateMs = () => Math.max(0, queue.urgentAtMs - now(), lateBegunMs + patienceMs - now());
+  const queue: SlotQueue = new SlotQueue({ slotsMax: turnsMax, delayMs: () => Math.min(roomMs(), lateMs()), now });
 
   return {
     enter() {
@@ -38,14 +45,19 @@ export function createBackgroundTurns(processors: number = availableParallelism(
         if (hasLeft) return;
         hasLeft = true;
         interactive--;
-        quietSinceMs = performance.now();
+        quietSinceMs = now();
         queue.admit();
       };
     },
     async run(owner, signal, work) {
+      const urgentAtMs = now() + patienceMs;
       for (;;) {
         const making = new AbortController();
-        const release = await queue.take({ owner, signal, onAdmit: () => running.push(making) });
+        const onAdmit = () => {
+          if (roomMs() <= 0) running.push(making);
+          else lateBegunMs = now();
+        };
+        const release = await queue.take({ owner, signal, urgentAtMs, onAdmit });
         try {
           return await work(AbortSignal.any([signal, making.signal]));
         } catch (error) {

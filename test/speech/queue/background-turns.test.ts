@@ -59,6 +59,38 @@ test('where a processor is left, both go on; what was asked to end, ends', async
   await expect(turns.run('a', signal, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
 });
 
+test('one that has waited for ten seconds is begun though somebody always speaks, one in ten seconds, and not ended', async () => {
+  const clock = { ms: 0 };
+  const turns = createBackgroundTurns(2, () => clock.ms);
+  let leave = turns.enter();
+  const speakOn = async (ms: number) => {
+    clock.ms += ms;
+    const before = leave;
+    leave = turns.enter();
+    before();
+    await sleep(0);
+  };
+  const begun: AbortSignal[] = [];
+  const ends: (() => void)[] = [];
+  const made = ['a', 'b'].map((owner) =>
+    turns.run(owner, signal, async (until) => {
+      begun.push(until);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return owner;
+    }),
+  );
+  await speakOn(9_999);
+  expect(begun).toHaveLength(0);
+  await speakOn(1);
+  expect(begun).toHaveLength(1);
+  await speakOn(9_999);
+  ends[0]!();
+  expect([await made[0], begun.length, begun[0]!.aborted]).toEqual(['a', 1, false]);
+  await speakOn(1);
+  ends[1]!();
+  expect([await made[1], begun.length]).toEqual(['b', 2]);
+});
+
 test('a request for speech is heard while a job is spoken, and the job after it', async () => {
   const { speak, tone, create, untilEnded } = await openJobsGateway({ trouble: { pieceDelayMs: 20 } });
   const { id } = await create({ chapters: [{ text: 'A long sentence that goes on and on and on. '.repeat(3) }] });
