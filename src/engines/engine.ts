@@ -193,8 +193,11 @@ export interface Engine {
    * `Segment.phonemes`; undefined where the voice cannot pronounce it. Absent where none can.
    */
   toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
-  /** The name of what speaks only so many segments at a time (`segmentsPerResource`), such as a loaded model. */
-  resourceOf?(segment: Segment): string;
+  /**
+   * The name of what speaks only so many segments at a time (`segmentsPerResource`), such as a loaded model; empty where the
+   * clone that it depends on is not given.
+   */
+  resourceOf?(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string;
   /**
    * A request begins to speak with the voice, until the result is called: a voice that is dropped or changed meanwhile
    * still speaks to the request's end, as it was.

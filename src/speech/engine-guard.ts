@@ -11,7 +11,7 @@ import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
 import { readAtEngineSpeed } from './engine-reader.ts';
 import { type RunPace, runEngine } from './engine-run.ts';
-import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
+import { createEngineTurns, type SpeakingWith, type TurnRequest } from './engine-turns.ts';
 import { type BackgroundTurns, createBackgroundTurns } from './queue/background-turns.ts';
 
 export interface EngineGuard {
@@ -26,7 +26,7 @@ export interface EngineGuard {
   /** Segments that wait for their turn. */
   readonly waiting: number;
   /** Whether what has begun with the voice, and so many that are about to be heard, keep the engine too busy for more. */
-  isBehind(voiceId: string, starting: number): boolean;
+  isBehind(speaking: SpeakingWith, starting: number): boolean;
 }
 
 export interface SpeakOptions {

@@ -17,7 +17,7 @@ export interface ReadOptions {
 /** Less than two seconds of sound. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
-/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+/** One for all, which nobody is told of: to capture a stack is slow. */
 const readerLeft = new Error('the reader left');
 
 /** What a reader was given of a segment. */

@@ -9,7 +9,7 @@ import { createSoundCheck } from './sound-check.ts';
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before its slot is given to another segment. */
 const stopMsMax = 5_000;
-/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+/** One for all, which nobody is told of: to capture a stack is slow. */
 const runOver = new Error('nobody reads on');
 
 /** Called as a run goes on. */

@@ -34,6 +34,12 @@ interface Resource {
   voiceIds: Set<string>;
 }
 
+/** A voice, and the resource that speaks it, where that is known without its clone. */
+export interface SpeakingWith {
+  voiceId: string;
+  resource?: string | undefined;
+}
+
 export function createEngineTurns(
   { capabilities, resourceOf }: Pick<Engine, 'capabilities' | 'resourceOf'>,
   now: () => number = () => performance.now(),
@@ -89,9 +95,9 @@ export function createEngineTurns(
      * Whether segments of what has begun with the voice, or with others that share its turns, will come too late where so many
      * more streams have just been admitted.
      */
-    isBehind(voiceId: string, starting: number): boolean {
-      const shared = resources.values().filter(({ voiceIds }) => voiceIds.has(voiceId));
-      return [own, clones, ...shared.map(({ turns }) => turns)].some((quota) => quota?.isBehind(starting));
+    isBehind({ voiceId, resource }: SpeakingWith, starting: number): boolean {
+      const shared = [...resources].filter(([name, { voiceIds }]) => name === resource || voiceIds.has(voiceId));
+      return [own, clones, ...shared.map(([, { turns }]) => turns)].some((quota) => quota?.isBehind(starting));
     },
   };
 }

@@ -14,7 +14,9 @@ export function nearestVoice(given: string, usable: readonly Named[]): string | 
   const add = (name: string, voiceId: string) => void (ids.has(name) || ids.set(name, voiceId));
   for (const { voice, aliases } of usable) for (const name of [voice.voiceId, ...aliases]) add(name, name);
   for (const { voice } of usable) add(voice.name, voice.voiceId);
-  const nearest = nearestName(given, [...ids.keys()]);
+  const names = [...ids.keys()];
+  // Of very many, not all are compared letter by letter.
+  const nearest = names.find((name) => name.toLowerCase() === given.toLowerCase()) ?? nearestName(given, names);
   return nearest === undefined ? undefined : ids.get(nearest);
 }
 

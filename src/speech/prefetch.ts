@@ -15,7 +15,7 @@ export interface CutSource<Cut> {
 
 /** A reader that takes no piece for so long is slow. */
 const slowAfterMs = 2000;
-/** One for all: to make an error costs a look at the stack, and nobody is told of this one. */
+/** One for all, which nobody is told of: to capture a stack is slow. */
 const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {

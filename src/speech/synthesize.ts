@@ -167,7 +167,7 @@ async function* speakTurnOf(
   const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
   const [binding] = planned.bindings;
   const takeSlot = (chars: number) => {
-    const use = slotUseOfText(binding!, chars, guardOf);
+    const use = slotUseOfText(binding!, { chars, languageCode: planned.request.languageCode }, guardOf);
     return slots.take(accountId, until, { waitMsMax, use });
   };
   const turns = createTurnPlace(text, place, takeSlot);

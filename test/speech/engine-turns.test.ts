@@ -47,15 +47,15 @@ test('it is behind where what waits will be urgent before its turn, with what th
   await end('0', 500);
   // First segments alone are counted elsewhere.
   void take('2', { urgent: true });
-  expect(turns.isBehind('v', 10)).toBe(false);
+  expect(turns.isBehind({ voiceId: 'v' }, 10)).toBe(false);
   void take('a');
   // Half a second for each before it.
-  expect([turns.isBehind('v', 0), turns.isBehind('v', 4)]).toEqual([false, true]);
+  expect([turns.isBehind({ voiceId: 'v' }, 0), turns.isBehind({ voiceId: 'v' }, 4)]).toEqual([false, true]);
   clock.ms += 1600;
-  expect(turns.isBehind('v', 0)).toBe(true);
+  expect(turns.isBehind({ voiceId: 'v' }, 0)).toBe(true);
   await end('1', 0);
   await end('2', 0);
-  expect([order.at(-1), turns.isBehind('v', 10)]).toEqual(['a', false]);
+  expect([order.at(-1), turns.isBehind({ voiceId: 'v' }, 10)]).toEqual(['a', false]);
 });
 
 test('a voice whose model is behind does not hold back those of other models', async () => {
@@ -64,5 +64,8 @@ test('a voice whose model is behind does not hold back those of other models', a
   await take('1', { voiceId: 'b1' });
   void take('2', { voiceId: 'a2' });
   clock.ms = 2500;
-  expect(['a1', 'a2', 'b1'].map((voiceId) => turns.isBehind(voiceId, 0))).toEqual([true, true, false]);
+  const isBehind = (voiceId: string, resource?: string) => turns.isBehind({ voiceId, resource }, 0);
+  expect(['a1', 'a2', 'b1'].map((voiceId) => isBehind(voiceId))).toEqual([true, true, false]);
+  // One that has not spoken yet.
+  expect([isBehind('a3', 'a'), isBehind('b3', 'b')]).toEqual([true, false]);
 });

@@ -57,7 +57,7 @@ export async function simulateStreams(load: SimulatedStreams) {
 
   async function stream(n: number, count: number, isBulk: boolean): Promise<void> {
     const owner = `owner ${n % owners}`;
-    const isBehind = (starting: number) => turns.isBehind('v', starting);
+    const isBehind = (starting: number) => turns.isBehind({ voiceId: 'v' }, starting);
     const use = { engine: 'e', voiceId: 'v', chars: first.chars, isBulk, seats, bytesMax: 1, isBehind };
     const askedMs = now();
     const leaving = new AbortController();

@@ -217,7 +217,7 @@ function createSpeaking(
       const text = await toModelText(segment.text, by.model);
       if (text !== '') yield* pool.speak({ ...by, text }, signal);
     },
-    resourceOf(segment: Segment): string {
+    resourceOf(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string {
       const model = modelOf(segment);
       if (!model) return '';
       const { languageCode } = segment;

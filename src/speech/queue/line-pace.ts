@@ -1,6 +1,6 @@
 // How fast a line moves, measured where somebody waits; from that, how long a place in it is, and whether it is beyond
 // saving: its last would have waited for too long for seconds. It is saved when nobody was refused because of that for as
-// long; to be empty does not save it, since in overload it is empty for moments.
+// long; where it is empty it may be so for a moment, and stays beyond saving.
 /** A line that takes longer to be served is too long. */
 export const lineMsTarget = 500;
 /** A line that was too long for so long is beyond saving, and saved when nobody was refused for so long. */

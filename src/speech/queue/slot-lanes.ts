@@ -10,11 +10,14 @@ export const newestWeight = 0.1;
 /** Estimates of whole texts are rough: so much of one must fit. */
 const wholeShare = 0.5;
 
+/** For so long after an interactive request, bulk ones leave a seat of the engine free. */
+const seatLeftMs = 10_000;
+
 /** What is to be heard. */
 export interface SlotUse {
   engine: string;
-  /** Of an engine whose models speak side by side, that of the voice. */
-  model?: string | undefined;
+  /** Of an engine whose models speak side by side, that of the voice, and how many segments it speaks at once. */
+  model?: { name: string; seats: number } | undefined;
   voiceId: string;
   /** Of the first segment. */
   chars: number;
@@ -106,9 +109,25 @@ export function openLane(use: SlotUse | undefined, limit: AdaptiveLimit | undefi
 }
 
 export const laneNameOf = (use: SlotUse | undefined): string =>
-  use?.model === undefined ? (use?.engine ?? '') : `${use.engine} ${use.model}`;
+  use?.model === undefined ? (use?.engine ?? '') : `${use.engine} ${use.model.name}`;
+
+/** How many segments are spoken at once of what a lane is for; undefined where its engine does not say. */
+export const seatsOf = ({ model, seats }: SlotUse): number | undefined =>
+  model === undefined ? seats : Math.min(model.seats, seats ?? Infinity);
 
 export const lineOf = (lane: Lane, use: SlotUse | undefined): Line => (use?.isBulk ? lane.bulk : lane.interactive);
+
+/** Whether an engine has room for one more bulk request. Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
+export function hasBulkRoom(lanes: Iterable<Lane>, { engine, seats }: SlotUse, limit: number, nowMs: number): boolean {
+  let [bulkHeld, interactiveAtMs] = [0, -Infinity];
+  for (const lane of lanes) {
+    if (lane.engine !== engine) continue;
+    bulkHeld += lane.bulkHeld;
+    interactiveAtMs = Math.max(interactiveAtMs, lane.interactiveAtMs);
+  }
+  const all = seats ?? limit;
+  return bulkHeld < (nowMs - interactiveAtMs < seatLeftMs ? Math.max(1, all - 1) : all + 1);
+}
 
 /** A request is about to be heard. */
 export function beginStart(lane: Lane, { engine, voiceId, chars }: SlotUse, now: () => number) {

@@ -1,7 +1,7 @@
 // What a request takes of the service while it is spoken: how its first sound is measured, whether somebody listens, and the
 // most memory that its sound takes.
 
-import { type EngineGuards, modelOf } from '../engine-guard.ts';
+import type { EngineGuards } from '../engine-guard.ts';
 import type { SpeechRequest } from '../request.ts';
 import type { Binding } from '../voice.ts';
 import type { SlotUse } from './slot-lanes.ts';
@@ -20,24 +20,30 @@ const isBulk = ({ method, returnFormat, chars }: SpeechRequest): boolean =>
   method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin;
 
 export const slotUseOf = (binding: Binding, request: SpeechRequest, guardOf: EngineGuards): SlotUse => ({
-  ...slotUseOfText(binding, request.chars, guardOf),
+  ...slotUseOfText(binding, request, guardOf),
   wholeChars: request.method === 'rest' ? request.chars : undefined,
   isBulk: isBulk(request),
 });
 
-/** Of so many characters of a text that is heard while it is spoken. */
-export function slotUseOfText({ engine, speaker }: Binding, chars: number, guardOf: EngineGuards): SlotUse {
-  const { segmentsSpokenMax, segmentCharsMax, segmentsAtOnce } = engine.capabilities;
+/** Of a text that is heard while it is spoken. */
+export function slotUseOfText(
+  { engine, speaker }: Binding,
+  { chars, languageCode }: { chars: number; languageCode?: string | undefined },
+  guardOf: EngineGuards,
+): SlotUse {
+  const { segmentsSpokenMax, segmentsPerResource = 1, segmentCharsMax, segmentsAtOnce } = engine.capabilities;
   const { firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
+  const { voiceId, languageCodes } = speaker;
+  const resource = engine.resourceOf?.({ voice: speaker, languageCode: languageCode ?? languageCodes[0]! });
   return {
     engine: engine.name,
-    model: engine.resourceOf && modelOf(speaker),
-    voiceId: speaker.voiceId,
+    ...(resource !== undefined && { model: { name: resource, seats: segmentsPerResource } }),
+    voiceId,
     chars: Math.min(chars, firstSegmentCharsMax),
     isBulk: false,
     seats: segmentsSpokenMax,
-    isBehind: (starting) => guardOf(engine).isBehind(speaker.voiceId, starting),
+    isBehind: (starting) => guardOf(engine).isBehind({ voiceId, resource }, starting),
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,
   };
 }

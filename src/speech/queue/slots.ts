@@ -9,6 +9,7 @@ import { lineMsTarget } from './line-pace.ts';
 import { createRetryTimes } from './retry-times.ts';
 import {
   beginStart,
+  hasBulkRoom,
   type Lane,
   type Line,
   laneNameOf,
@@ -19,6 +20,7 @@ import {
   type SlotUse,
   type SlotWait,
   type SlotWaiter,
+  seatsOf,
   workMs,
 } from './slot-lanes.ts';
 
@@ -46,12 +48,10 @@ export interface SlotsOptions {
 const limitMin = 2;
 /** Of a line beyond saving, one of an owner waits for this part of the time between two admissions before the next may. */
 const freshShare = 0.5;
-/** How often it is looked whether one that waits may begin, beside each time that a slot is given back. */
+/** How often admission is tried again while no slot is given back. */
 const lookAgainMs = 100;
 /** Of the admissions while bulk requests wait, one in so many is theirs. */
 const bulkTurnEvery = 10;
-/** For so long after an interactive request, bulk ones leave a seat of the engine free. */
-const seatLeftMs = 10_000;
 const timerMsMax = 2 ** 31 - 1;
 
 export const createSlots = (options: SlotsOptions): Slots => new Slots(options);
@@ -123,10 +123,9 @@ export class Slots {
     const waitMs = line.pace.waitMs(line.waiters.countBefore(owner, line.isNewestFirst), this.#usualMs);
     const isFull = this.waiting >= this.#options.waitingMax;
     const displaced = isFull ? this.#inTheWayOf(owner, lane, line) : undefined;
-    if (waitMs > patienceMs || (isFull && !displaced) || this.#hasFresh(owner, line)) {
-      if (line.isNewestFirst) line.pace.refused();
-      throw this.#overloaded(owner, line, waitMs);
-    }
+    const hasFresh = this.#hasFresh(owner, line);
+    if (hasFresh) line.pace.refused();
+    if (waitMs > patienceMs || (isFull && !displaced) || hasFresh) throw this.#overloaded(owner, line, waitMs);
     return { patienceMs, displaced };
   }
 
@@ -148,26 +147,22 @@ export class Slots {
     if (known) return known;
     const { createLimit = createAdaptiveLimit, speakingMax: max } = this.#options;
     // An engine that does not say how many segments it speaks at once is held back by what is measured alone.
-    const initial = use?.seats === undefined ? max : use.seats + 1;
+    const seats = use && seatsOf(use);
+    const initial = seats === undefined ? max : seats + 1;
     const lane = openLane(use, use && createLimit({ min: limitMin, max, initial }), this.#now);
     this.#lanes.set(name, lane);
     return lane;
   }
 
   #hasRoom(lane: Lane, use: SlotUse | undefined): boolean {
-    const { limit, starting, interactiveHeld, bulkHeld } = lane;
+    const { limit, starting, interactiveHeld } = lane;
     const { speakingMax, bytesMax = Infinity } = this.#options;
     if (this.#held >= speakingMax) return false;
     if (this.#held > 0 && this.#heldBytes + (use?.bytesMax ?? 0) > bytesMax) return false;
     if (!use || !limit) return true;
-    if (use.isBulk) return bulkHeld < this.#bulkMax(lane, use);
-    const isFew = interactiveHeld <= (use.seats ?? limit.value);
+    if (use.isBulk) return hasBulkRoom(this.#lanes.values(), use, limit.value, this.#now());
+    const isFew = interactiveHeld <= (seatsOf(use) ?? limit.value);
     return starting < limit.value && (isFew || !use.isBehind?.(starting));
-  }
-
-  /** Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
-  #bulkMax({ limit, interactiveAtMs }: Lane, { seats = limit!.value }: SlotUse): number {
-    return this.#now() - interactiveAtMs < seatLeftMs ? Math.max(1, seats - 1) : seats + 1;
   }
 
   #hold(lane: Lane, use: SlotUse | undefined, waitedMs: number): Slot {

@@ -50,12 +50,12 @@ test('streams that are read no faster than they are heard ask late, and wait for
   expect(gapMs).toBeLessThan(8000);
 });
 
-test('a request asks the engine of its voice, and what it is told ends with the next sound of another', async () => {
+test('a request asks the engine of its voice, and waits while that is behind', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
   const guards = createEngineGuards();
   const told: string[] = [];
   let isBehind = true;
-  const tell = (voiceId: string) => {
+  const tell = ({ voiceId }: { voiceId: string }) => {
     told.push(voiceId);
     return isBehind;
   };

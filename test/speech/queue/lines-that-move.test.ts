@@ -41,13 +41,47 @@ test('a burst after a quiet time waits as the one before it did', async () => {
 
 test('a model that is behind does not keep those of another model of the engine waiting', async () => {
   const { slots, ask, admitted } = openSlots({ limit: 10 });
-  const slow = { ...speech, model: 'slow', isBehind: () => true };
-  const quick = { ...speech, model: 'quick', voiceId: 'w', isBehind: () => false };
+  const slow = { ...speech, model: { name: 'slow', seats: 2 }, isBehind: () => true };
+  const quick = { ...speech, model: { name: 'quick', seats: 2 }, voiceId: 'w', isBehind: () => false };
   for (let n = 0; n < 5; n++) ask(`a${n}`, slow);
   for (let n = 0; n < 5; n++) ask(`b${n}`, quick);
   await settle();
   expect(admitted).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'b3', 'b4']);
   expect([slots.waiting, slots.limits()]).toEqual([2, [['e', 20]]]);
+});
+
+test('bulk of all models leaves a seat of the engine to those who listen to one of them', async () => {
+  const { ask, admitted } = openSlots({ limit: 10 });
+  const of = (name: string, isBulk: boolean) => ({ ...speech, isBulk, seats: 3, model: { name, seats: 2 } });
+  ask('a0', of('heard', false));
+  for (const [n, name] of ['one', 'one', 'two', 'two'].entries()) ask(`b${n}`, of(name, true));
+  await settle();
+  expect(admitted).toEqual(['a0', 'b0', 'b1']);
+});
+
+test('refusals for a deadline that is too short do not keep a line beyond saving', async () => {
+  const { slots, ask, admitted, refused, finish, clock } = openSlots({ limit: 1 });
+  ask('a0', speech);
+  await settle();
+  let n = 1;
+  for (let round = 0; round < 30; round++) {
+    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
+    await finish(admitted.at(-1)!, 100);
+  }
+  while (slots.waiting > 1) await finish(admitted.at(-1)!, 100);
+  const before = refused.length;
+  for (let round = 0; round < 60; round++) {
+    clock.ms += 60;
+    ask('x', speech, { waitMsMax: 1 });
+    ask(`a${n++}`, speech);
+    await finish(admitted.at(-1)!, 40);
+  }
+  expect(refused.slice(before)).toEqual(Array(60).fill('x'));
+  clock.ms += 60;
+  ask(`a${n++}`, speech);
+  ask(`a${n++}`, speech);
+  await finish(admitted.at(-1)!, 40);
+  expect(admitted.at(-1)).toBe(`a${n - 3}`);
 });
 
 test('who waits for an engine that is behind begins when it is not, though nobody gives a slot back', async () => {
