@@ -89,7 +89,11 @@ async function measureStart(name: keyof typeof starts): Promise<Start> {
 /** What `npm ci` does after the install. */
 async function precompile(compiled: string): Promise<void> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
-  await once(spawn(process.execPath, ['src/precompile.js'], { cwd: root, env, stdio: 'ignore' }), 'exit');
+  const [code] = await once(
+    spawn(process.execPath, ['src/precompile.js'], { cwd: root, env, stdio: 'ignore' }),
+    'exit',
+  );
+  if (code !== 0) throw new Error(`src/precompile.js ended with ${code}`);
 }
 
 interface Place {

@@ -13,7 +13,7 @@ const environment = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: 
 
 const { argv, env, execArgv, execPath, platform } = process;
 // Other C libraries than glibc read none of it. Whoever has set one of them decides about all.
-const isSet = Object.keys(environment).some((name) => name in env) || env.NODE_OPTIONS?.includes('semi-space');
+const isSet = Object.keys(environment).some((name) => name in env) || /semi[-_]space/.test(env.NODE_OPTIONS ?? '');
 // A parent that sends messages would lose the channel to it.
 const hasChannel = process.channel !== undefined;
 if (platform === 'linux' && longCommands.includes(argv[2]) && !isSet && !hasChannel) {

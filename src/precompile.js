@@ -1,5 +1,5 @@
-// What npm runs after an install, and the build of the image: compiles the code, so that the first start is as quick as every
-// later one. It speaks a word without settings in a temporary folder: Node keeps what was compiled for what ran.
+// What npm runs after an install, and the build of the image: compiles the code, so that the first start takes less than
+// half the time. It speaks a word without settings in a temporary folder: Node keeps what was compiled for what ran.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

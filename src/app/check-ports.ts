@@ -29,10 +29,11 @@ export async function checkPorts(config: Config, isSinglePort: boolean): Promise
   });
   if (shared.length > 0) throw new ConfigError(shared);
   const taken: (typeof listeners)[number][] = [];
-  // One after another: two names of one address are not each other's.
+  // One after another, so that one probe does not find the port of the other taken.
   for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
+  const used = new Set(listeners.map(([, { port }]) => port));
   const mistakes = taken.map((each) => {
-    const choose = `choose another, such as ${each[0]}=${nextOf(each[1], listeners)}`;
+    const choose = `choose another, such as ${each[0]}=${nextOf(each[1], used)}`;
     return mistakeOf(each, `another program listens there already, perhaps a Sonant that runs; ${choose}`);
   });
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -48,12 +49,12 @@ function isTaken({ host, port }: Address): Promise<boolean> {
   });
 }
 
-/** The address with the next port that no listener of ours is set to. */
-function nextOf(address: Address, listeners: Listening): string {
-  const own = new Set(listeners.map(([, { port }]) => port));
-  const step = address.port + listeners.length < portMax ? 1 : -1;
+/** The address with the next port that is not used, and is from then on. */
+function nextOf(address: Address, used: Set<number>): string {
+  const step = address.port + used.size < portMax ? 1 : -1;
   let port = address.port + step;
-  while (own.has(port)) port += step;
+  while (used.has(port)) port += step;
+  used.add(port);
   return String(address).replace(/\d+$/, String(port));
 }
 

@@ -73,7 +73,7 @@ export async function getVoice(
 }
 
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
-  `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s, ${attempt} of ${attemptsMax}`;
+  `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
 /** Of these voices, the one that is wanted, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {

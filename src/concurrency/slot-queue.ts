@@ -74,7 +74,7 @@ export class SlotQueue {
     return this.#waiters.urgent;
   }
 
-  /** When the first of those that came without haste becomes urgent, or did; Infinity where none waits that does. */
+  /** When the first of those that wait and become urgent does so, or did; Infinity where there is none. */
   get urgentAtMs(): number {
     return this.#waiters.urgentAtMs();
   }

@@ -89,7 +89,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
   return Object.assign(admit, { now });
 }
 
-/** A Failure that says where a key belongs which came as a bearer token, known or not, to what takes no such token. */
+/** Says where an API key belongs if it came as a bearer token, and what a bearer token needs where none is taken. */
 function checkHeader(authorization: string | undefined, takesToken: boolean): void {
   const isKey = /^Bearer +snt_/i.test(authorization ?? '');
   const message = 'The API key belongs in the header X-API-Key (gRPC: the metadata x-api-key), not in Authorization.';

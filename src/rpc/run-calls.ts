@@ -113,7 +113,7 @@ function namingWhatIsIgnored(proceed: Proceed): Proceed {
       throw nameIgnored(error, ignored, input);
     });
     reportIgnored(call, answer);
-    // The request of a stream is looked at when its first message is read.
+    // A stream looks at its request when its first answer is asked for.
     if (!answer.stream || ignored.length === 0) return answer;
     return { ...answer, message: namingIgnored(answer.message, ignored, input) };
   };

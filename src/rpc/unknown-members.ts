@@ -75,16 +75,16 @@ export const fieldNamed = ({ fields }: DescMessage, name: string): DescField | u
   fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
 
 /** For a service that is strict. */
-export function rejectUnknown(names: readonly string[], { fields }: DescMessage): void {
+export function rejectUnknown(names: readonly string[], schema: DescMessage): void {
   if (names.length === 0) return;
-  throw new Failure('invalid_request', { details: violationsOf(names, fields, '; leave it out') });
+  throw new Failure('invalid_request', { details: violationsOf(names, schema, '; leave it out') });
 }
 
 /** The failure of a message; an invalid one is told of what was ignored too, which may be what it lacks, misspelt. */
-export function nameIgnored(error: unknown, names: readonly string[], { fields }: DescMessage): unknown {
+export function nameIgnored(error: unknown, names: readonly string[], schema: DescMessage): unknown {
   if (!(error instanceof Failure) || error.reason !== 'invalid_request' || names.length === 0) return error;
   const { reason, facts, cause } = error;
-  const details = [...(facts.details ?? []), ...violationsOf(names, fields, ', and is ignored')];
+  const details = [...(facts.details ?? []), ...violationsOf(names, schema, '')];
   return new Failure(reason, { ...facts, details }, cause);
 }
 
@@ -101,10 +101,18 @@ export async function* namingIgnored<Answer>(
   }
 }
 
-function violationsOf(names: readonly string[], fields: readonly DescField[], otherwise: string): FieldViolation[] {
-  const known = fields.map(({ name }) => name);
+function violationsOf(names: readonly string[], schema: DescMessage, otherwise: string): FieldViolation[] {
   return names.slice(0, ignoredMembersMax).map((field) => {
-    const message = `means nothing here${didYouMean(field, known) || otherwise}`;
+    const message = `means nothing here${didYouMean(field, namesBeside(field, schema)) || otherwise}`;
     return { field, reason: 'unknown', message };
   });
+}
+
+/** The members that a message has where the unknown one is, by their paths as it has one. */
+function namesBeside(path: string, schema: DescMessage): string[] {
+  const outer = path.split('.').slice(0, -1);
+  let at: DescMessage | undefined = schema;
+  for (const member of outer) at = at && fieldNamed(at, member.replace(/\[\d+\]$/, ''))?.message;
+  const prefix = outer.map((member) => `${member}.`).join('');
+  return at?.fields.map(({ name }) => prefix + name) ?? [];
 }

@@ -110,6 +110,7 @@ test('what is unknown is named', async () => {
 test.each([
   ['no start', { type: 'flush' }, 'invalid_request', 1008],
   ['a type that there is not', { type: 'shout' }, 'invalid_request', 1008],
+  ['one that every object has', { type: 'constructor' }, 'invalid_request', 1008],
   ['no JSON', 'hello', 'invalid_request', 1008],
   ['a wrong field', { ...start, sample_rate: 11_025, buffer_ms: -1 }, 'invalid_request', 1008],
   ['a voice that there is not', { type: 'start', voice_id: 'nobody' }, 'voice_not_found', 1008],

@@ -114,7 +114,7 @@ async function stall(name: string, port: number, open: () => readonly Reader[]):
 
   for (const one of leave) one();
   await settled(() => cpuMsOf(service), 1000, 60_000);
-  const after = await Promise.all(Array.from({ length: readers + 1 }, shortRequest));
+  const after = await Promise.all(Array.from({ length: 2 * readers + 1 }, shortRequest));
   expect(
     after.every(([status]) => status === 200),
     'every slot is free again',

@@ -18,9 +18,10 @@ export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]):
   // Where unknown members are refused, they are among the details.
   const areTold = details.some((detail) => detail.reason === 'unknown');
   if (reason !== 'invalid_request' || areTold || unknown.length === 0) return failure;
-  const more = unknown.slice(0, ignoredFieldsMax);
+  // One that is in the body and in the query is told once.
+  const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, ignoredFieldsMax);
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
 const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
-  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here, and is ignored' };
+  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };

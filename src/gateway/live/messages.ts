@@ -33,7 +33,7 @@ export interface LiveMessage {
 /** The input that a message is, or a Failure with all that is wrong with it. */
 export async function parseLiveMessage(message: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
   const { type, ...members } = await fieldsOfMessage(message, 'text');
-  const names = typeof type === 'string' ? known[type] : undefined;
+  const names = typeof type === 'string' && Object.hasOwn(known, type) ? known[type] : undefined;
   if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`, Object.keys(known));
   const { fields, ignored, faults } = sortFields(members, names, isStrict);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
