@@ -2,6 +2,7 @@
 // and S3. The verdict: every byte is right, every status is one that the documents name for what happened, and when all is
 // over nothing is held. The rate that is offered is RATE times what is served while clients wait for each other.
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -50,6 +51,8 @@ beforeAll(async () => {
       ...{ SONANT_OPENAI_URL: engines.openai.url, SONANT_GOOGLE_ENDPOINT: engines.google.endpoint },
       ...{ SONANT_GOOGLE_PER_MINUTE: '100000', SONANT_GOOGLE_CLONES_PER_MINUTE: '100000' },
       ...{ SONANT_WEBHOOK_ALLOW: '127.0.0.1', SONANT_AUDIO_MIB_MAX: '512' },
+      // Both are on this machine, and share its processors.
+      SONANT_FLITE_THREADS: String(Math.max(1, Math.floor(availableParallelism() / 2))),
       ...{ SONANT_BOOTSTRAP_KEY: wyomingKey, SONANT_WYOMING_KEY: wyomingKey },
     },
     settingsOf: (n) => ({ SONANT_WYOMING_ADDR: `127.0.0.1:${wyomingPorts[n]}` }),
