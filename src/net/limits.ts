@@ -36,3 +36,5 @@ export const headersMax = 100;
 export const handshakeMs = 10_000;
 /** The time that calls have to report to their callers that the service is stopping. */
 export const farewellMs = 1_000;
+/** The depth of nesting of JSON. */
+export const jsonDepthMax = 32;

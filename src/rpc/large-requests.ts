@@ -14,10 +14,11 @@ import {
 } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextKey, createContextKey } from '@connectrpc/connect';
 import { Failure } from '../errors.ts';
-import { countMembers, pieceBytes, readJson, withoutByteOrderMark } from '../net/json-steps.ts';
+import { countMembers, pieceBytes } from '../net/json-steps.ts';
+import { jsonDepthMax } from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
+import { readStrictJson } from '../net/strict-json.ts';
 import { inSteps, type Steps } from '../steps.ts';
-import { jsonDepthMax } from './limits.ts';
 import { checkMessage, readMessage } from './message-steps.ts';
 import { fieldNamed, isOwn, keepKnown } from './unknown-members.ts';
 
@@ -117,9 +118,7 @@ function* readJsonMessage(
   bytes: Uint8Array,
   { valuesMax, ignored }: { valuesMax: number; ignored: string[] },
 ): Steps<Message> {
-  const text = withoutByteOrderMark(bytes);
-  yield* countMembers(text, { depthMax: jsonDepthMax, valuesMax });
-  const known = yield* keepKnown(yield* readJson(text), schema, '', ignored);
+  const known = yield* keepKnown(yield* readStrictJson(bytes, { valuesMax }), schema, '', ignored);
   const message = create(schema);
   for (const piece of jsonPieces(known as JsonValue, schema)) {
     yield;

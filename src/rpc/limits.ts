@@ -11,8 +11,6 @@ export const failureMessageCharsMax = 1000;
 export const deadlineMsMax = 2 ** 31 - 1;
 /** Fields of an item of a list in a request, which is read whole. */
 export const itemFieldsMax = 1_000;
-/** The depth of nesting of JSON, as the library has it. */
-export const jsonDepthMax = 100;
 /** Of the unknown members of a message that are named. */
 export const ignoredMembersMax = 20;
 export const streamsPerConnectionMax = 100;

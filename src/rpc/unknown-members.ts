@@ -7,6 +7,7 @@ import { type ContextKey, createContextKey } from '@connectrpc/connect';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { headerText } from '../net/header-text.ts';
+import { parseStrictJson } from '../net/strict-json.ts';
 import { atOnce, type Steps } from '../steps.ts';
 import { ignoredMembersMax } from './limits.ts';
 
@@ -20,13 +21,12 @@ export const toIgnoredHeader = (names: readonly string[]): string =>
 
 const headBytes = 5;
 
-/** The body without its unknown members, which are added to `ignored`; what cannot be read is left to the library. */
+/** The body without its unknown members, which are added to `ignored`; it must be JSON as REST takes it. */
 export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessage, ignored: string[]): Uint8Array {
   const isEnveloped = /^application\/(connect|grpc-web)\+json/i.test(type);
   if (!isEnveloped && !/^application\/json/i.test(type)) return body;
-  // Flags other than none: the message is compressed.
-  if (isEnveloped && (body.length < headBytes || body[0] !== 0)) return body;
-  const message = parse(isEnveloped ? body.subarray(headBytes) : body);
+  if (isEnveloped && !isOneMessage(body)) return body;
+  const message = parseStrictJson(isEnveloped ? body.subarray(headBytes) : body);
   const before = ignored.length;
   const known = atOnce(keepKnown(message, schema, '', ignored));
   if (ignored.length === before) return body;
@@ -37,14 +37,9 @@ export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessa
   return Buffer.concat([head, bytes]);
 }
 
-/** Undefined where the text is not JSON. */
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    return undefined;
-  }
-}
+/** And not compressed; the library says what is wrong with others. */
+const isOneMessage = (body: Uint8Array): boolean =>
+  body.length >= headBytes && body[0] === 0 && Buffer.from(body).readUInt32BE(1) === body.length - headBytes;
 
 /** The value without unknown members, which are added to `ignored`. */
 export function* keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): Steps<unknown> {

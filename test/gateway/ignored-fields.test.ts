@@ -175,6 +175,22 @@ describe('of a request that is refused as invalid, the details name what is unkn
   });
 });
 
+test.each([
+  ['gives a member twice', '{"voiceId":"tone-low","voiceId":"far","textChunks":["Hi"],"zz":1}'],
+  ['gives an unknown member twice', '{"voiceId":"tone-low","textChunks":["Hi"],"zz":{"a":1,"a":2}}'],
+  ['nests too deep', `{"voiceId":"tone-low","textChunks":["Hi"],"zz":${'['.repeat(33)}${']'.repeat(33)}}`],
+  ['has half of a surrogate pair', '{"voiceId":"tone-low","textChunks":["Hi"],"zz":"\\ud800"}'],
+  ['is cut off', '{"voiceId":'],
+])('JSON that %s is refused over Connect as over REST', async (_, body) => {
+  const messages = ['/sonant.v1.SpeechService/EstimateSpeech', '/api/audio/estimate'].map(async (path) => {
+    const headers = { 'X-API-Key': lax.key, 'Content-Type': 'application/json' };
+    const answer = await fetch(lax.url + path, { method: 'POST', headers, body });
+    return [answer.status, ((await answer.json()) as { message: string }).message];
+  });
+  const [connect, rest] = await Promise.all(messages);
+  expect(connect).toEqual([400, rest![1]]);
+});
+
 test('a misspelt member within another is told over Connect with the one that it was meant to be', async () => {
   const spec = { name: 'a', entries: [{ graphem: 'a', alias: 'b' }] };
   const path = '/sonant.v1.LexiconService/CreateLexicon';

@@ -5,10 +5,10 @@ import { Failure } from '../../errors.ts';
 import { pieceBytes } from '../../net/json-steps.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../net/limits.ts';
 import { type BodyLimits, readBody, takeBody } from '../../net/request-body.ts';
+import { parseStrictJson, parseStrictJsonInSteps } from '../../net/strict-json.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
 import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { parseStrictJson, parseStrictJsonInSteps } from './strict-json.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 

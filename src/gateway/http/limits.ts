@@ -16,8 +16,6 @@ export const formBytesMax = 32 * 1024;
 /** Of a form with recordings: the size of a text part, and the number of parts. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
-/** The depth of nesting of JSON. */
-export const jsonDepthMax = 32;
 /** Of the unknown members that are named, in X-Ignored-Fields or as faults. */
 export const ignoredFieldsMax = 20;
 export const ignoredFieldCharsMax = 64;

@@ -7,10 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { HttpResponse } from '../../net/http-response.ts';
+import { parseStrictJsonInSteps } from '../../net/strict-json.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
 import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
-import { parseStrictJsonInSteps } from './strict-json.ts';
 
 interface PeerLimits {
   messageBytesMax: number;

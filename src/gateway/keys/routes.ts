@@ -78,7 +78,8 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesO
 
   app.patch(`${url}/:id`, documented(keyDocs.update, admitTo(updateApiKey)), async (request: WithId, reply) => {
     const fields = parseKeyFields(fieldsOf(request));
-    if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+    if (isEmpty(fields))
+      throw new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
     const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
     const key = await runUncached(request, reply, updateApiKey, update);
     return reply.headers(ignoredHeaders(request, [])).send(toKeyJson(key));

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
-import { parseStrictJsonInSteps } from '../http/strict-json.ts';
+import { parseStrictJsonInSteps } from '../../net/strict-json.ts';
 
 export const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 

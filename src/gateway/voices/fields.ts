@@ -2,9 +2,9 @@
 // operations check the values.
 import type { BlendPart } from '../../engines/engine.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
+import { parseStrictJson } from '../../net/strict-json.ts';
 import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
 import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
-import { parseStrictJson } from '../http/strict-json.ts';
 import type { FormBody } from './form-body.ts';
 
 export interface ParsedVoiceFields {

@@ -119,7 +119,7 @@ function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: V
   app.patch(`${url}/:id`, documented(voiceDocs.update, admitTo(updateVoice)), async (request: WithId, reply) => {
     const { fields, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
     if (Object.keys(fields).length === 0)
-      throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+      throw new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
     const { id } = request.params;
     const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
     return reply.headers(ignoredHeaders(request, ignored)).send(toVoiceJson(changed));

@@ -2,11 +2,10 @@
 //     valid UTF-8 · no duplicate members · no lone surrogates · limited depth and number of values
 // Violations are a Failure `invalid_request`. Besides the engine's own parser this takes one pass over the structure:
 // with a duplicate member, there are fewer members than colons. Large bodies are parsed in steps.
-import { Failure, type FieldViolation } from '../../errors.ts';
-import { countMembers, pieceBytes, readJson, withoutByteOrderMark } from '../../net/json-steps.ts';
-import { requestValuesMax } from '../../net/limits.ts';
-import { atOnce, inSteps, type Steps } from '../../steps.ts';
-import { jsonDepthMax } from './limits.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { atOnce, inSteps, type Steps } from '../steps.ts';
+import { countMembers, pieceBytes, readJson, withoutByteOrderMark } from './json-steps.ts';
+import { jsonDepthMax, requestValuesMax } from './limits.ts';
 
 export interface StrictJsonOptions {
   /** A member of the outermost object in which half of a surrogate pair may stand: it is a piece of a text. */
@@ -15,13 +14,17 @@ export interface StrictJsonOptions {
 }
 
 export const parseStrictJson = (body: Uint8Array, options: StrictJsonOptions = {}): unknown =>
-  atOnce(readStrictly(body, options));
+  atOnce(readStrictJson(body, options));
 
 /** The same while others have their turns. */
 export const parseStrictJsonInSteps = async (body: Uint8Array, options: StrictJsonOptions = {}): Promise<unknown> =>
-  body.length <= pieceBytes ? parseStrictJson(body, options) : inSteps(readStrictly(body, options));
+  body.length <= pieceBytes ? parseStrictJson(body, options) : inSteps(readStrictJson(body, options));
 
-function* readStrictly(body: Uint8Array, { pieceOf, valuesMax = requestValuesMax }: StrictJsonOptions): Steps<unknown> {
+/** The same in steps, for a caller that has others of its own. */
+export function* readStrictJson(
+  body: Uint8Array,
+  { pieceOf, valuesMax = requestValuesMax }: StrictJsonOptions = {},
+): Steps<unknown> {
   const bytes = withoutByteOrderMark(body);
   const colons = yield* countMembers(bytes, { depthMax: jsonDepthMax, valuesMax });
   const value = yield* readJson(bytes);

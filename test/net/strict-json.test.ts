@@ -1,7 +1,7 @@
 // JSON as this door takes it: what JSON.parse takes, less what two readers may understand in two ways.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { parseStrictJson } from '../../src/gateway/http/strict-json.ts';
+import { parseStrictJson } from '../../src/net/strict-json.ts';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 const refusalOf = (body: string | Uint8Array) => {
