@@ -243,6 +243,7 @@ test('a model is got from a URL, whatever its archive is', async () => {
   expect(await voice(['get', `${mirror.url}/a/eve.tar.gz`], none)).toMatch(/Licence: not known[\s\S]*eve is here/);
   expect(await voice(['get', `${mirror.url}/a/ada.zip?version=2`, '--name', 'ada-b'], none)).toMatch('ada-b is here');
   expect(await there()).toEqual(['.downloads', 'ada-b', 'eve']);
+  await expect(voice(['get', 'http://models.example.com/a/eve.tar.gz'])).rejects.toThrow('must come by https');
 });
 
 test('a name that would lead out of the folder is refused', async () => {

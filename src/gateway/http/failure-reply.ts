@@ -2,7 +2,9 @@
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
 // A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
+
 import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
+import { asksFor } from '../../net/accept.ts';
 
 export interface FailureReply {
   status: number;
@@ -25,7 +27,7 @@ export function toFailureReply(
   status: number = failureTable[failure.reason].status,
 ): FailureReply {
   const flat = { ...toFailureBody(failure, requestId), status };
-  const isProblem = accept?.includes(problemType) ?? false;
+  const isProblem = asksFor(accept, problemType);
   const body = isProblem ? { ...flat, ...problemOf(failure, requestId) } : flat;
   const headers: Record<string, string> = {
     'content-type': `${isProblem ? problemType : 'application/json'}; charset=utf-8`,

@@ -62,7 +62,7 @@ function takeTexts(field: string, value: unknown, faults: FieldViolation[]): str
 
 function takeWhole(field: string, value: unknown, faults: FieldViolation[]): number | undefined {
   if ((value ?? undefined) === undefined) return undefined;
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  if (Number.isInteger(value)) return value as number;
   faults.push({ field, reason: 'type', message: 'must be a whole number' });
   return undefined;
 }

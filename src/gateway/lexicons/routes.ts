@@ -1,7 +1,9 @@
 // /api/lexicons: lists, makes, replaces and deletes lexicons, as JSON or as PLS documents.
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { toEntryJson } from '../../lexicons/lexicon-fields.ts';
+import { asksFor } from '../../net/accept.ts';
 import { lexiconRequestBytesMax } from '../../net/limits.ts';
 import type { LexiconOperations, ListedLexicon } from '../../operations/lexicons.ts';
 import { lexiconOperations } from '../../operations/operation.ts';
@@ -56,7 +58,7 @@ function addLexiconReading(app: FastifyInstance, { lexicons, admitTo, isStrict }
     const lexicon = await run(request, reply, getLexicon, (call) => lexicons.getLexicon(call, request.params.id));
     // Beside the Origin of CORS.
     reply.raw.appendHeader('vary', 'Accept');
-    const isPls = plsTypes.some((type) => (request.headers.accept ?? '').includes(type));
+    const isPls = plsTypes.some((type) => asksFor(request.headers.accept, type));
     if (!isPls) return { ...toLexiconJson(lexicon), entries: lexicon.entries().map(toEntryJson) };
     const entries = lexicon.entries().filter((entry) => entry.languageCode === languageCode);
     return reply.type('application/pls+xml; charset=utf-8').send(writePls(lexicon.name, entries, languageCode));

@@ -1,7 +1,9 @@
 // POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
 // (`streaming`); and DELETE /api/audio/{id}.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
+import { asksFor } from '../../net/accept.ts';
 import { isFreshWanted } from '../../net/cache-control.ts';
 import { type Idempotency, parseIdempotencyKey } from '../../operations/idempotency.ts';
 import { speechOperations } from '../../operations/operation.ts';
@@ -96,7 +98,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       const fields = fieldsOf(request);
       const isStream = fields.method === 'streaming';
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
-      const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
+      const isEvents = isStream && asksFor(request.headers.accept, 'text/event-stream');
       const parsed = parseSpeechFields(fields, { isStrict, isEvents });
       if (isStream || parsed.request.returnFormat === 'buffer') refuseUnusedKey(request, parsed, isStrict);
       if (isEvents) return eventSender.begin(request, reply, parsed);
