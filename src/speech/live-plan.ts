@@ -22,7 +22,7 @@ import {
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
-import { createTextCutter, type PlannedCut } from './text-cutter.ts';
+import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { textLimits } from './text-fields.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
@@ -95,19 +95,24 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   const cutText = createTextCutter();
   const state: ReadingState = { fence: '', within: false };
   const markLanguages = createLanguageMarker(request);
-  const ignore = (what: string) => {
-    if (!warnings.includes(`ignored:${what}`)) warnings.push(`ignored:${what}`);
+  const warn = (what: Warning) => {
+    if (!warnings.includes(what)) warnings.push(what);
   };
+  const ignore = (what: string) => warn(`ignored:${what}`);
+  let isTurnSpoken = false;
   for (let i = 0; ; i++) {
     const part = await text.part(i);
     const written = readPart(part.text, request.markup);
     const cast = findCast(main, [written], { voices, checkReady, field: 'text' });
-    if (request.markup !== 'ssml') checkScripts(text, part, request, main);
+    if (request.markup !== 'ssml' && hasForeign(text, part, request, main)) warn('transliterated');
     const marked = applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
     if ([main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete)) ignore('lexicon');
     await take(i, marked.chars);
     const items = createRenderer({ cast, casting, request, ignore })(marked);
-    yield* cutText(marked, items, { endsRequest: part.isLast, state });
+    const { cuts, isSpoken } = peekSpoken(cutText(marked, items, { endsRequest: part.isLast, state }));
+    isTurnSpoken ||= isSpoken;
+    if (part.isLast && !isTurnSpoken) warn('nothing_spoken');
+    yield* cuts;
     if (part.isLast) return;
     state.within = !/\n[^\S\n]*$/.test(part.text);
   }
@@ -129,10 +134,12 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   }
 }
 
-/** A foreign phrase is spoken as well as the voice can; a turn that is mostly foreign is refused. */
-function checkScripts(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): void {
+/** Whether it has a foreign phrase, which is spoken as well as the voice can; a turn that is mostly foreign is refused. */
+function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
-  if (!inspectScripts(part.text, ...languages).mostlyForeign) return;
+  const own = inspectScripts(part.text, ...languages);
+  if (!own.mostlyForeign) return own.foreign.length > 0;
   const { mostlyForeign, foreign } = inspectScripts(text.received.slice(0, part.end), ...languages);
   if (mostlyForeign) throw unsupportedText(request, 'text', foreign);
+  return true;
 }

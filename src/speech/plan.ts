@@ -21,7 +21,7 @@ import {
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
-import { createTextCutter, type PlannedCut } from './text-cutter.ts';
+import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import {
   type Binding,
   blendOf,
@@ -264,21 +264,6 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
   const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
   throw new Failure('invalid_request', { details });
-}
-
-/** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
-function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<PlannedCut>; isSpoken: boolean } {
-  const seen: PlannedCut[] = [];
-  for (let next = cuts.next(); !next.done; next = cuts.next()) {
-    seen.push(next.value);
-    if (next.value.cut) break;
-  }
-  const isSpoken = seen.at(-1)?.cut !== undefined;
-  const all = function* () {
-    yield* seen;
-    yield* cuts;
-  };
-  return { cuts: all(), isSpoken };
 }
 
 const hasMarkup = ({ items }: MarkedText): boolean =>

@@ -103,6 +103,24 @@ export function createTextCutter() {
   };
 }
 
+/** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
+export function peekSpoken(cuts: Generator<PlannedCut, undefined>): {
+  cuts: Generator<PlannedCut, undefined>;
+  isSpoken: boolean;
+} {
+  const seen: PlannedCut[] = [];
+  for (let next = cuts.next(); !next.done; next = cuts.next()) {
+    seen.push(next.value);
+    if (next.value.cut) break;
+  }
+  const isSpoken = seen.at(-1)?.cut !== undefined;
+  const all = function* () {
+    yield* seen;
+    return yield* cuts;
+  };
+  return { cuts: all(), isSpoken };
+}
+
 interface RunCut {
   cut: Cut | undefined;
   marks: readonly CutMark[];

@@ -56,6 +56,18 @@ test('a sentence is spoken before the next is there, and word times are those of
   expect(rest.at(-1)).toMatchObject({ type: 'done', chars: 31 });
 });
 
+test.each([
+  ['Hello. \u{1F44D}', []],
+  ['\u{1F44D}', ['nothing_spoken']],
+  ['Hello Москва good day friends.', ['transliterated']],
+])('of %s the info says what is not said as it is written', async (text, warnings) => {
+  const { begin } = open();
+  const { inputs, say, until } = begin();
+  say(text);
+  inputs.push({ type: 'end' });
+  expect((await until('done'))[0]).toMatchObject({ type: 'info', warnings });
+});
+
 test('a text that does not go on is spoken after a while, as far as it is certain', async () => {
   const { begin } = open();
   const { inputs, say, until } = begin({ timestamps: 'word', buffer_ms: 20 });
