@@ -134,9 +134,12 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
       throw error;
     }
   }
-  return type
-    ? refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`)
-    : refused('invalid_request', 'grant_type is missing');
+  if (type) return refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`);
+  const isForm = request.body instanceof URLSearchParams;
+  return refused(
+    'invalid_request',
+    isForm ? 'grant_type is missing' : 'send the fields as a form (application/x-www-form-urlencoded)',
+  );
 }
 
 const unknownScope = () => refused('invalid_scope', `scope is some of: ${tokenScopes.join(' ')}`);
