@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import { Failure } from '../../src/errors.ts';
 import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
 
 function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>) {
@@ -30,6 +31,12 @@ test('a clip that cannot be removed stops no other', async () => {
   });
   await expect.poll(() => purged).toEqual(['a', 'b']);
   await expect.poll(() => faults).toMatchObject([{ message: expect.stringMatching(/^1 expired clip/), cause: stuck }]);
+});
+
+test('while the store is away, that is what is told', async () => {
+  const away = new Failure('storage_unavailable');
+  const { faults } = openSwept(['a'], () => Promise.reject(away));
+  await expect.poll(() => faults).toMatchObject([{ reason: 'storage_unavailable', cause: away }]);
 });
 
 test('a hundred clips that cannot be removed hold up none of those behind them, and are tried again', async () => {

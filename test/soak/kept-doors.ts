@@ -123,7 +123,8 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       try {
         check('lexicon', await untilKnown(() => speak(fields, watch)), watch);
       } finally {
-        await untilDone(() => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch), goneMsMax * 6);
+        const remove = () => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch);
+        await untilKnown(() => untilDone(remove, goneMsMax * 6));
       }
       await untilGone(() => speak(fields, watch));
     },
