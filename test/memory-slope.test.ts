@@ -1,6 +1,12 @@
 // The slope of memory that soaks report: what is taken in the first minutes is not in it, and what leaks after them is.
 import { expect, test } from 'vitest';
-import { describeSlope, type MemorySample, memorySlopeOf, warmUpMinutes } from './soak/memory-slope.ts';
+import {
+  describeSlope,
+  leastInQuarters,
+  type MemorySample,
+  memorySlopeOf,
+  warmUpMinutes,
+} from './soak/memory-slope.ts';
 
 const mib = 2 ** 20;
 const minutes = 10;
@@ -27,4 +33,12 @@ test('a run that is hardly longer than the first minutes has none', () => {
   expect(memorySlopeOf(samples)).toBeUndefined();
   expect(memorySlopeOf([])).toBeUndefined();
   expect(describeSlope(undefined)).toContain('no slope');
+});
+
+test('the least in each quarter leaves out garbage', () => {
+  const samples = Array.from(
+    { length: 40 },
+    (_, n): MemorySample => [n, 100 + Math.floor(n / 10) + (n % 5 === 0 ? 0 : 50)],
+  );
+  expect(leastInQuarters(samples)).toEqual([100, 101, 102, 103]);
 });

@@ -11,6 +11,14 @@ export function watchProcess(metrics: Metrics): () => void {
   metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
     [{}, process.memoryUsage.rss()],
   ]);
+  const held = 'Memory of the main thread: objects on the heap, garbage included, and what they hold outside of it.';
+  metrics.gauge('sonant_process_memory_bytes', held, () => {
+    const { heapUsed, external } = process.memoryUsage();
+    return [
+      [{ kind: 'heap' }, heapUsed],
+      [{ kind: 'external' }, external],
+    ];
+  });
   metrics.total('sonant_process_cpu_seconds_total', 'CPU time of the process, user and system.', () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;

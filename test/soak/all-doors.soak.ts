@@ -18,7 +18,7 @@ import { type KeptDoors, openKeptDoors } from './kept-doors.ts';
 import { learnSounds } from './known-sounds.ts';
 import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
 import { readWaits, toWaits } from './measured-waits.ts';
-import { describeSlope, memorySlopeOf } from './memory-slope.ts';
+import { describeSlope, leastInQuarters, type MemorySample, memorySlopeOf } from './memory-slope.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
 import { type DoorCall, toTable } from './verdict.ts';
@@ -30,6 +30,7 @@ const quietMs = 15_000;
 const flightsMax = 500;
 const leakMsMax = 120_000;
 const sayEveryMs = 60_000;
+const readHeapEveryMs = 5_000;
 
 interface Opened {
   installation: Installation;
@@ -202,11 +203,18 @@ test(
 
     const waitsBefore = await readWaits(constant!);
     const calls: DoorCall[] = [];
-    const memory: [number, number][] = [];
+    const memory: MemorySample[] = [];
     const watching = setInterval(() => {
       if (replicas[0]!.isUp()) memory.push([performance.now(), rssOf({ pid: replicas[0]!.pid() })]);
       for (const kept of [engines.openai.requests, engines.google.calls, installation.s3.requests]) kept.length = 0;
     }, 1000);
+    const heap: MemorySample[] = [];
+    const reading = setInterval(() => {
+      const read = readWaits(constant!).then((readings) =>
+        heap.push([performance.now(), readings.get('sonant_process_memory_bytes{kind="heap"}')!]),
+      );
+      read.catch(() => {});
+    }, readHeapEveryMs);
     const saying = setInterval(() => {
       for (const [n, replica] of replicas.entries())
         if (n !== killedReplica && !replica.isUp())
@@ -225,6 +233,7 @@ test(
     for (const replica of replicas) expect(replica.isUp(), replica.said().slice(-2_000)).toBe(true);
     const unsent = await asking.stop();
     clearInterval(watching);
+    clearInterval(reading);
     clearInterval(saying);
 
     const redis = new Redis(installation.redis.url.slice('unix://'.length));
@@ -259,6 +268,7 @@ test(
       `webhooks: ${kept.announced} jobs announced, ${kept.unannounced().length} not, ${kept.forged} forged`,
       `memory of the replica that was never killed: ${mib(memory[0]![1])} at first, ${mib(memory.at(-1)![1])} at last, at most ` +
         `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${describeSlope(memorySlopeOf(memory))}`,
+      `objects on the heap of its main thread, at least, in each quarter: ${leastInQuarters(heap).map(mib).join(', ')}`,
       `first sound of one sentence: median ${medianAndWorst(still).median.toFixed(0)} ms without load (${still.length}), ` +
         `${medianAndWorst(loaded).median.toFixed(0)} ms with (${loaded.length}): ` +
         `${(medianAndWorst(loaded).median / medianAndWorst(still).median).toFixed(1)} times`,

@@ -32,6 +32,13 @@ export function memorySlopeOf(samples: readonly MemorySample[]): MemorySlope | u
   return { mibPerHour: slope, standardError: Math.sqrt(residuals / (blocks - 2) / squares), meanMib: y };
 }
 
+/** The least in each quarter of the samples: garbage comes and goes, and the least is nearest to what is kept. */
+export const leastInQuarters = (samples: readonly MemorySample[]): number[] =>
+  [0, 1, 2, 3].map((quarter) => {
+    const own = samples.slice((quarter * samples.length) / 4, ((quarter + 1) * samples.length) / 4);
+    return Math.min(...own.map(([, bytes]) => bytes));
+  });
+
 /** In words, for a report. */
 export function describeSlope(slope: MemorySlope | undefined): string {
   if (!slope) return `no slope: less than it takes is left after the first ${warmUpMinutes} minutes`;
