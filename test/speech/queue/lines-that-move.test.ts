@@ -1,6 +1,6 @@
 // Who waits while an engine is behind with what has begun, and how a line that was slow or too long is one like others again.
 import { expect, test } from 'vitest';
-import { openSlots, settle, speech } from './open-slots.ts';
+import { openOverloaded, openSlots, settle, speech } from './open-slots.ts';
 
 test('while an engine is behind with what has begun, nobody new is admitted, but for as many as it has seats and one', async () => {
   const { slots, ask, admitted, held } = openSlots({ limit: 10 });
@@ -60,28 +60,21 @@ test('bulk of all models leaves a seat of the engine to those who listen to one 
 });
 
 test('refusals for a deadline that is too short do not keep a line beyond saving', async () => {
-  const { slots, ask, admitted, refused, finish, clock } = openSlots({ limit: 1 });
-  ask('a0', speech);
-  await settle();
-  let n = 1;
-  for (let round = 0; round < 30; round++) {
-    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 100);
-  }
-  while (slots.waiting > 1) await finish(admitted.at(-1)!, 100);
+  const { slots, ask, askNext, finishNewest, nameOf, admitted, refused, clock } = await openOverloaded();
+  while (slots.waiting > 1) await finishNewest();
   const before = refused.length;
   for (let round = 0; round < 60; round++) {
     clock.ms += 60;
     ask('x', speech, { waitMsMax: 1 });
-    ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 40);
+    askNext();
+    await finishNewest(40);
   }
   expect(refused.slice(before)).toEqual(Array(60).fill('x'));
   clock.ms += 60;
-  ask(`a${n++}`, speech);
-  ask(`a${n++}`, speech);
-  await finish(admitted.at(-1)!, 40);
-  expect(admitted.at(-1)).toBe(`a${n - 3}`);
+  askNext();
+  askNext();
+  await finishNewest(40);
+  expect(admitted.at(-1)).toBe(nameOf(3));
 });
 
 test('who waits for an engine that is behind begins when it is not, though nobody gives a slot back', async () => {
@@ -95,25 +88,18 @@ test('who waits for an engine that is behind begins when it is not, though nobod
 });
 
 test('a busy line that refuses nobody any more is a line like others, though somebody always waits', async () => {
-  const { ask, admitted, refused, finish, slots, clock } = openSlots({ limit: 1 });
-  ask('a0', speech);
-  let n = 1;
-  await settle();
-  for (let round = 0; round < 30; round++) {
-    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 100);
-  }
-  while (slots.waiting > 1) await finish(admitted.at(-1)!, 100);
+  const { askNext, finishNewest, nameOf, admitted, refused, slots, clock } = await openOverloaded();
+  while (slots.waiting > 1) await finishNewest();
   const before = refused.length;
   for (let round = 0; round < 60; round++) {
     clock.ms += 60;
-    ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 40);
+    askNext();
+    await finishNewest(40);
     expect(slots.waiting).toBe(1);
   }
   clock.ms += 60;
-  ask(`a${n++}`, speech);
-  ask(`a${n++}`, speech);
-  await finish(admitted.at(-1)!, 40);
-  expect([admitted.at(-1), refused.length]).toEqual([`a${n - 3}`, before]);
+  askNext();
+  askNext();
+  await finishNewest(40);
+  expect([admitted.at(-1), refused.length]).toEqual([nameOf(3), before]);
 });

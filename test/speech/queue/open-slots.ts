@@ -46,3 +46,19 @@ export function openSlots(
   };
   return { slots, clock, noted, admitted, refused, failures, held, ask, finish };
 }
+
+/** The same, of a line that is beyond saving: of `a`, ten have come while one was served, for three seconds. */
+export async function openOverloaded() {
+  const opened = openSlots({ limit: 1 });
+  const { ask, admitted, finish } = opened;
+  let n = 0;
+  const askNext = () => ask(`a${n++}`, speech);
+  askNext();
+  await settle();
+  const finishNewest = (ms = 100) => finish(admitted.at(-1)!, ms);
+  for (let round = 0; round < 30; round++) {
+    for (let i = 0; i < 10; i++) askNext();
+    await finishNewest();
+  }
+  return { ...opened, askNext, finishNewest, nameOf: (ago: number) => `a${n - ago}` };
+}

@@ -1,6 +1,6 @@
 // Overload: who is admitted, who waits before whom, and who is refused at once, on a clock of the test's own.
 import { expect, test } from 'vitest';
-import { bulk, openSlots, settle, speech } from './open-slots.ts';
+import { bulk, openOverloaded, openSlots, settle, speech } from './open-slots.ts';
 
 test('only so many are about to be heard, and who has been heard makes room', async () => {
   const { slots, ask, admitted, held, noted, clock } = openSlots({ limit: 2 });
@@ -127,40 +127,32 @@ test('a deadline is no reason to refuse who need not wait', async () => {
 });
 
 test('in a line beyond saving the newest goes first, and what is too much is refused, the oldest first', async () => {
-  const { ask, admitted, refused, finish, slots, clock } = openSlots({ limit: 1 });
-  ask('a0', speech);
-  let n = 1;
-  await settle();
-  // Ten come while one is served, for three seconds.
-  for (let round = 0; round < 30; round++) {
-    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 100);
-  }
+  const { askNext, finishNewest, nameOf, admitted, refused, slots, clock } = await openOverloaded();
   expect(slots.waiting).toBeLessThanOrEqual(10);
   // Of those that come within half the time between two admissions, the first waits: the others are refused at once.
-  expect(admitted.at(-1)).toBe(`a${n - 10}`);
-  expect(refused).toContain(`a${n - 1}`);
+  expect(admitted.at(-1)).toBe(nameOf(10));
+  expect(refused).toContain(nameOf(1));
   expect(admitted[5]).toBe('a5');
   expect(refused).toContain('a200');
   // Where it is empty for a moment, it is not saved.
   const empty = async () => {
-    while (slots.waiting > 0) await finish(admitted.at(-1)!, 100);
+    while (slots.waiting > 0) await finishNewest();
   };
   const askThree = async (apartMs: number) => {
     for (let i = 0; i < 3; i++) {
       clock.ms += apartMs;
-      ask(`a${n++}`, speech);
+      askNext();
     }
-    await finish(admitted.at(-1)!, 100);
+    await finishNewest();
   };
   await empty();
   await askThree(60);
-  expect(admitted.at(-1)).toBe(`a${n - 1}`);
+  expect(admitted.at(-1)).toBe(nameOf(1));
   // Where it was for seconds, it is a line like others.
   await empty();
   clock.ms += 2000;
   await askThree(0);
-  expect(admitted.at(-1)).toBe(`a${n - 3}`);
+  expect(admitted.at(-1)).toBe(nameOf(3));
 });
 
 test('what would be refused at once is known before, and takes nothing', async () => {
@@ -176,19 +168,12 @@ test('what would be refused at once is known before, and takes nothing', async (
 });
 
 test('in a line beyond saving, each owner has one that has begun to wait of late', async () => {
-  const { ask, refused, finish, admitted } = openSlots({ limit: 1 });
-  ask('a0', speech);
-  let n = 1;
-  await settle();
-  for (let round = 0; round < 30; round++) {
-    for (let i = 0; i < 10; i++) ask(`a${n++}`, speech);
-    await finish(admitted.at(-1)!, 100);
-  }
+  const { ask, refused, finishNewest, admitted } = await openOverloaded();
   for (const name of ['b1', 'b2', 'c1']) ask(name, speech);
   await settle();
   expect(refused).toContain('b2');
-  await finish(admitted.at(-1)!, 100);
-  await finish(admitted.at(-1)!, 100);
+  await finishNewest();
+  await finishNewest();
   expect(admitted.slice(-2).toSorted()).toEqual(expect.arrayContaining([expect.stringMatching(/b1|c1/)]));
   expect(refused).not.toContain('b1');
 });
