@@ -128,6 +128,9 @@ export class Failure extends Error {
 /** For failures whose wait is unknown. */
 const retrySecondsDefault = 1;
 
+/** Whether a store, an engine or a caller failed, and not the program. */
+export const isOfOthers = (fault: unknown): boolean => fault instanceof Failure && fault.reason !== 'internal_error';
+
 /** How long to wait before a retry; undefined if a retry cannot help. */
 export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined => {
   const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : undefined);

@@ -1,5 +1,5 @@
 // Logs how a call or a request ended, and faults of work that no caller waits for.
-import { Failure, failureTable } from '../errors.ts';
+import { type Failure, failureTable, isOfOthers } from '../errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** Logs an internal error as an error, a fault of a store or an engine as a warning, a caller's mistake at the usual level. */
@@ -24,6 +24,5 @@ const toWritten = (name: string, value: unknown): unknown =>
 
 /** A fault that no caller was told of: a warning where a store or an engine failed, an error where the program did. */
 export function logFault(log: Log, fault: unknown): void {
-  const isOfOthers = fault instanceof Failure && fault.reason !== 'internal_error';
-  log[isOfOthers ? 'warn' : 'error']('a fault that no caller was told of', { fault });
+  log[isOfOthers(fault) ? 'warn' : 'error']('a fault that no caller was told of', { fault });
 }

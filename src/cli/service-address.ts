@@ -10,6 +10,10 @@ export function parseServiceUrl(given: string): string {
   return given.replace(/\/+$/, '');
 }
 
+/** Whether what is at the URL is on this machine. */
+export const isOfThisMachine = (url: string): boolean =>
+  /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
+
 /** The first key of this machine is sent to no other one. */
 export async function findServiceKey(
   given: string | undefined,
@@ -18,8 +22,7 @@ export async function findServiceKey(
 ): Promise<string> {
   const key = given ?? process.env.SONANT_API_KEY;
   if (key) return key;
-  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname))
-    throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
+  if (!isOfThisMachine(url)) throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
   const file = join(loadConfig().dataDir, 'first-key');
   return readFile(file, 'utf8').then(
     (text) => text.trim(),

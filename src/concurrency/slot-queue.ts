@@ -1,7 +1,8 @@
 // A fair queue for slots: the requests of a key, and the segments at an engine, wait in one; how requests for speech wait for
-// the service is in src/speech/queue/. Urgent requests are admitted first, and so are those that have become urgent while they waited; slots go round the owners, one each, and each owner's
-// requests are admitted in the order in which they came or became urgent. A wait ends with a slot, an abort, a timeout, or a
-// refusal when the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
+// the service is in src/speech/queue/. Urgent requests are admitted first, and so are those that have become urgent while
+// they waited; slots go round the owners, one each, and each owner's requests are admitted in the order in which they came or
+// became urgent. A wait ends with a slot, an abort, a timeout, or a refusal when the queue is full; then an owner with fewer
+// waiting requests replaces the newest of the owner with the most.
 
 /** Gives a slot back. Only the first call counts. */
 export type Release = () => void;

@@ -3,7 +3,7 @@
 // until the next sweep. One sweep runs at a time, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isOfOthers } from '../errors.ts';
 import type { StoredClipRow } from '../store/clip-removal-rows.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { ClipRoom } from './clip-room.ts';
@@ -96,7 +96,7 @@ function createExpiredRemoval({ clips, index, room, onFault }: ClipSweepOptions)
     if (faults.length === 0) return;
     const message = `${faults.length} expired clips could not be removed; they are tried again`;
     // A store that is away is no fault of the program.
-    const isStore = faults.every((fault) => fault instanceof Failure && fault.reason !== 'internal_error');
+    const isStore = faults.every(isOfOthers);
     onFault(
       isStore ? new Failure('storage_unavailable', { message }, faults[0]) : new Error(message, { cause: faults[0] }),
     );

@@ -1,5 +1,5 @@
-// The monthly character quota of one key owner, counted in this process (with Redis: redis-account.lua). The count of a month starts with what the usage
-// ledger has, and this process then adds what it speaks itself.
+// The monthly character quota of one key owner, counted in this process (with Redis: redis-account.lua). The count of a month
+// starts with what the usage ledger has, and this process then adds what it speaks itself.
 import type { LeftOfMonth } from './limit-status.ts';
 import { tooManyCharacters } from './rate-limit-failures.ts';
 import { monthAt } from './usage-period.ts';

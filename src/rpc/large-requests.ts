@@ -19,6 +19,7 @@ import { jsonDepthMax } from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
 import { readStrictJson } from '../net/strict-json.ts';
 import { inSteps, type Steps } from '../steps.ts';
+import { headBytes, isCompressedFlag, lengthOf, toEnvelope } from './envelope.ts';
 import { checkMessage, readMessage } from './message-steps.ts';
 import { fieldNamed, isOwn, keepKnown } from './unknown-members.ts';
 
@@ -39,8 +40,6 @@ export interface RequestShape extends RequestLimits {
   isCompressed: boolean;
 }
 
-const headBytes = 5;
-const isCompressedFlag = 1;
 const isLastFlag = 2;
 const unzip = promisify(gunzip);
 
@@ -169,16 +168,6 @@ interface Head {
 function headOf(body: Uint8Array): Head | undefined {
   if (body.length < headBytes || body.length < headBytes + lengthOf(body)) return undefined;
   return { length: lengthOf(body), isCompressed: (body[0]! & isCompressedFlag) !== 0 };
-}
-
-const lengthOf = (envelope: Uint8Array): number =>
-  Buffer.from(envelope.buffer, envelope.byteOffset, envelope.byteLength).readUInt32BE(1);
-
-function toEnvelope(message: Uint8Array, flags = 0): Buffer {
-  const head = Buffer.alloc(headBytes);
-  head[0] = flags;
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
 }
 
 const tooLarge = ({ bytesMax: limit }: RequestShape) => new Failure('payload_too_large', { limit });

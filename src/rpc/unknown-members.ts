@@ -9,6 +9,7 @@ import { didYouMean } from '../nearest-name.ts';
 import { headerText } from '../net/header-text.ts';
 import { parseStrictJson } from '../net/strict-json.ts';
 import { atOnce, type Steps } from '../steps.ts';
+import { headBytes, lengthOf, toEnvelope } from './envelope.ts';
 import { ignoredMembersMax } from './limits.ts';
 
 /** The names that were left out of the message of a call. */
@@ -18,8 +19,6 @@ export const ignoredMembersKey: ContextKey<string[]> = createContextKey<string[]
 
 export const toIgnoredHeader = (names: readonly string[]): string =>
   names.slice(0, ignoredMembersMax).map(headerText).join(', ');
-
-const headBytes = 5;
 
 /** The body without its unknown members, which are added to `ignored`; it must be JSON as REST takes it. */
 export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessage, ignored: string[]): Uint8Array {
@@ -31,15 +30,12 @@ export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessa
   const known = atOnce(keepKnown(message, schema, '', ignored));
   if (ignored.length === before) return body;
   const bytes = Buffer.from(JSON.stringify(known));
-  if (!isEnveloped) return bytes;
-  const head = Buffer.alloc(headBytes);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
+  return isEnveloped ? toEnvelope(bytes) : bytes;
 }
 
 /** And not compressed; the library says what is wrong with others. */
 const isOneMessage = (body: Uint8Array): boolean =>
-  body.length >= headBytes && body[0] === 0 && Buffer.from(body).readUInt32BE(1) === body.length - headBytes;
+  body.length >= headBytes && body[0] === 0 && lengthOf(body) === body.length - headBytes;
 
 /** The value without unknown members, which are added to `ignored`. */
 export function* keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): Steps<unknown> {

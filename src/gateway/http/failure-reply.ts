@@ -2,7 +2,6 @@
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
 // A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
-
 import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
 import { asksFor } from '../../net/accept.ts';
 

@@ -23,5 +23,9 @@ export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]):
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
+/** A body without a member that can be changed; its details have those that are unknown. */
+export const nothingToChange = () =>
+  new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
+
 const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
   unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };

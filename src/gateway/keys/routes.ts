@@ -15,6 +15,7 @@ import { sortQuery } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
+import { nothingToChange } from '../http/unknown-fields.ts';
 import { parseGrace, parseKeyFields } from './fields.ts';
 import { keyDocs } from './openapi.ts';
 
@@ -78,8 +79,7 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesO
 
   app.patch(`${url}/:id`, documented(keyDocs.update, admitTo(updateApiKey)), async (request: WithId, reply) => {
     const fields = parseKeyFields(fieldsOf(request));
-    if (isEmpty(fields))
-      throw new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
+    if (isEmpty(fields)) throw nothingToChange();
     const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
     const key = await runUncached(request, reply, updateApiKey, update);
     return reply.headers(ignoredHeaders(request, [])).send(toKeyJson(key));

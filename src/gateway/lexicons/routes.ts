@@ -1,5 +1,4 @@
 // /api/lexicons: lists, makes, replaces and deletes lexicons, as JSON or as PLS documents.
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { toEntryJson } from '../../lexicons/lexicon-fields.ts';

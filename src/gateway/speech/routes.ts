@@ -1,6 +1,5 @@
 // POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
 // (`streaming`); and DELETE /api/audio/{id}.
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { asksFor } from '../../net/accept.ts';

@@ -2,7 +2,6 @@
 // and chooses the default voice.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
 import { voiceOperations } from '../../operations/operation.ts';
 import { parseVoiceFilter } from '../../operations/voice-filter.ts';
@@ -14,6 +13,7 @@ import { type SortedFields, sortQuery, type UnknownField } from '../http/known-f
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage, takeText } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
+import { nothingToChange } from '../http/unknown-fields.ts';
 import { cloneFiles, cloneTexts, parseCloneForm, parseDefaultVoice, parseVoiceFields } from './fields.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { voiceDocs } from './openapi.ts';
@@ -118,8 +118,7 @@ function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseU
 function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: VoiceRoutesOptions): void {
   app.patch(`${url}/:id`, documented(voiceDocs.update, admitTo(updateVoice)), async (request: WithId, reply) => {
     const { fields, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
-    if (Object.keys(fields).length === 0)
-      throw new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
+    if (Object.keys(fields).length === 0) throw nothingToChange();
     const { id } = request.params;
     const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
     return reply.headers(ignoredHeaders(request, ignored)).send(toVoiceJson(changed));

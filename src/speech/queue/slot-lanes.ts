@@ -117,7 +117,10 @@ export const seatsOf = ({ model, seats }: SlotUse): number | undefined =>
 
 export const lineOf = (lane: Lane, use: SlotUse | undefined): Line => (use?.isBulk ? lane.bulk : lane.interactive);
 
-/** Whether an engine has room for one more bulk request. Where somebody listens, a seat is left: a segment that has begun is spoken to its end. */
+/**
+ * Whether an engine has room for one more bulk request. Where somebody listens, a seat is left: a segment that has begun is
+ * spoken to its end.
+ */
 export function hasBulkRoom(lanes: Iterable<Lane>, { engine, seats }: SlotUse, limit: number, nowMs: number): boolean {
   let [bulkHeld, interactiveAtMs] = [0, -Infinity];
   for (const lane of lanes) {
