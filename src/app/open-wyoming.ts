@@ -1,6 +1,6 @@
 // Opens the Wyoming listener where the settings ask for it, and refuses settings that would let strangers speak.
 import { asConfigError, type Config } from '../config.ts';
-import { createAddressCheck } from '../net/address-list.ts';
+import { isLoopbackHost } from '../net/loopback.ts';
 import type { Runner } from '../operations/runner.ts';
 import { parseAddress } from '../setting.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -25,12 +25,10 @@ export async function openWyoming(parts: WyomingParts): Promise<WyomingServer | 
     if (key === '') throw new Error('SONANT_WYOMING_ADDR needs an API key to speak with');
   });
   return asConfigError(config, 'SONANT_WYOMING_ADDR', async () => {
-    if (!isLoopback(address.host) && allowed.length === 0)
+    if (!isLoopbackHost(address.host) && allowed.length === 0)
       throw new Error('asks for no key: listen on 127.0.0.1, or list those who may connect in SONANT_WYOMING_ALLOW');
     const onRefused = (from: string) => log.debug('a Wyoming connection was refused', { address: from });
     const { live, voices } = operations;
     return openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault });
   });
 }
-
-const isLoopback = (host: string): boolean => host === 'localhost' || createAddressCheck(['127.0.0.0/8', '::1'])(host);

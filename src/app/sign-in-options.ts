@@ -1,13 +1,14 @@
 // Converts the configuration to the options of sign-in; all settings that contradict each other are reported together.
 
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
+import { isLoopbackUrl } from '../net/loopback.ts';
 import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
 import { createSeal, type Seal } from '../secrets/seal.ts';
 import { createIssuer } from '../sign-in/oidc-issuer.ts';
 import type { SignInOptions } from '../sign-in/sign-in.ts';
 
 /** HTTPS, or a loopback address. */
-const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
+const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
 
 /** Encrypts with the service's secret. */
 export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>

@@ -5,6 +5,7 @@ import { flushCompileCache } from 'node:module';
 import { freeStartMemory } from '../app/free-start-memory.ts';
 import type { Service } from '../app.ts';
 import type { Config } from '../config.ts';
+import { isLoopbackHost } from '../net/loopback.ts';
 import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
 
 const options = { 'single-port': { type: 'boolean' } } as const;
@@ -43,14 +44,12 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
   return `Stopping: ${leaving}what runs may finish for ${drainSeconds} s. Interrupt again to end at once.`;
 }
 
-const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
-
 function greet({ print }: CommandLine, config: Config, service: Service): void {
   const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey } = service;
   const { httpAddr, wyomingAddr } = config;
   const isSinglePort = grpcPort === httpPort;
   const grpcHost = (isSinglePort ? httpAddr : config.grpcAddr).host;
-  const isLocal = isLoopback(httpAddr.host) && isLoopback(grpcHost);
+  const isLocal = isLoopbackHost(httpAddr.host) && isLoopbackHost(grpcHost);
   print(
     isSinglePort
       ? `Sonant serves HTTP and gRPC on ${httpAddr.host}:${httpPort}.`

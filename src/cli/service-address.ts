@@ -1,6 +1,7 @@
 // Which running service a command talks to, and with which key.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isLoopbackUrl } from '../net/loopback.ts';
 import { type CommandLine, UsageError } from './command.ts';
 
 /** Without a slash at its end. */
@@ -10,10 +11,6 @@ export function parseServiceUrl(given: string): string {
   return given.replace(/\/+$/, '');
 }
 
-/** Whether what is at the URL is on this machine. */
-export const isOfThisMachine = (url: string): boolean =>
-  /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
-
 /** The first key of this machine is sent to no other one. */
 export async function findServiceKey(
   given: string | undefined,
@@ -22,7 +19,7 @@ export async function findServiceKey(
 ): Promise<string> {
   const key = given ?? process.env.SONANT_API_KEY;
   if (key) return key;
-  if (!isOfThisMachine(url)) throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
+  if (!isLoopbackUrl(url)) throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
   const file = join(loadConfig().dataDir, 'first-key');
   return readFile(file, 'utf8').then(
     (text) => text.trim(),

@@ -9,10 +9,10 @@ import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts'
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
 import { createRecentRate } from '../models/recent-rate.ts';
 import { didYouMean } from '../nearest-name.ts';
+import { isLoopbackUrl } from '../net/loopback.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
-import { isOfThisMachine } from './service-address.ts';
 import { makeDefault } from './voice-names.ts';
 
 const engines = modelEngines(registry);
@@ -114,7 +114,7 @@ async function findModel(
   if (/^https?:\/\//.test(wanted)) {
     if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is no URL`);
     // No checksum of it is known, so that whoever is between could change it.
-    if (!/^https:/.test(wanted) && !isOfThisMachine(wanted))
+    if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted))
       throw new UsageError(`${wanted}: a model of your own must come by https`);
     return { offered: { row: rowOfUrl(wanted), engine: engines[0] }, isUrl: true };
   }

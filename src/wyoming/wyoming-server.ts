@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressCheck } from '../net/address-list.ts';
 import { farewellMs } from '../net/limits.ts';
 import { type ListenAddress, listen } from '../net/listen.ts';
+import { loopbackBlocks } from '../net/loopback.ts';
 import type { Runner } from '../operations/runner.ts';
 import { type ConnectionOptions, WyomingConnection } from './connection.ts';
 import { wyomingConnectionsMax } from './limits.ts';
@@ -26,11 +27,9 @@ export interface WyomingServer {
   drain(timeoutMs: number): Promise<void>;
 }
 
-const thisMachine = ['127.0.0.0/8', '::1'];
-
 export async function openWyomingServer(options: WyomingServerOptions): Promise<WyomingServer> {
   const { runner, address, allowed, onRefused, onFault } = options;
-  const isAllowed = createAddressCheck([...thisMachine, ...allowed]);
+  const isAllowed = createAddressCheck([...loopbackBlocks, ...allowed]);
   const open = new Map<Socket, Promise<void>>();
   const serve = async (socket: Socket) => {
     try {
