@@ -23,7 +23,7 @@ import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from 
 
 const rounds = 5;
 /** V8 goes on compiling for the first twenty thousand requests, and of a whole service more than of a bare server. */
-const warmUps = 20;
+const warmUps = 40;
 const atOnce = 8;
 /** About so long is a turn of the quickest contender. */
 const counts = { voice: 1000, sound: 500, stream: 250, events: 200, file: 500 };
