@@ -1,6 +1,6 @@
 // eSpeak NG: small, fast, more than a hundred languages. It is what the operator installed, never bundled, since it is GPL;
-// where it is not installed the engine is absent. Its library speaks in small processes of its own, as many as there are
-// cores; where that does not work, each segment is one run of its program. Both sound alike.
+// where it is not installed the engine is absent. Its library speaks in small processes of its own; where that does not
+// work, each segment is one run of its program. Both sound alike.
 import { availableParallelism } from 'node:os';
 import { toFailure } from '../../errors.ts';
 import {
@@ -33,6 +33,11 @@ const libraryAuto = 'auto';
 /** eSpeak NG's default of 100 makes the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
+/**
+ * How many processes there are beyond one for each core. The library speaks a sentence in 5 ms, and under load the service
+ * is about as late to read it and to send the next one: meanwhile another process has the core.
+ */
+const moreProcessesOf = ({ name }: SpeakingWay): number => (name === 'library' ? 2 : 0);
 /** It speaks hundreds of times faster than real time: later, it hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
@@ -104,7 +109,7 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       firstSoundMsMax,
-      segmentsSpokenMax: options.runsAtOnce ?? availableParallelism(),
+      segmentsSpokenMax: options.runsAtOnce ?? availableParallelism() + moreProcessesOf(way),
     },
     toPhonemes: (ipa, _voice, languageCode) => toEspeakPhonemes(ipa, languageCode),
     speak,
