@@ -82,6 +82,7 @@ const isHere = (program: string) =>
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 
 const names = process.argv.slice(2);
+let count = 0;
 process.chdir(join(import.meta.dirname, '..'));
 for (const name of names.length ? names : Object.keys(languages)) {
   const language = languages[name];
@@ -97,5 +98,7 @@ for (const name of names.length ? names : Object.keys(languages)) {
     continue;
   }
   write(language);
+  count++;
   console.log(`stubs/${language.out}`);
 }
+if (count === 0) process.exitCode ||= 1;

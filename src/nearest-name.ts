@@ -1,5 +1,6 @@
 // Finds the known name that a misspelt one was probably meant to be: `groupby` is `group_by`, `language` is
-// `language_code`, `sample_rat` is `sample_rate`. Undefined where none is near.
+// `language_code`, `sample_rat` is `sample_rate`; or that another service's name stands for: `speed` is `speaking_rate`.
+// Undefined where none is near.
 
 /** Longer names are not compared: they are from a caller, and the comparison is quadratic. */
 const charsMax = 64;
@@ -7,6 +8,16 @@ const charsMax = 64;
 const namesMax = 500;
 /** How many letters of a name may be wrong: one in so many. */
 const charsPerFault = 3;
+
+/** What other services call a field, and what it is called here. */
+const otherNames: Readonly<Record<string, string>> = {
+  format: 'output_format',
+  input: 'text',
+  rate: 'speaking_rate',
+  response_format: 'output_format',
+  speed: 'speaking_rate',
+  stream: 'method',
+};
 
 /** A question that follows what was said of a name that is not known; nothing where no known name is near. */
 export function didYouMean(given: string, known: readonly string[]): string {
@@ -19,6 +30,8 @@ export const questionOf = (meant: string | undefined): string => (meant === unde
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   if (given.length > charsMax) return undefined;
+  const here = Object.hasOwn(otherNames, given) ? otherNames[given]! : '';
+  if (known.includes(here)) return here;
   const letters = lettersOf(given);
   if (letters === '') return undefined;
   const words = wordsOf(given);

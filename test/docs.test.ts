@@ -1,7 +1,7 @@
 // The documents for people do as they say: every block of code in them is run in order, page by page, beside one service,
 // or is marked with the reason why it is not. What is only read, such as JSON, is at least parsed.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -40,6 +40,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs Docker': 3,
     'needs Kubernetes': 1,
     'needs a cloned voice': 2,
+    'needs a database of yours': 1,
     'needs a loudspeaker': 1,
     'needs a model to download': 7,
     'needs a server elsewhere': 2,
@@ -49,6 +50,17 @@ test('what is not run has its reason, and is counted', () => {
     'needs the package openai': 1,
     'takes minutes': 2,
   });
+});
+
+test('docs/api.md tells of every path and service', () => {
+  const page = readPage('docs/api.md');
+  const { paths } = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
+  const collections = Object.keys(paths).map((path) => /^\/[^/]+(\/[^/{]+)?/.exec(path)![0]);
+  const protos = readdirSync(join(root, 'proto/sonant/v1')).map((name) =>
+    readFileSync(join(root, 'proto/sonant/v1', name), 'utf8'),
+  );
+  const services = protos.flatMap((proto) => [...proto.matchAll(/^service (\w+)/gm)].map(([, name]) => name!));
+  expect([...collections, ...services].filter((name) => !page.includes(name))).toEqual([]);
 });
 
 test('output is shown without the command that makes it', () => {

@@ -24,6 +24,9 @@ test.each([
   ['Limit', 'limit'],
   ['limits', 'limit'],
   ['txet', 'text'],
+  ['response_format', 'output_format'],
+  ['speed', 'speaking_rate'],
+  ['input', 'text'],
 ])('%s is %s', (given, meant) => {
   expect(nearestName(given, known)).toBe(meant);
 });

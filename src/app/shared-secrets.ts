@@ -12,25 +12,37 @@ export const pepperOf = ({ keyPepper }: Config): Pepper | undefined =>
 
 const use = 'sonant replicas share this secret';
 
-/** Call before anything is served. */
+const source = 'for a shared database';
+
+const secretsOf = ({ secret, masterKey, keyPepper }: Config) => ({
+  SONANT_SECRET: { secret, isRequired: true },
+  SONANT_MASTER_KEY: { secret: masterKey, isRequired: true },
+  SONANT_KEY_PEPPER: { secret: keyPepper, isRequired: false },
+});
+
+/** The secrets that a shared database needs and that are not set. */
+export const missingSecrets = (config: Config): ConfigMistake[] =>
+  Object.entries(config.databaseUrl === '' ? {} : secretsOf(config))
+    .filter(([, { secret, isRequired }]) => secret === '' && isRequired)
+    .map(([name]) => ({ name, source, allowed: 'must be set, to the same value on every replica' }));
+
+/** Call before anything is served. A start that is refused leaves no fingerprint. */
 export async function checkSharedSecrets(config: Config, rows: FingerprintRows): Promise<void> {
-  const secrets = {
-    SONANT_SECRET: { secret: config.secret, isRequired: true },
-    SONANT_MASTER_KEY: { secret: config.masterKey, isRequired: true },
-    SONANT_KEY_PEPPER: { secret: config.keyPepper, isRequired: false },
-  };
+  const fingerprints = Object.entries(secretsOf(config)).map(
+    ([name, { secret }]) => [name, createHmac('sha256', secret).update(use).digest('hex')] as const,
+  );
   const mistakes: ConfigMistake[] = [];
-  for (const [name, { secret, isRequired }] of Object.entries(secrets)) {
-    const source = 'for a shared database';
-    if (secret === '' && isRequired) {
-      mistakes.push({ name, source, allowed: 'must be set, to the same value on every replica' });
-      continue;
-    }
-    const fingerprint = createHmac('sha256', secret).update(use).digest('hex');
-    if ((await rows.record(name, fingerprint, config.areSecretsNew)) === fingerprint) continue;
+  const compare = (name: string, fingerprint: string, known: string) => {
+    if (known === fingerprint) return;
     const allowed =
       'differs from the one that the replicas of this database use; to change it, stop them and set SONANT_NEW_SECRETS=1';
     mistakes.push({ name, source, allowed });
-  }
+  };
+  if (!config.areSecretsNew)
+    for (const [name, fingerprint] of fingerprints) compare(name, fingerprint, (await rows.find(name)) ?? fingerprint);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  // Another replica may have recorded its own meanwhile.
+  for (const [name, fingerprint] of fingerprints)
+    compare(name, fingerprint, await rows.record(name, fingerprint, config.areSecretsNew));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
 }

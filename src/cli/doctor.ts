@@ -5,6 +5,7 @@ import { checkClipStore } from '../app/check-clip-store.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/read-tls.ts';
+import { missingSecrets } from '../app/shared-secrets.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
@@ -37,7 +38,7 @@ anything is broken; an optional engine that is not installed is not an error.
     const database = await inspectDatabase(config);
     const findings: Finding[] = [
       { what: 'node', state: 'ready', message: process.version },
-      { what: 'settings', state: 'ready', message: 'all are valid; sonant config prints them' },
+      { what: 'settings', ...inspectSettings(config) },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'database', ...database },
       { what: 'TLS', ...(await inspectTls(config)) },
@@ -68,6 +69,13 @@ anything is broken; an optional engine that is not installed is not an error.
 };
 
 const isBroken = ({ state }: Finding) => state === 'broken';
+
+function inspectSettings(config: Config): Omit<Finding, 'what'> {
+  const missing = missingSecrets(config);
+  return missing.length > 0
+    ? { state: 'broken', message: missing.map(explainMistake).join('; ') }
+    : { state: 'ready', message: 'all are valid; sonant config prints them' };
+}
 
 async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
   try {
@@ -102,9 +110,12 @@ async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
   }
 }
 
+const notInS3 = ({ databaseUrl }: Config): string =>
+  `not configured; audio is stored in the data folder${databaseUrl === '' ? '' : ', which all replicas have to share'}`;
+
 async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
   const { s3Bucket, s3Prefix, s3Links } = config;
-  if (s3Bucket === '') return { state: 'absent', message: 'not configured; audio is stored in the data folder' };
+  if (s3Bucket === '') return { state: 'absent', message: notInS3(config) };
   try {
     const opened = await openClips(config);
     await checkClipStore(opened).finally(() => opened.clips.close());

@@ -1,5 +1,6 @@
 // `sonant say`: speaks a text, as long as a book if need be, from an argument, a file or standard input, into a file, a pipe or a player.
 // The format comes from a flag or the extension of the file.
+import { existsSync } from 'node:fs';
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
@@ -82,7 +83,7 @@ ${fieldHelp}
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = given ?? (await readText(flags.input, line.signal));
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
-      for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(each));
+      for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(fileOf(each)));
       const request = await checkFlags(async () =>
         toRequest(flags, text, format, voicesFor(voices, { usesAllVoices: true })),
       );
@@ -189,4 +190,11 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
     ...(words.length > 0 && { words }),
     ...(marks.length > 0 && { marks }),
   };
+}
+
+function fileOf(lexicon: string): string {
+  if (existsSync(lexicon)) return lexicon;
+  throw new UsageError(
+    `--lexicon ${lexicon}: there is no such file; sonant lexicon list tells the ids of those stored`,
+  );
 }

@@ -260,7 +260,10 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
     ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
     : [];
   if (able.length > 0) return able;
-  const meant = languageCode === languageCodeDefault ? `; where nothing is sent, ${languageCode} is meant` : '';
+  const meant =
+    languageCode === languageCodeDefault
+      ? `; where nothing is sent, ${languageCode} is meant: send ${voice.languageCodes[0]}`
+      : '';
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
   const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
   throw new Failure('invalid_request', { details });

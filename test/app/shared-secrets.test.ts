@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkSharedSecrets } from '../../src/app/shared-secrets.ts';
+import { checkSharedSecrets, missingSecrets } from '../../src/app/shared-secrets.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createFingerprintRows } from '../../src/store/fingerprint-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -11,7 +11,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 const secret = 'a secret of thirty-two characters';
 const masterKey = 'a master key of thirty-two chars.';
 
-test('are required, must match the stored ones, and may differ where the operator accepts it', async () => {
+async function open() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-secrets-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   onTestFinished(async () => {
@@ -25,8 +25,12 @@ test('are required, must match the stored ones, and may differ where the operato
       ({ mistakes }) => mistakes.map(({ name }: { name: string }) => name),
     );
   };
+  return { store, start };
+}
+
+test('must match the stored ones, and may differ where the operator accepts it', async () => {
+  const { store, start } = await open();
   const env = { SONANT_SECRET: secret, SONANT_MASTER_KEY: masterKey };
-  expect(await start({})).toEqual(['SONANT_SECRET', 'SONANT_MASTER_KEY']);
   expect([await start(env), await start(env)]).toEqual([[], []]);
   expect(await start({ ...env, SONANT_SECRET: `${secret}!`, SONANT_KEY_PEPPER: 'x' })).toEqual([
     'SONANT_SECRET',
@@ -36,4 +40,24 @@ test('are required, must match the stored ones, and may differ where the operato
   expect(await start(env)).toEqual(['SONANT_SECRET']);
   const kept = JSON.stringify(await store.query('select * from fingerprints'));
   expect(kept).not.toContain(secret);
+});
+
+test('are missing only where the database is shared', () => {
+  const missing = (env: Record<string, string>) =>
+    missingSecrets(loadConfig({ env, folder: tmpdir(), engines: [] })).map(({ name }) => name);
+  const databaseUrl = { SONANT_DATABASE_URL: 'postgres://127.0.0.1/sonant' };
+  expect(missing({})).toEqual([]);
+  expect(missing(databaseUrl)).toEqual(['SONANT_SECRET', 'SONANT_MASTER_KEY']);
+  expect(missing({ ...databaseUrl, SONANT_MASTER_KEY: masterKey })).toEqual(['SONANT_SECRET']);
+});
+
+test('that are refused leave no fingerprint of the others', async () => {
+  const { store, start } = await open();
+  const env = { SONANT_SECRET: secret, SONANT_MASTER_KEY: masterKey };
+  await start(env);
+  await store.query("delete from fingerprints where name = 'SONANT_KEY_PEPPER'");
+  expect(await start({ ...env, SONANT_MASTER_KEY: `${masterKey}!`, SONANT_KEY_PEPPER: 'x' })).toEqual([
+    'SONANT_MASTER_KEY',
+  ]);
+  expect(await start({ ...env, SONANT_KEY_PEPPER: 'y' })).toEqual([]);
 });
