@@ -10,9 +10,9 @@ import { tokenize } from './tokenize.ts';
 
 /** A part ends at a clause only if it is at least this long. */
 const clauseCharsMin = 60;
-/** A longer part ends at the next word; markup that has not ended by then no longer counts. */
+/** A longer part ends at the next word; markup that has not ended by then no longer counts, nor does the end of a sentence. */
 const partCharsMax = 300;
-/** A word that is longer is split, in a script without spaces or in another. */
+/** A word that is longer is split, in a script without spaces or in another. So is a part without a word: "J. J. J. J." */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;
 /** How much of the word after a sentence is waited for, to tell how it is written. */
@@ -120,13 +120,16 @@ export class LiveCutter {
     if (to === this.#text.length) return 'wait';
     const line = space.indexOf('\n') + 1;
     if (isInFence) return line > 0 && from >= clauseCharsMin ? from + line : undefined;
-    const isLong = from >= partCharsMax;
-    if (!isLong && hasOpenMarkup(before)) return undefined;
+    const next = from + (line || Math.min(1, to - from));
+    if (from >= partCharsMax) {
+      const isEnd = line > 0 || endsClause(before) || from >= wordCharsMax || this.#isFinished(before);
+      return isEnd ? next : undefined;
+    }
+    if (hasOpenMarkup(before)) return undefined;
     const ends = mayEndSentence(before) ? this.#endsSentence({ from, to }) : false;
     if (ends === 'wait') return 'wait';
     if (ends) return to;
-    if (from >= clauseCharsMin && (line > 0 || endsClause(before))) return from + (line || Math.min(1, to - from));
-    return isLong && this.#isFinished(before) ? from + Math.min(1, to - from) : undefined;
+    return from >= clauseCharsMin && (line > 0 || endsClause(before)) ? next : undefined;
   }
 
   #endsInFence(before: string): boolean {

@@ -34,7 +34,9 @@ test.each([
 });
 
 test('a part never grows without end', () => {
-  for (const text of ['word '.repeat(500), 'x'.repeat(9000), '天'.repeat(2000), `**${'bold. '.repeat(400)}`]) {
+  const unfinished = ['J. ', '. ', '1 2 3 ', 'p. 12 '].map((piece) => piece.repeat(2000));
+  const endless = ['word '.repeat(500), 'x'.repeat(9000), '天'.repeat(2000), `**${'bold. '.repeat(400)}`];
+  for (const text of [...endless, ...unfinished]) {
     const parts = cut(text);
     expect(parts.join('')).toBe(text);
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(2100);
