@@ -15,12 +15,18 @@ const [, , index, seconds, seed] = process.argv;
 const target = await [...parserTargets, ...doorTargets][Number(index)]!();
 const dice = createDice(Number(seed));
 const until = Date.now() + Number(seconds) * 1000;
+/** Of the processor: what takes longer holds up everybody else. */
+const cpuMsMax = 10_000;
 let inputs = 0;
 while (Date.now() < until) {
   const input = mutate(target.seeds, target.words, dice);
   await tell({ is: 'input', input: input.toString('base64') });
+  const before = process.cpuUsage();
   try {
     await target.run(input);
+    const { user, system } = process.cpuUsage(before);
+    const cpuMs = (user + system) / 1000;
+    if (cpuMs > cpuMsMax) throw new Error(`${input.length} bytes took ${cpuMs.toFixed(0)} ms of CPU`);
   } catch (error) {
     await tell({ is: 'fault', input: input.toString('base64'), fault: String((error as Error).stack) });
   }

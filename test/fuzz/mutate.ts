@@ -17,6 +17,7 @@ export function createDice(seed: number): Dice {
 /** Numbers at which length fields, indices and signs go wrong. */
 const oddNumbers = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
 const bytesMax = 65_536;
+const timesMax = [10, 100, 1_000, 20_000];
 const changesMax = 8;
 
 type Change = (bytes: Buffer, dice: Dice, words: readonly string[], others: readonly Buffer[]) => Buffer;
@@ -57,6 +58,13 @@ const changes: readonly Change[] = [
     const other = dice.pick(others);
     const at = dice.below(other.length + 1);
     return Buffer.concat([bytes.subarray(0, dice.below(bytes.length + 1)), other.subarray(at)]);
+  },
+  // Work that grows with the square of its input shows only where there is much of the same.
+  (bytes, dice, words) => {
+    const at = dice.below(bytes.length + 1);
+    const piece = dice.below(2) === 0 ? Buffer.from(dice.pick(words)) : bytes.subarray(at, at + 1 + dice.below(8));
+    const times = 1 + dice.below(dice.pick(timesMax));
+    return splice(bytes, at, 0, Buffer.concat(Array.from({ length: times }, () => piece)));
   },
 ];
 

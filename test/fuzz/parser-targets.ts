@@ -16,6 +16,7 @@ import { readPlainBook } from '../../src/books/plain-book.ts';
 import { parseRows, TableFault } from '../../src/models/model-row.ts';
 import { atOnce } from '../../src/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
+import { LiveCutter } from '../../src/text/live-cutter.ts';
 import { MarkupFault } from '../../src/text/markup-fault.ts';
 import { readPls, writePls } from '../../src/text/pls.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';
@@ -88,6 +89,24 @@ const normalization: OpenTarget = () => ({
         length += text.length;
       }
       if (length > 4000 + 200 * chunk.length) throw new Error(`${chunk.length} characters became ${length}`);
+    }
+  },
+});
+
+const liveTexts: OpenTarget = () => ({
+  name: 'live texts',
+  seeds: texts,
+  words: ['J. ', '. ', 'e.g. ', 'p. 12 ', '1 2 3 ', '```\n', '**a ', '[x](', '<a ', '\n\n', '天', '"', '\u0301'],
+  run(input) {
+    const text = input.toString('utf8').toWellFormed();
+    for (const pieceChars of [text.length + 1, 700]) {
+      const cutter = new LiveCutter('en-US');
+      let parts = '';
+      for (let at = 0; at < text.length; at += pieceChars) {
+        parts += cutter.push(text.slice(at, at + pieceChars)).join('');
+        if (at % 3 === 1) parts += cutter.pause() ?? '';
+      }
+      if (parts + cutter.flush() !== text) throw new Error('the parts are not the text');
     }
   },
 });
@@ -276,6 +295,7 @@ export const parserTargets: readonly OpenTarget[] = [
   ),
   markup('pauses', texts, ['[pause:1s]', '[pause:250ms]', '[pause:', ']', '[pause:1e9s]', '[pause:-1s]']),
   normalization,
+  liveTexts,
   phonemes,
   recordings,
   archives,
