@@ -21,7 +21,6 @@ import { asConfigError, type Config } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { openAdminServer } from './gateway/health/admin-server.ts';
-import { removeSegmentsOfVoice } from './jobs/removal.ts';
 import type { FirstKey } from './keys/first-key.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import type { Listener, Tls } from './net/listen.ts';
@@ -188,13 +187,12 @@ async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
-  const purgeVoice = createVoicePurge(clips.index, sweep);
+  const { index, memory } = clips;
+  const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
   const gateways: Gateway[] = [];
-  const purge = (voiceId: string, madeBeforeMs: number) => {
-    for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    const purgeSegments = () =>
-      removeSegmentsOfVoice({ rows: createJobRows(store), clips: clips.memory.clips }, voiceId);
-    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear).finally(purgeSegments);
+  const purge = (due: ReadonlyMap<string, number>) => {
+    for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
+    return purgeAudio(due);
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);

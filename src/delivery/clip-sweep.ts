@@ -1,6 +1,6 @@
 // Removes expired clips: their files every minute, their rows a week later, and once a day the files that a crash left
 // without a row; and restores the free space that stored audio must leave. A clip that cannot be removed is passed over
-// until the next sweep. One sweep runs at a time, in small batches, so that requests do not wait for it.
+// until the next sweep. One sweep runs at a time and one waits at most, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure, isOfOthers } from '../errors.ts';
@@ -31,11 +31,26 @@ export interface ClipSweepOptions {
 export function openClipSweep(options: ClipSweepOptions) {
   const { clips, index, room, isNeeded = async () => false, onFault } = options;
   const removeExpired = createExpiredRemoval(options);
+  /** Keys of files that were discarded and are not removed yet. */
+  const discarded = new Set<string>();
   let sweptLeftoversAt = 0;
   let isClosed = false;
 
+  const removeDiscarded = async (): Promise<unknown[]> => {
+    const faults: unknown[] = [];
+    for (const key of discarded) {
+      if (isClosed) break;
+      await clips.remove(key).then(
+        () => discarded.delete(key),
+        (fault) => faults.push(fault),
+      );
+    }
+    return faults;
+  };
+
   const sweep = async () => {
-    await removeExpired(() => isClosed);
+    const faults = [...(await removeDiscarded()), ...(await removeExpired(() => isClosed))];
+    if (faults.length > 0) onFault(toFault(faults));
     const hasRoom = isClosed || (await room.restore());
     const beforeMs = Date.now() - (hasRoom ? expiredRowsMs : 0);
     while (!isClosed && (await index.deletePurged(beforeMs, batch)) === batch) await nextTurn();
@@ -46,26 +61,37 @@ export function openClipSweep(options: ClipSweepOptions) {
     await clips.sweep(async (key) => isClosed || (await isKnown(key)));
   };
 
-  let running = Promise.resolve();
-  /** Sweeps now, after the sweep that is running. */
+  let last: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+  /** Sweeps now, after the sweep that is running. Those who ask before it begins share it. */
   const run = (): Promise<void> => {
-    running = running.then(sweep).catch(onFault);
-    return running;
+    if (waiting) return waiting;
+    const begin = () => {
+      waiting = undefined;
+      return sweep();
+    };
+    waiting = last.then(begin).catch(onFault);
+    last = waiting;
+    return last;
   };
   void run();
   const timer = setInterval(run, minuteMs);
   timer.unref();
   return {
     run,
+    /** The sweeps remove these files, which no row names any more. */
+    discard(keys: readonly string[]): void {
+      for (const key of keys) discarded.add(key);
+    },
     async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
-      await running;
+      await last;
     },
   };
 }
 
-function createExpiredRemoval({ clips, index, room, onFault }: ClipSweepOptions) {
+function createExpiredRemoval({ clips, index, room }: ClipSweepOptions) {
   /** Returns what kept clips from being removed. */
   const remove = async (expired: readonly StoredClipRow[], isClosed: () => boolean): Promise<unknown[]> => {
     const removed: StoredClipRow[] = [];
@@ -83,7 +109,7 @@ function createExpiredRemoval({ clips, index, room, onFault }: ClipSweepOptions)
     return faults;
   };
 
-  return async (isClosed: () => boolean): Promise<void> => {
+  return async (isClosed: () => boolean): Promise<unknown[]> => {
     const nowMs = Date.now();
     const faults: unknown[] = [];
     let after: StoredClipRow | undefined;
@@ -93,12 +119,15 @@ function createExpiredRemoval({ clips, index, room, onFault }: ClipSweepOptions)
       after = expired.length === batch ? expired.at(-1) : undefined;
       await nextTurn();
     } while (after && !isClosed());
-    if (faults.length === 0) return;
-    const message = `${faults.length} expired clips could not be removed; they are tried again`;
-    // A store that is away is no fault of the program.
-    const isStore = faults.every(isOfOthers);
-    onFault(
-      isStore ? new Failure('storage_unavailable', { message }, faults[0]) : new Error(message, { cause: faults[0] }),
-    );
+    return faults;
   };
+}
+
+function toFault(faults: readonly unknown[]): Error {
+  const message = `${faults.length} expired clips could not be removed; they are tried again`;
+  // A store that is away is no fault of the program.
+  const isStore = faults.every(isOfOthers);
+  return isStore
+    ? new Failure('storage_unavailable', { message }, faults[0])
+    : new Error(message, { cause: faults[0] });
 }

@@ -12,8 +12,8 @@ import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
-  /** Deletes the stored audio of the voice from before then. Called again until it succeeds. */
-  purge(voiceId: string, madeBeforeMs: number): Promise<void>;
+  /** Ends the stored audio of each voice from before then, and waits for no file. Called again until it succeeds. */
+  purge(due: ReadonlyMap<string, number>): Promise<void>;
   onFault(fault: unknown): void;
 }
 
@@ -34,7 +34,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  /** Voices with stored audio to delete, and from before when. */
+  /** Voices whose stored audio is to end, and from before when. */
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
@@ -65,10 +65,8 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     const renamed = await rows.listChangedAliases(namesRevision);
     namesRevision = renamed.at(-1)?.revision ?? namesRevision;
     if (renamed.length > 0) names = withChanges(names, renamed);
-    for (const [voiceId, madeBeforeMs] of toPurge) {
-      await purge(voiceId, madeBeforeMs);
-      toPurge.delete(voiceId);
-    }
+    if (toPurge.size > 0) await purge(toPurge);
+    toPurge.clear();
   };
   const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {

@@ -1,16 +1,33 @@
-// Deletes the stored audio of a voice that must not be heard any more: first from the index, in batches so that other
-// queries are not delayed, then the files, by a sweep.
+// Ends the stored audio of voices that must not be heard any more. At once it leaves the index, so that no link leads to it,
+// in batches so that other queries are not delayed. The files go later, by one sweep for all, and nobody waits for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ClipMemory } from '../delivery/clip-memory.ts';
 import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
+import type { JobRows } from '../store/job-rows.ts';
 
 const batchSize = 500;
 
+export interface VoicePurgeOptions {
+  index: Pick<ClipRows, 'expireOfVoice'>;
+  segments: Pick<JobRows, 'deleteSegmentsOfVoice'>;
+  memory: Pick<ClipMemory, 'clear'>;
+  sweep: Pick<ClipSweep, 'discard' | 'run'>;
+}
+
 export const createVoicePurge =
-  (index: Pick<ClipRows, 'expireOfVoice'>, sweep: Pick<ClipSweep, 'run'>) =>
-  async (voiceId: string, madeBeforeMs: number): Promise<void> => {
-    // SQLite and PostgreSQL can store this time; `Infinity` they cannot.
-    const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
-    while ((await index.expireOfVoice(voiceId, before, batchSize)) === batchSize) await nextTurn();
-    await sweep.run();
+  ({ index, segments, memory, sweep }: VoicePurgeOptions) =>
+  /** Takes the voices, and from before when their audio ends. */
+  async (due: ReadonlyMap<string, number>): Promise<void> => {
+    try {
+      for (const [voiceId, madeBeforeMs] of due) {
+        // SQLite and PostgreSQL can store this time; `Infinity` they cannot.
+        const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
+        while ((await index.expireOfVoice(voiceId, before, batchSize)) === batchSize) await nextTurn();
+      }
+    } finally {
+      memory.clear();
+    }
+    for (const voiceId of due.keys()) sweep.discard(await segments.deleteSegmentsOfVoice(voiceId));
+    void sweep.run();
   };

@@ -118,7 +118,7 @@ describe('by REST', () => {
     expect(await sealedClones(voiceId)).toEqual([]);
     expect(await holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
     // What other voices have said is still there: the two recordings, and what was compared.
-    expect((await places()).filter((place) => place.includes('/aud_')).length).toBe(3);
+    await expect.poll(async () => (await places()).filter((place) => place.includes('/aud_')).length).toBe(3);
     expect((await send('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
     expect((await send('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
   });

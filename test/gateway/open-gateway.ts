@@ -19,7 +19,6 @@ import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
-import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
 import { createUsageLedger, type UsageLedgerOptions } from '../../src/limits/usage-ledger.ts';
 import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
@@ -103,11 +102,7 @@ export async function openTestGateway(
   const room = createClipRoom({ clips, index: rows, limits, onFault });
   const { isSegmentClip: isNeeded } = createJobRows(store);
   const sweep = openClipSweep({ clips, index: rows, room, isNeeded, onFault });
-  const purgeVoice = createVoicePurge(rows, sweep);
-  const purge = (...asked: Parameters<typeof purgeVoice>) =>
-    purgeVoice(...asked)
-      .finally(memory.clear)
-      .finally(() => removeSegmentsOfVoice({ rows: createJobRows(store), clips }, asked[0]));
+  const purge = createVoicePurge({ index: rows, segments: createJobRows(store), memory, sweep });
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });

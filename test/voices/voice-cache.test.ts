@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/keys/actor.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import type { VoiceRecordEntry } from '../../src/store/voice-record-rows.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
@@ -12,7 +13,7 @@ import { openVoiceCache } from '../../src/voices/voice-cache.ts';
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;
 let purges: [string, number][];
-let purge: (voiceId: string, madeBeforeMs: number) => Promise<void>;
+let purge: (due: ReadonlyMap<string, number>) => Promise<void>;
 
 beforeEach(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-cache-'));
@@ -23,15 +24,15 @@ beforeEach(async () => {
   });
   rows = createVoiceRows(store);
   purges = [];
-  purge = async (...asked) => void purges.push(asked);
+  purge = async (due) => void purges.push(...due);
 });
 
 const open = async () => {
-  const voiceCache = await openVoiceCache({ rows, vault, purge: (...asked) => purge(...asked), onFault: () => {} });
+  const voiceCache = await openVoiceCache({ rows, vault, purge: (due) => purge(due), onFault: () => {} });
   onTestFinished(() => voiceCache.close());
   return voiceCache;
 };
-const put = (more: Partial<VoiceRow>, version = 1) =>
+const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') =>
   rows.change('ada', () => {
     const nowMs = Date.now();
     const row = {
@@ -40,16 +41,16 @@ const put = (more: Partial<VoiceRow>, version = 1) =>
       ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },
       ...more,
     };
-    return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };
+    return { row, entry: toRecordEntry({ action, voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };
   });
 
 test('a purge that fails is done again until it has gone well', async () => {
   await put({});
   const voiceCache = await open();
   let failures = 2;
-  purge = async (...asked) => {
+  purge = async (due) => {
     if (failures-- > 0) throw new Error('the store is away');
-    purges.push(asked);
+    purges.push(...due);
   };
   await put({ status: 'consent_revoked' });
   await expect(voiceCache.refresh()).rejects.toThrow('away');
@@ -66,8 +67,8 @@ test('deleted and made again between two looks: the old one ends, and only what 
   await put({});
   const voiceCache = await open();
   const [old] = voiceCache.list();
-  await put({ status: 'deleted' }, 2);
-  await put({ createdAtMs: 5 }, 3);
+  await put({ status: 'deleted' }, 2, 'delete');
+  await put({ createdAtMs: 5 }, 3, 'create');
   await voiceCache.refresh();
   expect(old!.ended.reason).toMatchObject({ reason: 'voice_not_ready' });
   expect(voiceCache.list()[0]!.ended.aborted).toBe(false);
