@@ -53,6 +53,14 @@ export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promi
   return row.entry;
 }
 
+/** The ids of voices that were made, not an engine's own, and of which one was deleted: another may have the id now. */
+export async function listReused(rows: Rows): Promise<Set<string>> {
+  const sql = `select distinct voice_id as "voiceId" from voice_record where action = 'delete'
+    and voice_id in (select voice_id from voice_record where action in ('create', 'clone', 'import'))`;
+  const reused = await rows.query<Pick<VoiceRecordRow, 'voiceId'>>(sql);
+  return new Set(reused.map(({ voiceId }) => voiceId));
+}
+
 /** The entries in order, verified: throws at the first one that does not continue the chain. */
 export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
   let before = { entry: 0, hash: '' };

@@ -12,7 +12,13 @@ import {
   replaceAliases,
   type VoiceAliasRow,
 } from './voice-alias-rows.ts';
-import { addVoiceRecord, readVoiceRecord, type VoiceRecordEntry, type VoiceRecordRow } from './voice-record-rows.ts';
+import {
+  addVoiceRecord,
+  listReused,
+  readVoiceRecord,
+  type VoiceRecordEntry,
+  type VoiceRecordRow,
+} from './voice-record-rows.ts';
 
 export interface VoiceRow {
   voiceId: string;
@@ -96,6 +102,8 @@ export function createVoiceRows(store: RowStore) {
     listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
+    /** The ids of voices that were made, not an engine's own, and of which one was deleted: another may have the id now. */
+    listReused: (): Promise<Set<string>> => listReused(store),
     /** Aliases that changed after that revision, oldest change first. */
     listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
     /** An empty id makes none the default. */

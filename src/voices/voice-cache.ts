@@ -10,7 +10,7 @@ import type { Vault } from './clone-vault.ts';
 import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 
 export interface VoiceCacheOptions {
-  rows: Pick<VoiceRows, 'listChanged' | 'listChangedAliases' | 'findClone'>;
+  rows: Pick<VoiceRows, 'listChanged' | 'listReused' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
   /** Ends the stored audio of each voice from before then, and waits for no file. Called again until it succeeds. */
   purge(due: ReadonlyMap<string, number>): Promise<void>;
@@ -54,6 +54,14 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     if (!end) endings.set(voiceId, ending);
   };
 
+  /** Whose bindings were changed has a later version too, and keeps its audio. */
+  const spareChanged = async () => {
+    const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
+    if (live.length === 0) return;
+    const reused = await rows.listReused();
+    for (const [voiceId] of live) if (!reused.has(voiceId)) toPurge.delete(voiceId);
+  };
+
   const poll = async () => {
     for (;;) {
       const changed = await rows.listChanged(revision, rowsPerRead);
@@ -65,6 +73,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     const renamed = await rows.listChangedAliases(namesRevision);
     namesRevision = renamed.at(-1)?.revision ?? namesRevision;
     if (renamed.length > 0) names = withChanges(names, renamed);
+    await spareChanged();
     if (toPurge.size > 0) await purge(toPurge);
     toPurge.clear();
   };

@@ -75,6 +75,31 @@ test('deleted and made again between two looks: the old one ends, and only what 
   expect(purges).toEqual([['ada', 5]]);
 });
 
+test.each([
+  ['one whose bindings were changed', ['create', 'update'], false],
+  ["an engine's own that was changed, restored and changed", ['update', 'delete', 'update'], false],
+  ['one that was made anew', ['create', 'delete', 'create'], true],
+  ['one that was made anew and changed', ['clone', 'delete', 'import', 'update'], true],
+  ["an engine's own with the id of one that was made and deleted", ['create', 'delete', 'update'], true],
+] as const)('%s: whether audio from before it is purged at the start', async (_, actions, isPurged) => {
+  for (const [i, action] of actions.entries()) {
+    const status = action === 'delete' ? 'deleted' : 'ready';
+    await put({ kind: 'stock', status, createdAtMs: 5 }, i + 1, action);
+  }
+  await open();
+  expect(purges).toEqual(isPurged ? [['ada', 5]] : []);
+});
+
+test("an engine's own voice keeps its audio when it is first stored, and when it is stored anew", async () => {
+  const voiceCache = await open();
+  await put({ kind: 'stock', createdAtMs: 5 }, 2);
+  await voiceCache.refresh();
+  await put({ kind: 'stock', status: 'deleted', createdAtMs: 5 }, 3, 'delete');
+  await put({ kind: 'stock', createdAtMs: 9 }, 4);
+  await voiceCache.refresh();
+  expect(purges).toEqual([]);
+});
+
 test('one that is only changed does not end, and keeps its signal', async () => {
   await put({});
   const voiceCache = await open();
