@@ -47,7 +47,8 @@ export const keyCommand: Command = {
        sonant key revoke ID [--json]
 
 A key is shown once, when it is created; only a hash of it is stored. A revoked key stops working within a second, its
-streams and the keys made from it included. rotate creates a new key with the same scopes and limits, which replaces the old one.
+streams, the keys made from it and those it has replaced included. rotate creates a new key with the same scopes and limits,
+which replaces the old one; revoke ends a replaced key alone.
 
   --name NAME                what the key is for
   --scopes A,B               what it may do: ${scopes.slice(0, 6).join(', ')},
@@ -105,9 +106,9 @@ const actions: Readonly<Record<string, Action>> = {
   },
   async revoke(management, { json }, rest) {
     const revoked = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
-    const { apiKey, descendantsRevoked: count } = revoked;
+    const { apiKey, othersRevoked: count } = revoked;
     if (json) return JSON.stringify({ ...toKeyJson(apiKey), descendants_revoked: count }, null, 2);
-    const others = count === 0 ? '' : `, and with it ${count} ${count === 1 ? 'key' : 'keys'} made from it`;
+    const others = count === 0 ? '' : `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}`;
     return `${apiKey.keyId} (${apiKey.name}) is revoked${others}.`;
   },
 };

@@ -29,14 +29,17 @@ export interface KeyManagement {
   update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
   /** Makes a successor with the same permissions. This key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
-  /** Revokes the key and all that descend from it, permanently. Their rows stay. */
+  /**
+   * Revokes the key, all that descend from it and those it has replaced that are still valid, permanently; a key that was
+   * replaced itself, alone. Their rows stay.
+   */
   revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
 }
 
 export interface RevokedKey {
   apiKey: ApiKey;
-  /** How many other keys were revoked with it. */
-  descendantsRevoked: number;
+  /** How many were revoked with it: of those that descend from it, and of those it has replaced. */
+  othersRevoked: number;
 }
 
 export interface ChangedKey {
@@ -47,6 +50,8 @@ export interface ChangedKey {
   isEnded: boolean;
   /** Whether all that descend from it have ended with it. */
   haveDescendantsEnded: boolean;
+  /** The ids of keys that it had replaced, which have ended with it. */
+  predecessorsEnded: readonly string[];
 }
 
 export interface KeyManagementOptions {
@@ -67,13 +72,13 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
   const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {
     const changed = await rows.change(keyId, grant.range, decide);
     if (!changed) throw noSuchKey();
-    const { row, descendantsRevoked } = changed;
+    const { row, descendantsRevoked, predecessorsRevoked: predecessorsEnded } = changed;
     const apiKey = toApiKey(row, now());
     // A key that has only expired may be extended.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
     const haveDescendantsEnded = apiKey.status === 'revoked' && apiKey.replacedBy === undefined;
-    await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded });
-    return { apiKey, descendantsRevoked };
+    await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded, predecessorsEnded });
+    return { apiKey, othersRevoked: descendantsRevoked + predecessorsEnded.length };
   };
 
   return {
@@ -147,7 +152,10 @@ function checkGrace(graceSeconds: number): void {
   throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
 }
 
-/** Also the keys below it, unless it was replaced: they descend from its successor. */
+/**
+ * Also the keys below it, and those it has replaced that are still valid, which may do the same. A key that was replaced ends
+ * alone: those below descend from its successor.
+ */
 function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
   const toAudit = (endedId: string, detail: object = { with: keyId }) =>
     toAuditRow({ action: 'revoke', keyId: endedId, atMs, detail }, actor);

@@ -204,19 +204,21 @@ function toStates(states: readonly (number | string | null)[]): OwnerState[] {
   });
 }
 
-/** A key that has ended, alone or with all that descend from it. */
+/** A key that has ended, alone or with all that descend from it, and keys that it had replaced. */
 export interface EndedKey {
   accountId: string;
   keyId: string;
   haveDescendantsEnded: boolean;
+  predecessorsEnded?: readonly string[];
 }
 
-/** Makes all replicas reject the key, or it and all that descend from it. */
+/** Makes all replicas reject the keys that have ended. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
-  { accountId, keyId, haveDescendantsEnded }: EndedKey,
+  { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,
 ): Promise<void> {
-  const markers = [`ended:${keyId}`, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
+  const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
+  const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
   const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
   // A fault of Redis is ignored: replicas see the end in the database within half a second.
   await redis.run(endScript, keys, [endedMs]).catch(() => {});

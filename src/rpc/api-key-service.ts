@@ -119,7 +119,10 @@ function toKeyChange({ spec, updateMask }: UpdateApiKeyRequest): KeyFields {
 
 const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toMessage(apiKey) });
 
-const toRevoked = ({ apiKey, descendantsRevoked }: RevokedKey) => ({ apiKey: toMessage(apiKey), descendantsRevoked });
+const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
+  apiKey: toMessage(apiKey),
+  descendantsRevoked: othersRevoked,
+});
 
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
 

@@ -68,7 +68,7 @@ export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
-  /** Revokes all keys that descend from the key, with a record of each. */
+  /** Revokes all keys that descend from the key, and those it has replaced that are in grace, with a record of each. */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
@@ -76,6 +76,8 @@ export interface ApiKeyChanged {
   row: ApiKeyRow;
   /** How many of its descendants were revoked with it. */
   descendantsRevoked: number;
+  /** The ids of keys that it had replaced, which were revoked with it. */
+  predecessorsRevoked: readonly string[];
 }
 
 /** How many keys may descend from one at `nowMs`, without those that are revoked, expired or replaced. */
@@ -130,14 +132,23 @@ async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }
   return Number(count!.living) >= descendantsMax;
 }
 
-async function revokeBelow(rows: Rows, row: ApiKeyRow, { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>) {
-  const path = pathBelow(row);
-  const sql = `update api_keys set revoked_at_ms = $1 where path >= $2 and path < $3 and revoked_at_ms is null
+/** Revokes the keys that the condition is true of, whose parameters begin with $2; returns their ids. */
+async function revokeWhere(
+  rows: Rows,
+  { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
+  condition: string,
+  ...values: readonly string[]
+): Promise<string[]> {
+  const sql = `update api_keys set revoked_at_ms = $1 where revoked_at_ms is null and ${condition}
     returning key_id as "keyId"`;
-  const ended = await rows.query<{ keyId: string }>(sql, atMs, path, afterPath(path));
+  const ended = await rows.query<{ keyId: string }>(sql, atMs, ...values);
   for (const { keyId } of ended) await addAudit(rows, toAudit(keyId));
-  return ended.length;
+  return ended.map(({ keyId }) => keyId);
 }
+
+const isBelow = 'path >= $2 and path < $3';
+/** A key whose grace is over can never be valid again: it stays expired. */
+const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
 /** Sorts after every key id, for the first digit of a ULID is at most 7. */
@@ -176,9 +187,11 @@ async function applyChange(
   }
   if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
   await addAudit(rows, audit);
-  const descendantsRevoked = ending ? await revokeBelow(rows, row, ending) : 0;
+  const path = pathBelow(row);
+  const descendants = ending ? await revokeWhere(rows, ending, isBelow, path, afterPath(path)) : [];
+  const predecessorsRevoked = ending ? await revokeWhere(rows, ending, isInGrace, row.ownerId) : [];
   await rows.notify('keys');
-  return { row: { ...row, ...change }, descendantsRevoked };
+  return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
 /** A key that takes the place of every other that was made as it is: by the same actor, with the same record. */

@@ -111,7 +111,7 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
   });
   const next = await json('key', 'rotate', made.id, '--grace-seconds', '60');
   expect(next).toMatchObject({ name: 'app', voice_ids: ['arthur'] });
-  expect(await json('key', 'revoke', next.id)).toMatchObject({ status: 'revoked' });
+  expect(await json('key', 'revoke', next.id)).toMatchObject({ status: 'revoked', descendants_revoked: 1 });
   expect((await json('key', 'list')).map(({ id }: { id: string }) => id)).toEqual([next.id, made.id]);
   expect(await json('usage', '--group-by', 'key')).toEqual([]);
   for (const args of [

@@ -121,6 +121,28 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 0 });
     });
 
+    test('with a key the keys of its owner are revoked that are in their grace, each with a record; no others', async () => {
+      const rows = createApiKeyRows(store);
+      const replaced = { ownerId: createId('key'), replacedBy: 'key_next' };
+      const ofGrace = [await add(rows, { ...replaced, expiresAtMs: 10 }), await add(rows, replaced)];
+      const over = await add(rows, { ...replaced, expiresAtMs: 9 });
+      const past = await add(rows, { ...replaced, revokedAtMs: 5 });
+      const other = await add(rows, { replacedBy: 'key_next' });
+      const key = await add(rows, { ownerId: replaced.ownerId });
+      const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
+      const ending = { atMs: 9, toAudit };
+      const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
+      const changed = (await rows.change(key.keyId, all, decide))!;
+      expect(changed.predecessorsRevoked.toSorted()).toEqual(ofGrace.map(({ keyId }) => keyId).toSorted());
+      expect(changed.descendantsRevoked).toBe(0);
+      const times = [key, ...ofGrace, over, past, other].map(
+        async ({ idPart }) => (await rows.find(idPart))!.revokedAtMs,
+      );
+      expect(await Promise.all(times)).toEqual([9, 9, 9, null, 5, null]);
+      expect((await listAudit(store, ofGrace[0]!.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
+      expect(await listAudit(store, over.keyId)).toHaveLength(1);
+    });
+
     test('a key takes the place of those that were made as it is, once, and has their owner', async () => {
       const rows = createApiKeyRows(store);
       const toAudit = (row: ApiKeyRow) => ({ ...auditRow(row), detail: `{"made":"${former.keyId}"}` });

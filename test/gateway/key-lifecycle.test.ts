@@ -1,5 +1,6 @@
 // What a key may do while it lives, and how it is changed, replaced and ended.
 import { afterAll, describe, expect, test } from 'vitest';
+import { operator } from '../../src/keys/actor.ts';
 import { openTestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
@@ -126,6 +127,29 @@ describe('a key that is revoked', () => {
     expect((await send(`/${id}`)).json).toMatchObject({ status: 'revoked', revoked_at: expect.any(String) });
     expect((await send(`/${id}`, { name: 'x' }, { method: 'PATCH' })).status).toBe(400);
     expect((await send(`/${id}/rotate`, {})).status).toBe(400);
+  });
+
+  test('with the current key those it has replaced end, and their streams; one whose grace is over stays expired', async () => {
+    const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+    const admin = await slow.makeKey([...managing, 'admin']);
+    const keys = [await slow.keyVerifier.create({ scopes: managing })];
+    for (const graceSeconds of [0, 3600, 3600])
+      keys.push(await slow.keyVerifier.management.rotate(keys.at(-1)!.apiKey.keyId, graceSeconds, operator));
+    const [over, older, old, current] = keys.map(({ key, apiKey }) => ({ key, id: apiKey.keyId }));
+    const ask = async (key: string) => (await slow.send('/api/voices', { headers: { 'X-API-Key': key } })).status;
+    const texts = Array(50).fill('one two three four five six seven eight');
+    const body = { text_chunks: texts, voice_id: 'tone-low', method: 'streaming' };
+    const stream = await slow.speak(body, { headers: { 'X-API-Key': older!.key } });
+    expect([await ask(over!.key), await ask(older!.key), await ask(old!.key)]).toEqual([401, 200, 200]);
+    const asAdmin = { headers: { 'X-API-Key': admin } };
+    const revoked = await slow.send(`${url}/${current!.id}`, { method: 'DELETE', ...asAdmin });
+    expect([revoked.status, revoked.headers.get('X-Descendants-Revoked')]).toEqual([204, '2']);
+    for (const { key } of [over!, older!, old!, current!]) expect(await ask(key)).toBe(401);
+    await expect(stream.arrayBuffer()).rejects.toThrow();
+    const statuses = keys.map(
+      async ({ apiKey }) => (await slow.keyVerifier.management.get(apiKey.keyId, operator)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual(['expired', 'revoked', 'revoked', 'revoked']);
   });
 
   test('can be the very key that asks', async () => {

@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     await expect(other.limiter.takeRequest(child, silent)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
-  test('a key that one replica revokes is refused at once by another that has it cached', async () => {
+  test('a key that one replica revokes is refused at once by another that has it cached, and what it has replaced', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-revoked-'));
     const store = await openSqlite(join(folder, 'sonant.db'));
     closing.push(async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const shared = { url, prefix: newPrefix() };
     const [one, other] = [await open(shared), await open(shared)];
     const rows = createApiKeyRows(store);
-    const onChange = (changed: ChangedKey) => one.limiter.markEnded(changed);
+    const onChange = async (changed: ChangedKey) => (changed.isEnded ? one.limiter.markEnded(changed) : undefined);
     const management = createKeyManagement({ rows, onChange });
     const addresses = createFailedAttempts({ perMinute: 5 });
     const admit = createAdmit({
@@ -129,10 +129,12 @@ describe.skipIf(!hasRedis)('with a server', () => {
       limits: { limiter: other.limiter, addresses },
     });
     const { key, apiKey } = await management.create({}, operator);
-    const credentials = { key, address: '10.0.0.1' };
-    await admit(credentials);
-    await management.revoke(apiKey.keyId, operator);
-    await expect(admit(credentials)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+    const next = await management.rotate(apiKey.keyId, 60, operator);
+    const both = [key, next.key].map((each) => ({ key: each, address: '10.0.0.1' }));
+    for (const credentials of both) await admit(credentials);
+    await management.revoke(next.apiKey.keyId, operator);
+    for (const credentials of both)
+      await expect(admit(credentials)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
   test('failed attempts from an address at one replica count at the others', async () => {

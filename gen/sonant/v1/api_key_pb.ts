@@ -513,7 +513,8 @@ export type RevokeApiKeyResponse = Message<"sonant.v1.RevokeApiKeyResponse"> & {
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many keys that descend from it were revoked with it.
+   * How many other keys were revoked with it: those that descend from it, and those it has replaced that were still
+   * valid.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -592,7 +593,8 @@ export type RevokeOwnApiKeyResponse = Message<"sonant.v1.RevokeOwnApiKeyResponse
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many keys that descend from it were revoked with it.
+   * How many other keys were revoked with it: those that descend from it, and those it has replaced that were still
+   * valid.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -845,8 +847,8 @@ export const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Revokes a key and all that descend from it permanently, and ends their open streams within a second. Fails as
-   * GetApiKey does.
+   * Revokes a key, all that descend from it and those it has replaced permanently, and ends their open streams within a
+   * second; a key that was replaced itself, alone. Fails as GetApiKey does.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeApiKey
    */
@@ -866,7 +868,7 @@ export const ApiKeyService: GenService<{
     output: typeof GetOwnApiKeyResponseSchema;
   },
   /**
-   * Revokes the key of the caller, and all that descend from it.
+   * Revokes the key of the caller, as RevokeApiKey does.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeOwnApiKey
    */

@@ -260,7 +260,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Revokes a key and all that descend from it permanently, and ends their open streams within a second. Fails as GetApiKey does.",
+          "comment": "Revokes a key, all that descend from it and those it has replaced permanently, and ends their open streams within a second; a key that was replaced itself, alone. Fails as GetApiKey does.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -278,7 +278,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeOwnApiKey",
-          "comment": "Revokes the key of the caller, and all that descend from it.",
+          "comment": "Revokes the key of the caller, as RevokeApiKey does.",
           "input": "RevokeOwnApiKeyRequest",
           "output": "RevokeOwnApiKeyResponse",
           "isStream": false,
@@ -2580,7 +2580,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many keys that descend from it were revoked with it."
+          "comment": "How many other keys were revoked with it: those that descend from it, and those it has replaced that were still valid."
         }
       ]
     },
@@ -2620,7 +2620,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many keys that descend from it were revoked with it."
+          "comment": "How many other keys were revoked with it: those that descend from it, and those it has replaced that were still valid."
         }
       ]
     },

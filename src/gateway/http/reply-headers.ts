@@ -59,7 +59,11 @@ export const replyHeaders = {
     { type: 'string', format: 'uri' },
   ),
   'X-Warnings': header('Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`.', 'transliterated'),
-  'X-Descendants-Revoked': header('How many keys that descend from the key were revoked with it.', 2, whole),
+  'X-Descendants-Revoked': header(
+    'How many other keys were revoked with it: those that descend from the key, and those it has replaced.',
+    2,
+    whole,
+  ),
   'X-Ignored-Fields': header(
     'Unknown members of the body and parameters of the query, which were ignored.',
     'langauge_code, colour',

@@ -150,7 +150,8 @@ export const keyDocs = {
     ...usual,
     ...documentOperation(keyOperations.revokeApiKey),
     summary: 'Revoke an API key',
-    description: 'Permanent. The keys that descend from it are revoked with it. Open streams end within a second.',
+    description:
+      'Permanent. The keys that descend from it are revoked with it, and those it has replaced that are still valid; a key that was replaced itself is revoked alone. Open streams end within a second.',
     parameters: [id],
     answers: revoked,
     failures: ['not_found', 'storage_full'],
@@ -167,7 +168,8 @@ export const keyDocs = {
     ...own,
     ...documentOperation(keyOperations.revokeOwnApiKey),
     summary: 'Revoke the API key of the request',
-    description: 'The keys that descend from it are revoked with it.',
+    description:
+      'The keys that descend from it are revoked with it, and those it has replaced that are still valid; a key that was replaced itself is revoked alone.',
     answers: revoked,
     failures: [],
   },

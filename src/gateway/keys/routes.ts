@@ -116,8 +116,8 @@ const sendMade = (reply: FastifyReply, baseUrl: string, { key, apiKey }: MadeKey
     .header('Location', `${baseUrl}${url}/${apiKey.keyId}`)
     .send({ ...toKeyJson(apiKey), key });
 
-const sendRevoked = (reply: FastifyReply, { descendantsRevoked }: RevokedKey) =>
-  reply.code(204).header('X-Descendants-Revoked', descendantsRevoked).send();
+const sendRevoked = (reply: FastifyReply, { othersRevoked }: RevokedKey) =>
+  reply.code(204).header('X-Descendants-Revoked', othersRevoked).send();
 
 /** A limit is named by its own member: `limits: {}` names nothing. */
 const isEmpty = ({ limits, violations = [], ...fields }: KeyFields) =>
