@@ -1,4 +1,5 @@
-// Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key and its descendants.
+// Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key, those it has replaced, and its
+// descendants.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { dayOf, isDay } from '../limits/usage-period.ts';
 import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';

@@ -16,6 +16,7 @@ export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
+  /** With its own key are also those that this has replaced, and those that have replaced it. */
   range: KeyRange;
   /** The first and the last day, both inclusive. */
   from: string;
@@ -78,7 +79,8 @@ export function createUsageRows(store: RowStore) {
       const column = columnOf[groupBy];
       const order = groupBy === 'day' ? '1' : '3 desc, 1';
       const sql = `select ${column} as "group", ${sums} from usage u join api_keys k on k.key_id = u.key_id
-        where u.day >= $1 and u.day <= $2 and (k.path >= $3 and k.path < $4 or k.key_id = $5)
+        where u.day >= $1 and u.day <= $2 and
+          (k.path >= $3 and k.path < $4 or k.owner_id = (select owner_id from api_keys where key_id = $5))
         group by ${column} order by ${order} limit $6`;
       const { path, ownKeyId = '' } = range;
       return store.query(sql, from, to, path, `${path}~`, ownKeyId, limit);

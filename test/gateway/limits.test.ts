@@ -5,6 +5,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { operator } from '../../src/keys/actor.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';
@@ -206,6 +207,25 @@ describe('the ledger', () => {
     const today = new Date().toISOString().slice(0, 10);
     expect((await usageOf(shared, headers)).groups.map(({ group }) => group)).toEqual([today]);
     expect((await usageOf(shared, headers, '?from=2020-01-01&to=2020-12-31')).total.requests).toBe(0);
+  });
+
+  test('has for a rotated key what was spoken with those it has replaced, and for nobody else', async () => {
+    const first = await keyOf(shared, { charactersPerMonth: 100 });
+    const other = await keyOf(shared);
+    const speak = async ({ headers }: Pick<typeof first, 'headers'>) =>
+      (await shared.speak({ text: 'Twelve chars' }, { headers })).arrayBuffer();
+    await speak(first);
+    const { key, apiKey } = await shared.keyVerifier.management.rotate(first.keyId, 60, operator);
+    const next = { headers: { 'X-API-Key': key }, keyId: apiKey.keyId };
+    expect((await usageOf(shared, next.headers)).total).toMatchObject({ requests: 1, characters: 12 });
+    await speak(next);
+    for (const { headers } of [first, next]) {
+      const { total, groups } = await usageOf(shared, headers, '?group_by=key');
+      expect([total.requests, total.characters]).toEqual([2, 24]);
+      expect(groups.map(({ group }) => group)).toEqual([first.keyId, next.keyId]);
+    }
+    expect(rates(await shared.send('/api/usage', next))[1]).toMatch(/"characters";r=76/);
+    expect((await usageOf(shared, other.headers)).total.requests).toBe(0);
   });
 
   test.each([

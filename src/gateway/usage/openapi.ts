@@ -32,7 +32,8 @@ export const usageDocs: RouteDocs = {
   ...documentOperation(getUsageOperation),
   tag: 'Keys',
   summary: 'Get the usage of API keys',
-  description: 'Of the key of the request, the keys that it created, and the keys that those created. Days are UTC.',
+  description:
+    'Of the key of the request, the keys that it has replaced, the keys that it created, and the keys that those created. Days are UTC.',
   parameters: [
     queryParameter('from', 'The first day. Default: the first of this month.', day),
     queryParameter('to', `The last day. Default: today. At most ${usageDaysMax} days in all.`, day),
