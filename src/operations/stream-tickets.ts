@@ -4,6 +4,7 @@
 // itself when a connection breaks.
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
+import { requestBytesMax } from '../net/limits.ts';
 import type { Seal, SealUse } from '../secrets/seal.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { TicketRows } from '../store/ticket-rows.ts';
@@ -30,6 +31,11 @@ const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
 /** What a ticket is for; its seal holds for nothing else. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
+/** Its facts are short, or a request as it came in a body; its fields have other names, and some that were not given. */
+const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
+  ticket: requestBytesMax + 4096,
+  'live-ticket': undefined,
+};
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** A ticket for a single letter takes memory too. */
@@ -44,7 +50,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + ticketMs;
-    const sealed = await seal.close(use, { ...about, ticketId }, ticketMs / 1000);
+    const sealed = await seal.close(use, { ...about, ticketId }, ticketMs / 1000, factsBytesMax[use]);
     const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'key') {
@@ -56,7 +62,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
   };
   const take = async (use: TicketUse, ticketId: string) => {
     const row = isTicketId(ticketId) ? await rows.take(ticketId, Date.now()) : undefined;
-    const facts = row && (await seal.open(use, row.sealed));
+    const facts = row && (await seal.open(use, row.sealed, factsBytesMax[use]));
     return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
   };
   return {

@@ -8,33 +8,36 @@ import { createHash } from 'node:crypto';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
-/** Tokens that clients send are short; a ticket contains the text to speak, and stays in the database. */
-const textCharsMax: Readonly<Record<SealUse, number>> = {
-  login: 4096,
-  session: 4096,
-  access: 4096,
-  ticket: 1 << 20,
-  'live-ticket': 4096,
-  webhook: 4096,
-};
+/** Length of a token that clients send, and of what a longer one has besides its facts: header, use, times and tag. */
+const tokenCharsMax = 4096;
+/** The facts are encoded in base64. */
+const charsMaxFor = (factsBytesMax: number | undefined) =>
+  tokenCharsMax + (factsBytesMax === undefined ? 0 : Math.ceil((factsBytesMax * 4) / 3));
+
+type Facts = Readonly<Record<string, unknown>>;
 
 export type Seal = ReturnType<typeof createSeal>;
 
 export function createSeal(secret: string) {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();
   return {
-    /** Encrypts facts into a token that is valid for so many seconds. */
-    async close(use: SealUse, facts: Readonly<Record<string, unknown>>, seconds: number): Promise<string> {
+    /**
+     * Encrypts facts into a token that is valid for so many seconds. A token of facts that may be many, which stays in the
+     * database, is closed and opened with the size of their JSON; what `open` would refuse for its size is an error.
+     */
+    async close(use: SealUse, facts: Facts, seconds: number, factsBytesMax?: number): Promise<string> {
       const { EncryptJWT } = await import('jose');
-      return new EncryptJWT({ ...facts, use })
+      const text = await new EncryptJWT({ ...facts, use })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .setIssuedAt()
         .setExpirationTime(`${seconds}s`)
         .encrypt(key);
+      if (text.length > charsMaxFor(factsBytesMax)) throw new Error(`the facts are too large for a token of ${use}`);
+      return text;
     },
     /** The facts of a token; undefined if it is for another use, was not created here, was changed, or has expired. */
-    async open(use: SealUse, text: string | undefined): Promise<Readonly<Record<string, unknown>> | undefined> {
-      if (!text || text.length > textCharsMax[use]) return undefined;
+    async open(use: SealUse, text: string | undefined, factsBytesMax?: number): Promise<Facts | undefined> {
+      if (!text || text.length > charsMaxFor(factsBytesMax)) return undefined;
       const { jwtDecrypt } = await import('jose');
       const options = { contentEncryptionAlgorithms: ['A256GCM'], keyManagementAlgorithms: ['dir'] };
       const opened = await jwtDecrypt(text, key, { ...options, requiredClaims: ['exp'] }).catch(() => undefined);

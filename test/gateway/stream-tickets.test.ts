@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { parseEventFields } from '../../src/gateway/speech/fields.ts';
+import { requestBytesMax } from '../../src/net/limits.ts';
 import { createTickets } from '../../src/operations/stream-tickets.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -64,6 +65,20 @@ describe('a ticket', () => {
   test('is refused where the request would be', async () => {
     const answer = await shared.send(`${url}/tickets`, { body: { voice_id: 'tone-low' } });
     expect(await errorOf(answer)).toEqual([400, 'invalid_request']);
+  });
+
+  test('takes as large a request as its stream does, and begins it', async () => {
+    const bodyOf = (padding: string) => {
+      const text_chunks = Array.from({ length: 50 }, () => `<speak>Hello.<!-- ${padding} --></speak>`);
+      return { voice_id: 'tone-low', text_chunks, markup: 'ssml' };
+    };
+    const sizeOf = (body: object) => Buffer.byteLength(JSON.stringify(body));
+    const paddingChars = Math.floor((requestBytesMax - sizeOf(bodyOf(''))) / 50);
+    const body = bodyOf('é"'.repeat(Math.floor(paddingChars / 4)));
+    expect(requestBytesMax - sizeOf(body)).toBeLessThan(200);
+    expect((await bytesOf(await shared.send(url, { body }))).length).toBeGreaterThan(0);
+    const { sse_url } = await ticketOf(shared, body);
+    expect(last(await readEvents(await fetch(shared.here(sse_url)))).event).toBe('speech.audio.done');
   });
 
   test('of a key that was revoked meanwhile begins nothing', async () => {
