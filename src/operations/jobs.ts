@@ -144,6 +144,7 @@ async function* watch(
   }
 }
 
+/** The chapters were read after the row: one that was done in between is told at the next look, with its revision. */
 function* eventsSince(
   chapters: readonly ChapterRow[],
   row: JobRow,
@@ -152,7 +153,7 @@ function* eventsSince(
 ): Generator<JobEvent> {
   const job = toJob(row, chapters, links);
   const done = chapters
-    .filter(({ doneRevision }) => doneRevision !== null && doneRevision > afterRevision)
+    .filter(({ doneRevision: done }) => done !== null && done > afterRevision && done <= row.revision)
     .toSorted((one, other) => one.doneRevision! - other.doneRevision!);
   for (const { chapter, doneRevision } of done) yield { type: 'chapter_done', revision: doneRevision!, job, chapter };
   const { revision } = row;

@@ -1,5 +1,5 @@
 // The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader comes back.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   JobService,
   JobStatus,
@@ -7,6 +7,7 @@ import {
   WatchJobResponse_Kind,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { createJobRows } from '../../src/store/job-rows.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
@@ -45,6 +46,34 @@ test('events tell of every chapter and of the end, and go on where a reader left
   expect(rest.at(-1)!.type).toBe('job.done');
   const none = await sendJobs(`/${id}/events`, { headers: { 'Last-Event-ID': String(whole.at(-1)!.id) } });
   expect(none.status).toBe(204);
+});
+
+test('a chapter that is done while its job is read is told once, and ids never go back', async () => {
+  const { create, sendJobs, store } = await openJobsGateway({ jobChaptersMax: 0 });
+  const { id } = await create();
+  const rows = createJobRows(store);
+  const [{ jobKey } = { jobKey: '' }] = await store.query<{ jobKey: string }>('select job_key as "jobKey" from jobs');
+  const finish = async (chapter: number) => {
+    await rows.claim({ jobKey, chapter }, 'another', 1_000, 2_000);
+    await rows.finishChapter(
+      { jobKey, chapter },
+      { holder: 'another', audioId: `aud_${chapter}`, seconds: 1, sampleCount: 22_050 },
+    );
+  };
+  // What another process does between the two reads of a look: of the job, and of its chapters.
+  const end = { status: 'canceled', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 } as const;
+  const between = [() => finish(0), () => finish(1), () => rows.end(jobKey, end)];
+  const query = store.query.bind(store);
+  vi.spyOn(store, 'query').mockImplementation(async (sql, ...values) => {
+    if (/^select .* from job_chapters/s.test(sql)) await between.shift()?.();
+    return query(sql, ...values);
+  });
+  const events = parseEvents(await (await sendJobs(`/${id}/events`)).text());
+  expect(between).toEqual([]);
+  expect(events.flatMap(({ type, data }) => (type === 'job.chapter.done' ? [data.chapter] : []))).toEqual([0, 1]);
+  expect(events.at(-1)).toMatchObject({ type: 'job.done', data: { job: { status: 'canceled' } } });
+  const ids = events.map((event) => event.id);
+  expect(ids).toEqual(ids.toSorted((a, b) => a - b));
 });
 
 test('the end of a job that fails is an error', async () => {
