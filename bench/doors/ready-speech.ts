@@ -70,7 +70,8 @@ export const readyDelivery: Delivery = {
       captionUrls: {},
       expiresAt: new Date(),
     };
-    return { ...about(request), ...known, open: () => [sound] };
+    const facts = { ...about(request), ...known };
+    return { ...facts, facts, open: () => [sound], close() {} };
   },
   storeStream: readySpeak,
   async remove() {},

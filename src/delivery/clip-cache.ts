@@ -7,11 +7,12 @@ import { bestCasting, type CastSpeech, type PlannedSpeech } from '../speech/plan
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { bestKeyOf, keyOfCasting } from './cache-key.ts';
-import type { ClipMemory } from './clip-memory.ts';
+import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { KnownClips } from './known-clips.ts';
 import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
+import type { ClipRecord } from './stored-clip.ts';
 
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;
@@ -19,7 +20,7 @@ const cachedLifeMin = 0.5;
 export interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
-  memory: Pick<ClipMemory, 'isHeld'>;
+  memory: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'findCached' | 'markUsed'> & Partial<Pick<KnownClips, 'cachedNow'>>;
   patience: StorePatience;
   keepMs: number;
@@ -28,6 +29,8 @@ export interface ClipCacheOptions {
 export interface ClipCache {
   findForLink(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
   findForSound(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
+  /** The sound of a clip that was found, whatever removes the clip then; undefined where that was before, or takes long. */
+  read(clip: ClipRecord): Promise<ReadClip | undefined>;
   /** The clip by the best engines, where its row and its sound are in memory, and a link to it needs no mark. */
   findHeld(found: CastSpeech, ownerId: string): ClipRow | undefined;
 }
@@ -78,6 +81,16 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     async findForSound(planned, ownerId) {
       const clip = await patience.run(() => find(planned, ownerId));
       return clip && { clip };
+    },
+    async read(clip) {
+      let sound: ReadClip | undefined;
+      let isAwaited = true;
+      await patience.run(async () => {
+        sound = await memory.read(clip);
+        if (!isAwaited) sound?.close();
+      });
+      isAwaited = false;
+      return sound;
     },
     findHeld(found, ownerId) {
       const clip = index.cachedNow?.(ownerId, bestKeyOf(found), lastsUntilMs());

@@ -15,7 +15,7 @@ import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { bestKeyOf } from './cache-key.ts';
 import { createClipCache } from './clip-cache.ts';
-import { type ClipMemory, type ClipPieces, createClipMemory } from './clip-memory.ts';
+import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import type { KnownClips } from './known-clips.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
@@ -44,7 +44,7 @@ export interface DeliverOptions {
   sizeLimit?: SizeLimit | undefined;
 }
 
-export interface Delivered {
+export interface DeliveredFacts {
   audioId: string;
   voice: Voice;
   chars: number;
@@ -60,8 +60,15 @@ export interface Delivered {
   /** Where its captions are, of the kinds that were asked for. */
   captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
-  /** The file, from its beginning. */
+}
+
+/** Sound that is the answer itself is open already: it is to be read to the end or closed, and comes whatever removes it. */
+export interface Delivered extends DeliveredFacts {
+  /** The same object for every answer from one clip in memory, so that what is made of it needs to be made once. */
+  facts: DeliveredFacts;
+  /** The file, to be read once. */
   open(): ClipPieces;
+  close(): void;
 }
 
 export interface DeliveryOptions {
@@ -82,15 +89,15 @@ export interface DeliveryOptions {
 /** `singleFlight` spans the replicas, where there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
-  const { urlOf, toDelivered, toHeldAnswer } = createAnswers({ memory, links });
+  const { urlOf, factsOf, toHeldAnswer } = createAnswers({ memory, links });
   const { keepMs } = links;
   const patience = createStorePatience({ onFault });
-  const { findForLink, findForSound, findHeld } = createClipCache({ speech, clips, memory, index, patience, keepMs });
+  const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
   return {
     findHeld(found, { callerId }) {
-      const clip = findHeld(found, callerId);
+      const clip = cache.findHeld(found, callerId);
       return clip && toHeldAnswer(clip, found);
     },
 
@@ -101,16 +108,29 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const isLink = request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
         isLink ? speaking.intoClip(planned, caller, until) : speaking.intoMemory(planned, caller, until, sizeLimit);
-      if (fresh) return toDelivered(await make(signal), voice, false, request);
-      const find = () => (isLink ? findForLink(planned, callerId) : findForSound(planned, callerId));
+      /** Undefined where the sound was removed before it could be opened. */
+      const answer = async ({ clip, held }: Spoken, isCached: boolean) => {
+        const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
+        const sound = isLink ? readLater(memory, clip) : await read();
+        return sound && toDelivered(factsOf(clip, voice, isCached, request), sound);
+      };
+      const makeOwn = async () => {
+        const made = await answer(await make(signal), false);
+        // Where memory is short it is in the store alone, which has made room of it already.
+        if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
+        return made;
+      };
+      if (fresh) return makeOwn();
+      const find = () => (isLink ? cache.findForLink(planned, callerId) : cache.findForSound(planned, callerId));
       const cached = await find();
-      if (cached) return toDelivered(cached, voice, true, request);
+      const found = cached && (await answer(cached, true));
+      if (found) return found;
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
       // Who has no deadline is not refused with one who has.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-      return toDelivered(spoken, voice, !isMade, request);
+      return (await answer(spoken, !isMade)) ?? makeOwn();
     },
 
     async *storeStream(planned, caller, signal) {
@@ -143,37 +163,46 @@ function createAnswers({ memory, links }: { memory: ReadsClips } & Pick<Delivery
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
-  const toDelivered = ({ clip, held }: Spoken, voice: Voice, cached: boolean, request: SpeechRequest): Delivered => {
-    held?.claim();
-    return {
-      audioId: clip.clipId,
-      voice,
-      chars: clip.chars,
-      format: clip.format as FormatName,
-      sampleRateHz: clip.sampleRateHz,
-      seconds: clip.seconds,
-      byteCount: clip.byteCount,
-      cached,
-      warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
-      audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
-      captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
-      expiresAt: new Date(clip.expiresAtMs),
-      open: () => held?.read() ?? memory.readHeld(clip.clipId) ?? readClip(memory, clip),
-    };
+  const factsOf = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): DeliveredFacts => ({
+    audioId: clip.clipId,
+    voice,
+    chars: clip.chars,
+    format: clip.format as FormatName,
+    sampleRateHz: clip.sampleRateHz,
+    seconds: clip.seconds,
+    byteCount: clip.byteCount,
+    cached,
+    warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
+    audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
+    captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
+    expiresAt: new Date(clip.expiresAtMs),
+  });
+  const heldFacts = new WeakMap<ClipRow, DeliveredFacts>();
+  /** Undefined where the clip is no longer in memory. */
+  const toHeldAnswer = (clip: ClipRow, { request, voice: { voice } }: CastSpeech): Delivered | undefined => {
+    if (request.returnFormat === 'url')
+      return toDelivered(factsOf(clip, voice, true, request), readLater(memory, clip));
+    const pieces = memory.readHeld(clip.clipId);
+    if (!pieces) return undefined;
+    const known = heldFacts.get(clip);
+    const facts = known?.voice === voice ? known : factsOf(clip, voice, true, request);
+    if (facts !== known) heldFacts.set(clip, facts);
+    return toDelivered(facts, { pieces, close() {} });
   };
-  const heldAnswers = new WeakMap<ClipRow, Delivered>();
-  /** The same object again and again, so that what is made of it needs to be made once. */
-  const toHeldAnswer = (clip: ClipRow, { request, voice: { voice } }: CastSpeech): Delivered => {
-    const known = heldAnswers.get(clip);
-    if (known?.voice === voice && request.returnFormat !== 'url') return known;
-    const delivered = toDelivered({ clip }, voice, true, request);
-    if (request.returnFormat !== 'url') heldAnswers.set(clip, delivered);
-    return delivered;
-  };
-  return { urlOf, toDelivered, toHeldAnswer };
+  return { urlOf, factsOf, toHeldAnswer };
 }
 
+const toDelivered = (facts: DeliveredFacts, { pieces, close }: ReadClip): Delivered => ({
+  ...facts,
+  facts,
+  open: () => pieces,
+  close,
+});
+
 type ReadsClips = Pick<ClipMemory, 'read' | 'readHeld'>;
+
+/** The sound of a link: it is opened when it is read. */
+const readLater = (memory: ReadsClips, clip: ClipRecord): ReadClip => ({ pieces: readClip(memory, clip), close() {} });
 
 async function* readClip(memory: ReadsClips, clip: ClipRecord): AsyncGenerator<Uint8Array> {
   const stored = await memory.read(clip);

@@ -1,6 +1,7 @@
 // Sound in memory: that of a request that is to be answered whether it can be stored or not. All of it together is limited;
 // what does not fit goes to the store.
 import type { SpeechAudio, SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import type { ReadClip } from './clip-memory.ts';
 
 const heldBytesMaxDefault = 128 << 20;
 
@@ -16,10 +17,8 @@ export interface HeldSound {
   events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
   readonly info: SpeechInfo;
   readonly done: SpeechDone;
-  /** To be called for each answer that has the sound. */
-  claim(): void;
-  /** The finished file, to be read once for each claim; the memory is given back after the last. */
-  read(): AsyncGenerator<Uint8Array>;
+  /** The finished file, for one answer; the memory is given back when all that were opened are read or closed. */
+  read(): ReadClip;
   /** Gives the memory back; the sound can no longer be read. */
   release(): void;
 }
@@ -54,7 +53,7 @@ class MemorySound implements HeldSound {
   #info: SpeechInfo | undefined;
   #audio: SpeechAudio[] = [];
   #done: SpeechDone | undefined;
-  #claims = 0;
+  #readers = 0;
 
   constructor(memory: Memory) {
     this.#share = { memory, bytes: 0 };
@@ -87,11 +86,19 @@ class MemorySound implements HeldSound {
     return this.#done!;
   }
 
-  claim(): void {
-    this.#claims++;
+  read(): ReadClip {
+    this.#readers++;
+    let isOpen = true;
+    const close = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#readers--;
+      if (this.#readers === 0) this.release();
+    };
+    return { pieces: this.#pieces(close), close };
   }
 
-  async *read(): AsyncGenerator<Uint8Array> {
+  async *#pieces(close: () => void): AsyncGenerator<Uint8Array> {
     const { head = new Uint8Array() } = this.done;
     let at = 0;
     try {
@@ -101,8 +108,7 @@ class MemorySound implements HeldSound {
         yield over.length > 0 ? Buffer.concat([over, audio.subarray(over.length)]) : audio;
       }
     } finally {
-      this.#claims--;
-      if (this.#claims === 0) this.release();
+      close();
     }
   }
 

@@ -16,7 +16,7 @@ import { toCaptioned } from './marked-captions.ts';
 import type { StorePatience } from './store-patience.ts';
 import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
 
-/** What was spoken. Its sound is in the clip, or in memory if it could not be stored at once. */
+/** What was spoken. Its sound is in memory too, unless a link was asked for or memory was short. */
 export interface Spoken {
   clip: ClipRecord;
   held?: HeldSound | undefined;
@@ -95,9 +95,10 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
           return { clip };
         }
         const clip = await keep(held, planned, caller);
-        if (!clip) return { clip: toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
-        held.release();
-        return { clip };
+        // Nobody would read it.
+        signal.throwIfAborted();
+        // A clip that is stored may make room for others before the answer is read, so the sound stays in memory.
+        return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
       } catch (error) {
         held.release();
         throw error;

@@ -29,6 +29,7 @@ type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 export interface Metering {
   /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
+  /** Closes the sound that nobody will read, because the charge fails or the caller has left. */
   charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
   chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
   /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
@@ -66,10 +67,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       let spokenChars = 0;
       try {
         const delivered = await work();
-        await noteFor(call, request)(1, request.chars, delivered.seconds);
+        await noteFor(call, request)(1, request.chars, delivered.seconds).catch(closing(delivered));
         spokenChars = request.chars;
         call.reportSpeech({ isCached: delivered.cached, audioSeconds: delivered.seconds });
-        return delivered;
+        return call.signal.aborted ? closing(delivered)(call.signal.reason) : delivered;
       } finally {
         synthesis.end(spokenChars);
       }
@@ -111,6 +112,14 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     },
   };
 }
+
+/** Passes an error on, for which nobody will read the sound. */
+const closing =
+  (delivered: Delivered) =>
+  (error: unknown): never => {
+    delivered.close();
+    throw error;
+  };
 
 const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
   call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });

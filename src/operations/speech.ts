@@ -63,8 +63,9 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
           (planned ? undefined : findHeld()) ??
           (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
         const { byteCount } = delivered;
-        if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
-        return delivered;
+        if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;
+        delivered.close();
+        throw sizeLimit.refuse(byteCount);
       });
     },
 

@@ -27,6 +27,8 @@ let tone: ToneEngine;
 let delivery: Delivery;
 let speech: Speech;
 let markUnwritable: () => void;
+/** Called once a file of a clip was opened. */
+let onOpened: (key: string) => void;
 let close: () => Promise<void>;
 
 beforeEach(async () => {
@@ -34,6 +36,14 @@ beforeEach(async () => {
   tone = openTone();
   const store = await openSqlite(join(folder, 'rows.db'));
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  const openClip = clips.open.bind(clips);
+  onOpened = () => {};
+  clips.open = async (key, range) => {
+    const clip = await openClip(key, range);
+    onOpened(key);
+    onOpened = () => {};
+    return clip;
+  };
   const voices = createVoices([tone]);
   speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
@@ -93,6 +103,22 @@ test('a repeated request of the same caller is answered from the cache, without 
   ]) {
     expect((await deliver(other)).cached).toBe(false);
   }
+});
+
+test('sound whose clip is removed is whole once it was found, and is spoken anew where that was before', async () => {
+  const sound = { return_format: 'buffer' };
+  const first = await deliver(sound);
+  const again = await deliver(sound);
+  await delivery.remove(first.audioId, ada);
+  const [whole, cached] = [await read(first), await read(again)];
+  expect([whole.length, again.cached, cached.equals(whole)]).toEqual([first.byteCount, true, true]);
+
+  const made = await deliver(sound);
+  // It was seen to be there a moment before.
+  onOpened = (key) => void rmSync(join(folder, 'audio', key.slice(-2), key));
+  const other = await deliver(sound);
+  expect([other.cached, other.audioId === made.audioId]).toEqual([false, false]);
+  expect((await read(other)).equals(whole)).toBe(true);
 });
 
 test('the cache is never shared between owners, and no-cache bypasses it', async () => {

@@ -1,5 +1,6 @@
 // The quota of stored audio, over HTTP: who loses what when it is full, what is refused before it is spoken, and that what
 // was acknowledged a moment ago stays.
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
@@ -114,6 +115,77 @@ test('sound that was stored without a link makes room for links, and pushes none
   links.push(await link(key));
   expect(gateway.room.state().removedClips).toBeGreaterThan(removedClips);
   expect(await statusesOf(links)).toEqual([200, 200, 200, 200]);
+});
+
+test('a sound is whole though its clip makes room for others before it is read', async () => {
+  await open({});
+  const { ledger, rows, storedClips, speak, store } = gateway;
+  const { memory } = storedClips;
+  const living = async () =>
+    (await store.query<{ id: string }>('select clip_id as id from clips where deleted_at_ms is null')).map(
+      ({ id }) => id,
+    );
+  const makeRoom = async () => {
+    for (const id of await living()) {
+      expect(await rows.expireUnused(id, Date.now())).toBe(true);
+      await memory.clips.remove(id);
+    }
+  };
+  const body = { text: text(), return_format: 'buffer' };
+  const hear = async () => {
+    const answer = await speak(body);
+    return [answer.status, answer.headers.get('X-Cache'), (await bytesOf(answer)).length];
+  };
+  const { length } = await bytesOf(await speak(body));
+  await makeRoom();
+  const { add } = ledger;
+  const hearWhileRoomIsMade = async () => {
+    // The last work before the sound is read.
+    ledger.add = (...asked) => add(...asked).then(makeRoom);
+    const heard = await hear();
+    ledger.add = add;
+    expect(await living()).toEqual([]);
+    return heard;
+  };
+  expect(await hearWhileRoomIsMade()).toEqual([200, 'MISS', length]);
+  expect(await hear()).toEqual([200, 'MISS', length]);
+  expect(await hearWhileRoomIsMade()).toEqual([200, 'HIT', length]);
+  for (let n = 0; n < 3; n++) await hear();
+  const [id] = await living();
+  expect(memory.isHeld(id!)).toBe(true);
+  expect(await hearWhileRoomIsMade()).toEqual([200, 'HIT', length]);
+});
+
+test('a stored sound that nobody will read is closed', async () => {
+  await open({});
+  const { ledger, clips, speak } = gateway;
+  const body = { text: text(), return_format: 'buffer' };
+  await bytesOf(await speak(body));
+  const { open: openClip } = clips;
+  const opened: Readable[] = [];
+  clips.open = async (...asked) => {
+    const clip = await openClip.apply(clips, asked);
+    if (clip) opened.push(clip.body);
+    return clip;
+  };
+  const isClosed = () => opened.length > 1 && opened.every(({ closed }) => closed);
+  const { add } = ledger;
+  ledger.add = () => Promise.reject(new Error('a fault'));
+  expect((await errorOf(await speak(body)))[0]).toBe(500);
+  await expect.poll(isClosed).toBe(true);
+  opened.length = 0;
+  gateway.storedClips.memory.clear();
+  const leaving = new AbortController();
+  const written = Promise.withResolvers<void>();
+  ledger.add = async () => {
+    leaving.abort();
+    return written.promise;
+  };
+  await expect(speak(body, { signal: leaving.signal })).rejects.toThrow();
+  await expect.poll(() => gateway.calls.at(-1)!.status).toBe('CANCELLED');
+  ledger.add = add;
+  written.resolve();
+  await expect.poll(isClosed).toBe(true);
 });
 
 test('keys that a key created draw on its quota', async () => {

@@ -3,7 +3,7 @@
 // the third with `trouble.failure`, and looks at no signal. It counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
-import type { Delivered, Delivery } from '../../src/delivery/delivery.ts';
+import type { DeliveredFacts, Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import type { SpeechOperations } from '../../src/operations/speech.ts';
@@ -143,7 +143,7 @@ export function openShortSpeech() {
     const audio = cache.get(key)!;
     const audioId = `aud_${++counts.delivered}`;
     kept.set(audioId, { owner: caller.callerId, key });
-    const delivered: Delivered = {
+    const facts: DeliveredFacts = {
       audioId,
       voice: check(request),
       chars: request.chars,
@@ -156,11 +156,11 @@ export function openShortSpeech() {
       captionUrls: {},
       audioUrl: request.returnFormat === 'url' ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
       expiresAt: new Date('2030-01-02T03:04:05Z'),
-      async *open() {
-        for (let from = 0; from < audio.length; from += 1000) yield audio.subarray(from, from + 1000);
-      },
     };
-    return delivered;
+    const open = async function* () {
+      for (let from = 0; from < audio.length; from += 1000) yield audio.subarray(from, from + 1000);
+    };
+    return { ...facts, facts, open, close() {} };
   };
 
   const cast: Speech['cast'] = (request, caller) => {

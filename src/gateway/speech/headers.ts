@@ -1,6 +1,6 @@
 // The reply headers that describe speech.
 import { audioFormats } from '../../audio/formats.ts';
-import type { Delivered } from '../../delivery/delivery.ts';
+import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
 import { headerText } from '../../net/header-text.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
@@ -13,7 +13,7 @@ export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e
 
 /** For audio in the body. */
 export function soundHeaders(
-  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | Delivered,
+  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | DeliveredFacts,
   method: 'rest' | 'streaming',
 ): SpeechHeaders & Record<'content-type', string> {
   const { contentType, extension } = audioFormats[format];
@@ -30,7 +30,7 @@ export function soundHeaders(
 }
 
 /** For any audio; its duration if known. */
-export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => ({
+export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeaders => ({
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
@@ -39,15 +39,15 @@ export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => 
 
 type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
 
-const knownHeaders = new WeakMap<Delivered, WholeHeaders>();
+const knownHeaders = new WeakMap<DeliveredFacts, WholeHeaders>();
 
 /** Of a whole sound in the body: composed once for a clip that is answered from memory. */
-export function wholeHeaders(delivered: Delivered): WholeHeaders {
-  const known = knownHeaders.get(delivered);
+export function wholeHeaders({ facts }: Delivered): WholeHeaders {
+  const known = knownHeaders.get(facts);
   if (known) return known;
-  const length = { 'content-length': String(delivered.byteCount) };
-  const headers = { ...soundHeaders(delivered, 'rest'), ...resultHeaders(delivered), ...length };
-  knownHeaders.set(delivered, headers);
+  const length = { 'content-length': String(facts.byteCount) };
+  const headers = { ...soundHeaders(facts, 'rest'), ...resultHeaders(facts), ...length };
+  knownHeaders.set(facts, headers);
   return headers;
 }
 
