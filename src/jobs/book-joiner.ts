@@ -33,17 +33,20 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   const bytes = finished.reduce((sum, { clip }) => sum + clip.byteCount, 0);
   const reservation = await room.reserve({ accountId: job.accountId, bytes, isLinked: true });
   try {
-    const clip = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
+    const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
+    // If it is unknown then whether the job has ended with it, it stays, and expires when the job does.
+    const clip = { ...stored, expiresAtMs };
     await index.add(clip);
     reservation.keep(clip.byteCount);
     // A voice that ended meanwhile has ended its chapters, and may have been too early for the file of the whole.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
-    const nowMs = Date.now();
-    const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
     if (!ended) return await removeChapterAudio(tools, audioId, job.ownerId);
-    await index.expireAt([audioId, ...finished.map(({ row }) => row.audioId!)], expiresAtMs);
+    const chapterIds = finished.map(({ row }) => row.audioId!);
+    await index.expireAt(chapterIds, expiresAtMs);
   } finally {
     reservation.release();
   }

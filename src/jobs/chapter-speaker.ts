@@ -4,7 +4,6 @@ import { encodedRateOf } from '../audio/book-file/timeline.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
-import { LeaseLost } from '../store/job-segment-rows.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
 import { planChapter } from './chapter-plan.ts';
 import type { JobSettings } from './job-request.ts';
@@ -13,6 +12,8 @@ import { keepSegments } from './kept-segments.ts';
 import { chapterLeaseMs, jobKeepHoursMax } from './limits.ts';
 import { removeChapterAudio } from './removal.ts';
 
+/** Of a chapter that is not finished. Where its process dies then, or the store is away, nobody else removes its audio. */
+const keepMsUnfinished = 3_600_000;
 /** Of a chapter while its job runs; then it is kept as long as the job. */
 const keepMsMax = jobKeepHoursMax * 3_600_000;
 
@@ -50,19 +51,32 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     index,
     reservation,
     caller,
-    keepMs: keepMsMax,
+    keepMs: keepMsUnfinished,
     isLinked: true,
     toCacheKey: () => null,
   });
-  for await (const _ of stored.events) signal.throwIfAborted();
+  // A chapter whose file is stored is finished, or found to be another's.
+  for await (const { type } of stored.events) if (type !== 'done') signal.throwIfAborted();
   const { clipId: audioId, seconds } = stored.clip;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
-    const segments = await rows.finishChapter(id, { holder, audioId, seconds, sampleCount });
+    const done = { holder, audioId, seconds, sampleCount, keepUntilMs: Date.now() + keepMsMax };
+    const segments = await rows.finishChapter(id, done);
     // The chapter is done: what cannot be removed is left to the sweep.
     for (const key of segments) await clips.remove(key).catch(onFault);
   } catch (error) {
-    if (error instanceof LeaseLost) await removeChapterAudio(tools, audioId, job.ownerId);
+    await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
     throw error;
   }
+}
+
+/** Removes audio that the chapter is not finished with. It may be after all, where the answer of the store was lost. */
+async function removeUnfinished(
+  tools: JobTools,
+  { jobKey, chapter }: Pick<ChapterRow, 'jobKey' | 'chapter'>,
+  { audioId, ownerId }: { audioId: string; ownerId: string },
+): Promise<void> {
+  const present = (await tools.rows.chaptersOf(jobKey)).find((each) => each.chapter === chapter);
+  // Should it be finished only after this look, then joining finds its file gone, and has it spoken again.
+  if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
 }

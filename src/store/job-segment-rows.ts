@@ -46,6 +46,8 @@ export interface DoneChapter {
   audioId: string;
   seconds: number;
   sampleCount: number;
+  /** Until then its audio is kept, unless it has expired by now. */
+  keepUntilMs: number;
 }
 
 /** Another process has the chapter, or the job has ended. */
@@ -116,7 +118,7 @@ async function writeSegment(
 async function finishChapter(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
-  { holder, audioId, seconds, sampleCount }: DoneChapter,
+  { holder, audioId, seconds, sampleCount, keepUntilMs }: DoneChapter,
 ): Promise<string[]> {
   const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
     where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
@@ -128,6 +130,8 @@ async function finishChapter(
   const { revision, done, count } = job;
   const updated = await rows.query(ofChapter, jobKey, chapter, holder, audioId, seconds, sampleCount, revision);
   if (updated.length === 0) throw new LeaseLost();
+  const keep = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
+  await rows.query(keep, audioId, keepUntilMs, Date.now());
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
   if (done === count) await rows.query(queueJoin, jobKey, count);
   const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';

@@ -120,7 +120,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const { jobKey, jobId } = await add();
       const finish = async (chapter: number) => {
         await rows.claim({ jobKey, chapter }, 'me', 1_000, 2_000);
-        const done = { holder: 'me', audioId: `aud_${chapter}`, seconds: 2, sampleCount: 96_000 };
+        const done = { holder: 'me', audioId: `aud_${chapter}`, seconds: 2, sampleCount: 96_000, keepUntilMs: 9e15 };
         return rows.finishChapter({ jobKey, chapter }, done);
       };
       const open = async () => (await rows.listOpen(50_000, 100)).find((each) => each.jobKey === jobKey)?.chapter;

@@ -1,8 +1,9 @@
 // Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
 import { describe, expect, test } from 'vitest';
 import { createClipMemory } from '../../src/delivery/clip-memory.ts';
+import { Failure } from '../../src/errors.ts';
 import { parseJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
-import { chapters, openJobsGateway } from './open-jobs.ts';
+import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';
 
 describe('a job', () => {
   test('becomes one file, and a file for each chapter', async () => {
@@ -85,5 +86,87 @@ describe('a job', () => {
     });
     expect(made.map(({ voice_id }: { voice_id: string }) => voice_id)).toEqual(['tone-low', 'tone-high']);
     await readJobs(`/${id}/cancel`, { method: 'POST' });
+  });
+});
+
+describe('a store that is away for a moment', () => {
+  const finishing = /set chapters_done = chapters_done \+ 1/;
+  const ending = /update jobs set status = \$2/;
+  const removing = /update clips set deleted_at_ms/;
+  const hourMs = 3_600_000;
+
+  /** A job of one chapter whose store fails once at each statement, or once what the statement is part of is committed. */
+  async function speak(statements: readonly RegExp[], isCommitted = false) {
+    const gateway = await openJobsGateway();
+    const { store, create, untilEnded, download, tone } = gateway;
+    const { transaction } = store;
+    const left = new Set(statements);
+    const fail = (found: RegExp | undefined) => {
+      if (found && left.delete(found)) throw new Failure('storage_unavailable');
+    };
+    store.transaction = async (work, ...rest) => {
+      let seen: RegExp | undefined;
+      const result = await transaction.call(
+        store,
+        (rows) => {
+          const query: typeof rows.query = (sql, ...values) => {
+            const found = [...left].find((statement) => statement.test(sql));
+            seen ??= found;
+            if (!isCommitted) fail(found);
+            return rows.query(sql, ...values);
+          };
+          return work({ ...rows, query });
+        },
+        ...rest,
+      );
+      fail(seen);
+      return result as never;
+    };
+    const made = await create({ chapters: [{ title: 'One', text: 'The train leaves at nine.' }], keep_hours: 2 });
+    const job = await untilEnded(made.id);
+    expect([job.status, [...left]]).toEqual(['succeeded', []]);
+    const urls: string[] = [job.audio_url, ...job.chapters.map(({ audio_url }: JobJson) => audio_url)];
+    for (const url of urls) expect((await download(url)).length).toBeGreaterThan(1_000);
+    const others = async () => {
+      const sql = 'select clip_id as id, expires_at_ms as "expiresAtMs" from clips where deleted_at_ms is null';
+      const clips = await store.query<{ id: string; expiresAtMs: number }>(sql);
+      return clips.filter(({ id }) => !urls.some((url) => url.includes(id)));
+    };
+    return { ...gateway, job, others, segments: tone.segments.length };
+  }
+
+  test('leaves no audio of a chapter that no job names', async () => {
+    const { job, others, sendJobs, store } = await speak([finishing]);
+    expect(await others()).toEqual([]);
+    expect((await sendJobs(`/${job.id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await store.query('select clip_id from clips where deleted_at_ms is null')).toEqual([]);
+  });
+
+  test('leaves none for long where it cannot be removed', async () => {
+    const { others } = await speak([finishing, removing]);
+    const [unfinished, ...more] = await others();
+    expect(more).toEqual([]);
+    expect(Number(unfinished!.expiresAtMs)).toBeLessThanOrEqual(Date.now() + hourMs);
+  });
+
+  test('removes no audio of a chapter that is finished all the same', async () => {
+    const { others, segments } = await speak([finishing], true);
+    expect([await others(), segments]).toEqual([[], 1]);
+  });
+
+  test('leaves a whole that no job names no longer than its job', async () => {
+    const { job, others } = await speak([ending]);
+    const [whole, ...more] = await others();
+    expect(more).toEqual([]);
+    expect(Number(whole!.expiresAtMs)).toBeLessThanOrEqual(Date.parse(job.expires_at));
+    expect(Number(whole!.expiresAtMs)).toBeGreaterThan(Date.now() + hourMs);
+  });
+
+  test('leaves the whole where the job has ended with it all the same', async () => {
+    const { job, others, store } = await speak([ending], true);
+    expect(await others()).toEqual([]);
+    const sql = 'select expires_at_ms as "expiresAtMs" from clips where clip_id = $1';
+    const [whole] = await store.query<{ expiresAtMs: number }>(sql, /aud_\w+/.exec(job.audio_url)![0]);
+    expect(Math.abs(Number(whole!.expiresAtMs) - Date.parse(job.expires_at))).toBeLessThan(1_000);
   });
 });
