@@ -16,6 +16,7 @@ function openGroup(count: number) {
     (_, n): SpeechServer => ({
       async *speak() {
         requests.push(n);
+        await undefined;
         const failure = failing.get(n);
         if (failure) throw failure;
         if (holds.has(n)) await new Promise(() => {});
@@ -58,6 +59,31 @@ test('one that fails is left out, a longer while each time, and comes back', asy
   requests.length = 0;
   for (let i = 0; i < 20; i++) await say();
   expect(requests.filter((n) => n === 0).length).toBe(10);
+});
+
+test('requests that fail together count once', async () => {
+  const { clock, requests, failing, say } = openGroup(2);
+  failing.set(0, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
+  const ends = await Promise.allSettled(Array.from({ length: 16 }, say));
+  expect(ends.filter(({ status }) => status === 'rejected').length).toBe(8);
+  failing.clear();
+  clock.nowMs = 1_000;
+  requests.length = 0;
+  for (let i = 0; i < 20; i++) await say();
+  expect(countOf(requests)).toEqual([10, 10, 0]);
+});
+
+test('one that is tried while it is out, and fails, is out for longer, so that another is tried', async () => {
+  const { clock, requests, failing, say } = openGroup(2);
+  for (const n of [0, 1]) failing.set(n, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
+  await expect(say()).rejects.toThrow();
+  clock.nowMs = 500;
+  await expect(say()).rejects.toThrow();
+  const [first, second] = requests;
+  failing.delete(second!);
+  await expect(say()).rejects.toThrow();
+  await say();
+  expect(requests).toEqual([first, second, first, second]);
 });
 
 test('where all are out, the one whose time comes first is tried; a text that is refused says nothing of a server', async () => {

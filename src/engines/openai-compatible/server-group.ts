@@ -1,5 +1,6 @@
 // Several equal servers as one: each request goes to the healthy server with the fewest requests in progress. A server that
-// fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried.
+// fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried. Requests that
+// were under way together fail together, which counts once.
 import { Failure } from '../../errors.ts';
 import type { SpeechServer } from './speech-server.ts';
 
@@ -28,8 +29,9 @@ export function createServerGroup(
     const soonest = () => inTurn.toSorted((a, b) => a.outUntilMs - b.outUntilMs)[0]!;
     return inHealth.toSorted((a, b) => a.underWay - b.underWay)[0] ?? soonest();
   };
-  const note = (member: Member, error: unknown) => {
-    if (!isOfServer(error)) return;
+  /** Of a request that began before the server was last put out, the failure tells nothing new. */
+  const note = (member: Member, outUntilMs: number, error: unknown) => {
+    if (!isOfServer(error) || member.outUntilMs !== outUntilMs) return;
     member.outUntilMs = now() + Math.min(outMsFirst * 2 ** member.failures, outMsMax);
     member.failures++;
   };
@@ -37,12 +39,13 @@ export function createServerGroup(
   return {
     async *speak(request, signal) {
       const member = choose();
+      const { outUntilMs } = member;
       member.underWay++;
       try {
         yield* member.server.speak(request, signal);
         member.failures = 0;
       } catch (error) {
-        if (!signal.aborted || signal.reason instanceof Failure) note(member, error);
+        if (!signal.aborted || signal.reason instanceof Failure) note(member, outUntilMs, error);
         throw error;
       } finally {
         member.underWay--;
@@ -50,10 +53,11 @@ export function createServerGroup(
     },
     async listVoices(signal) {
       const member = choose();
+      const { outUntilMs } = member;
       try {
         return await member.server.listVoices(signal);
       } catch (error) {
-        note(member, error);
+        note(member, outUntilMs, error);
         throw error;
       }
     },
