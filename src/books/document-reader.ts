@@ -97,13 +97,14 @@ class DocumentReader {
     const parent = this.#current;
     if (name === 'html' || name === 'body') this.#language ||= attributes['xml:lang'] ?? attributes.lang ?? '';
     if (name === 'meta') this.#readMeta(attributes);
-    const isBlock = blockTags.has(name);
-    if (isBlock && !parent.isSkipped) this.#startBlock(name, attributes);
+    const isSkipped = parent.isSkipped || isHidden(name, attributes) || this.#isFurniture(name, attributes);
+    if (blockTags.has(name) && !parent.isSkipped)
+      isSkipped ? this.#endBlock(parent) : this.#startBlock(name, attributes);
     this.#anchor(name, attributes);
     const part = partOfAttributes(name, attributes) ?? parent.part;
     this.#stack.push({
       name,
-      isSkipped: parent.isSkipped || isHidden(name, attributes) || this.#isFurniture(name, attributes),
+      isSkipped,
       part,
       isNote: parent.isNote || isNoteBox(name, attributes),
       isMain: parent.isMain || isMainTag(name, attributes),

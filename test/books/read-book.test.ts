@@ -163,6 +163,18 @@ test('HTML: the main content of a page, without what stands around it', () => {
   ]);
 });
 
+test.each([
+  ['list', '<ol><li>One<li>Two<ul hidden><li>no</ul><li>Three</ol>', '1. One\n\n2. Two\n\n3. Three'],
+  ['item', '<ol><li>One<li hidden>no<li>Two</ol><p>After.', '1. One\n\n2. Two\n\nAfter.'],
+  ['last item', '<ol><li>One<li style="display: none">no</ol><p>After.', '1. One\n\nAfter.'],
+  ['row', '<table><tr><td>One<tr hidden><td>no<tr><td>Two</table>', 'One\n\nTwo'],
+  ['line', 'One.<hr hidden>Two.', 'One.\n\nTwo.'],
+  ['heading', '<h2 hidden>no</h2>Loose.<p>Next.', 'Loose.\n\nNext.'],
+])('%s: what is not seen changes nothing that is read after it', (_what, source, text) => {
+  const { chapters } = readHtmlBook(`<h1>Chapter 1</h1><p>${prose(1)}</p>${source}`, options);
+  expect(chapters.map((chapter) => chapter.text)).toEqual([`Chapter 1\n\n${prose(1)}\n\n${text}`]);
+});
+
 describe('in a thread,', () => {
   let folder: string;
   beforeAll(async () => {
