@@ -27,8 +27,8 @@ export const doctorCommand: Command = {
   options,
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
-anything is broken; an optional engine that is not installed is not an error.
+Checks Node, the settings, the data folder, the database, Redis, S3, every engine, the voices and the secrets of
+webhooks. Exits with 1 if anything is broken; an optional engine that is not installed is not an error.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -55,6 +55,8 @@ anything is broken; an optional engine that is not installed is not an error.
       const later = { state: 'absent', message: 'are checked once the database is migrated' } as const;
       const voices = canOpen ? await inspectVoices(line, database.state === 'ready') : later;
       findings.push({ what: 'voices', ...voices });
+      if (database.state === 'ready')
+        findings.push({ what: 'webhook secrets', ...(await inspectWebhookSecrets(line)) });
     }
     print(
       values.json
@@ -156,4 +158,18 @@ async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<st
     }
   }
   return `${stored.length} kept here, and their record of ${entries.length} entries is whole`;
+}
+
+/** That the secret of the service decrypts those that sign webhooks. */
+async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<Omit<Finding, 'what'>> {
+  try {
+    const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
+    const cause = 'SONANT_SECRET, or the file secret of the data folder, is not the one that they were made with';
+    const cure = 'restore it, or make others: sonant webhook secret KEY_ID --rotate';
+    return lost > 0
+      ? { state: 'broken', message: `${lost} of ${all} cannot be decrypted: ${cause}; ${cure}` }
+      : { state: 'ready', message: `${all} kept here` };
+  } catch (error) {
+    return { state: 'broken', message: (error as Error).message };
+  }
 }

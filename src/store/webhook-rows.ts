@@ -106,6 +106,7 @@ export async function addWebhookMessage(rows: Rows, row: WebhookMessageRow): Pro
 }
 
 const isFree = 'ended_at_ms is null and due_at_ms <= $1 and (held_until_ms is null or held_until_ms <= $1)';
+const isInForce = 'revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > $1)';
 const ownerOf = '(select owner_id from api_keys where key_id = $1)';
 
 export type WebhookRows = ReturnType<typeof createWebhookRows>;
@@ -156,6 +157,11 @@ export const createWebhookRows = (store: RowStore) => ({
   /** That of the key's owner, which stays when the key is rotated. */
   async findSecret(keyId: string): Promise<WebhookSecretRow | undefined> {
     return (await store.query<WebhookSecretRow>(`${secrets.select} where owner_id = ${ownerOf}`, keyId))[0];
+  },
+  /** The sealed secrets of owners who have a key in force. */
+  async listSealed(nowMs: number): Promise<string[]> {
+    const sql = `select sealed from webhook_secrets where owner_id in (select owner_id from api_keys where ${isInForce})`;
+    return (await store.query<{ sealed: string }>(sql, nowMs)).map(({ sealed }) => sealed);
   },
   /** Replaces the secret of the key's owner; the one before it stays until then. Undefined where there is no such key. */
   replaceSecret: (

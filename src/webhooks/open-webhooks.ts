@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts';
 import { addWebhookMessage } from '../store/webhook-rows.ts';
 import { bodyBytesMax } from './limits.ts';
 import type { WebhookMessage, Webhooks } from './webhook.ts';
+import { whyLost } from './webhook-secrets.ts';
 import { openWebhookSender, type SenderOptions } from './webhook-sender.ts';
 
 export interface OpenedWebhooks extends Webhooks {
@@ -18,8 +19,9 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
     async check(url, keyId) {
       const fault = targets.faultOf(url);
       if (fault !== undefined) throw refusal(fault);
-      if ((await secrets.signing(keyId)).length === 0)
-        throw refusal('needs a secret to sign with: make one with POST /api/auth/webhook-secret');
+      if ((await secrets.signing(keyId)).length > 0) return;
+      const lost = (await secrets.isLost(keyId)) ? `, and that of the key can no longer be read, ${whyLost}` : '';
+      throw refusal(`needs a secret to sign with${lost}: make one with POST /api/auth/webhook-secret`);
     },
     add: (rows, message) =>
       addWebhookMessage(rows, {

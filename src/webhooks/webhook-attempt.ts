@@ -8,7 +8,7 @@ import type { WebhookTargets } from './webhook-target.ts';
 
 export interface AttemptOptions {
   rows: Pick<WebhookRows, 'end' | 'postpone'>;
-  secrets: Pick<WebhookSecrets, 'signing'>;
+  secrets: Pick<WebhookSecrets, 'signing' | 'isLost'>;
   targets: WebhookTargets;
   /** Called for each message that has ended. */
   onEnd?(ended: EndedMessage): void;
@@ -39,7 +39,10 @@ export async function attempt(message: WebhookMessageRow, options: AttemptOption
     onEnd?.({ messageId, host, outcome, attempts, lastResult });
   };
   const signing = await secrets.signing(message.keyId);
-  if (signing.length === 0) return end('unsigned', 'the key has no secret to sign with');
+  if (signing.length === 0) {
+    const isLost = await secrets.isLost(message.keyId);
+    return end('unsigned', isLost ? 'the secret of the key cannot be read' : 'the key has no secret to sign with');
+  }
   const { result, answer } = await post(message, signing, options, signal);
   if (answer && answer.status >= 200 && answer.status < 300) return end('delivered', result);
   if (answer?.status === gone) return end('gone', result);

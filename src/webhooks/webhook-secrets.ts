@@ -23,6 +23,9 @@ export interface MadeWebhookSecret extends WebhookSecret {
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
+/** What callers are told of a secret that cannot be opened. */
+export const whyLost = 'as the secret of the service that it was encrypted under has changed';
+
 /** A seal has an end; a secret has none. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
 
@@ -35,20 +38,27 @@ export function createWebhookSecrets({
   seal: Seal;
   now?: () => number;
 }) {
-  const toSecret = ({ hint, createdAtMs, formerUntilMs }: WebhookSecretRow): WebhookSecret => ({
-    hint,
-    createdAtMs,
-    formerUntilMs: formerUntilMs !== null && formerUntilMs > now() ? formerUntilMs : undefined,
-  });
   const open = async (sealed: string | null): Promise<string[]> => {
     const secret = (await seal.open('webhook', sealed ?? undefined))?.secret;
     return typeof secret === 'string' ? [secret] : [];
+  };
+  const openFormer = ({ formerSealed, formerUntilMs }: WebhookSecretRow) =>
+    (formerUntilMs ?? 0) > now() ? open(formerSealed) : [];
+  const isLost = async (sealed: string) => (await open(sealed)).length === 0;
+  const toSecret = async (row: WebhookSecretRow): Promise<WebhookSecret> => {
+    const { hint, createdAtMs, formerUntilMs } = row;
+    const [former] = await openFormer(row);
+    return { hint, createdAtMs, formerUntilMs: former === undefined ? undefined : formerUntilMs! };
   };
 
   return {
     async get(keyId: string): Promise<WebhookSecret> {
       const row = await rows.findSecret(keyId);
       if (!row) throw new Failure('not_found', { message: 'This key has no webhook secret yet; make one.' });
+      if (await isLost(row.sealed)) {
+        const message = `The webhook secret of this key can no longer be read, ${whyLost}; make another.`;
+        throw new Failure('not_found', { message });
+      }
       return toSecret(row);
     },
     /** The former one signs for so many seconds more. `audit` is the record of the change. */
@@ -65,14 +75,24 @@ export function createWebhookSecrets({
       const detail = { webhookSecret: change.hint, graceSeconds };
       const row = await rows.replaceSecret(keyId, change, audit({ action: 'update', keyId, atMs, detail }));
       if (!row) throw new Failure('not_found', { message: 'There is no such API key.' });
-      return { secret, ...toSecret(row) };
+      return { secret, ...(await toSecret(row)) };
     },
     /** Those that sign at present, the newest first; none where the key has none, or none that this service can open. */
     async signing(keyId: string): Promise<string[]> {
       const row = await rows.findSecret(keyId);
-      if (!row) return [];
-      const isGrace = (row.formerUntilMs ?? 0) > now();
-      return [...(await open(row.sealed)), ...(isGrace ? await open(row.formerSealed) : [])];
+      return row ? [...(await open(row.sealed)), ...(await openFormer(row))] : [];
+    },
+    /** Whether the key has one that this service cannot open. */
+    async isLost(keyId: string): Promise<boolean> {
+      const row = await rows.findSecret(keyId);
+      return row !== undefined && isLost(row.sealed);
+    },
+    /** Those of keys in force, and how many of them this service cannot open. */
+    async count(): Promise<{ all: number; lost: number }> {
+      const sealed = await rows.listSealed(now());
+      let lost = 0;
+      for (const each of sealed) if (await isLost(each)) lost++;
+      return { all: sealed.length, lost };
     },
   };
 }

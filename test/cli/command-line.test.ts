@@ -173,6 +173,23 @@ test('webhook secret makes a secret for a key, shows it once, and takes only a f
   expect(wrong.err).toContain('--grace-seconds');
 });
 
+test('doctor counts the webhook secrets that the secret of the service does not decrypt', async () => {
+  const env = { SONANT_DATA_DIR: 'sealed' };
+  const create = async () => JSON.parse((await sonant(['key', 'create', '--json'], '', env)).out).id;
+  const [id, revoked] = [await create(), await create()];
+  for (const each of [id, revoked]) await sonant(['webhook', 'secret', each, '--rotate'], '', env);
+  await sonant(['key', 'revoke', revoked], '', env);
+  const other = { ...env, SONANT_SECRET: 'another secret of 32 characters.' };
+  const doctors = () => Promise.all([sonant(['doctor'], '', env), sonant(['doctor'], '', other)]);
+  const [known, strange] = await doctors();
+  expect(known).toMatchObject({ code: 0, out: expect.stringMatching(/^ready +webhook secrets +1 kept here$/m) });
+  expect(strange.out).toMatch(/^broken +webhook secrets +1 of 1 cannot be decrypted: SONANT_SECRET/m);
+  expect(strange.code).toBe(1);
+  expect((await sonant(['webhook', 'secret', id], '', other)).err).toContain('can no longer be read');
+  await sonant(['webhook', 'secret', id, '--rotate'], '', other);
+  expect((await doctors())[1]!.out).toMatch(/^ready +webhook secrets/m);
+});
+
 test('all missing sign-in settings are reported at once', async () => {
   const env = { SONANT_OIDC_ISSUER: 'https://id.example', SONANT_BASE_URL: 'http://sonant.example' };
   const { code, err } = await sonant(['serve'], '', { ...env, SONANT_DATA_DIR: 'signing' });

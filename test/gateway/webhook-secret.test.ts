@@ -75,3 +75,13 @@ test('it is not seen by another key, stays when the key is replaced, and a wrong
   const refused = client.unary('rotateOwnWebhookSecret', { graceSeconds: -1 }, { metadata: { 'x-api-key': key } });
   expect(await failureOf(refused)).toMatchObject({ code: 3 });
 });
+
+test('one that the service can no longer open is gone, and another is made in its place', async () => {
+  const { key, apiKey } = await makeKey();
+  await call(key, { method: 'POST' });
+  await gateway.store.query("update webhook_secrets set sealed = 'lost' where owner_id = $1", apiKey.keyId);
+  const gone = await call(key);
+  expect([gone.status, gone.json.message]).toEqual([404, expect.stringMatching(/can no longer be read.*make another/)]);
+  expect(await call(key, { method: 'POST' })).toMatchObject({ status: 201, json: { former_expires_at: null } });
+  expect(await call(key)).toMatchObject({ status: 200 });
+});

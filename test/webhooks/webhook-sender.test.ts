@@ -6,6 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { operator } from '../../src/keys/actor.ts';
+import { createSeal } from '../../src/secrets/seal.ts';
+import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { audit, openReceiver, openSigned, openTestSender } from './open-sender.ts';
 
 const minuteMs = 60_000;
@@ -146,6 +148,21 @@ test('a key without a secret sends nothing', async () => {
   expect(receiver.received).toEqual([]);
   const facts = { details: [{ field: 'webhook_url' }] };
   await expect(webhooks.check(receiver.url, apiKey.keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
+});
+
+test('a secret that cannot be opened any more sends nothing, and the refusal says why', async () => {
+  const receiver = await openReceiver();
+  const { store, keyId, rows } = await openSigned();
+  const secrets = createWebhookSecrets({ rows, seal: createSeal('another secret of 32 characters.') });
+  const { send, webhooks } = await openTestSender(store, { secrets });
+  const messageId = await send(receiver.url, { keyId });
+  expect(await rows.find(messageId)).toMatchObject({ outcome: 'unsigned', lastResult: expect.stringMatching('read') });
+  expect(receiver.received).toEqual([]);
+  const message = expect.stringMatching(/can no longer be read.*make one with POST/);
+  const facts = { details: [{ field: 'webhook_url', message }] };
+  await expect(webhooks.check(receiver.url, keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
+  await secrets.rotate(keyId, 60, audit);
+  await expect(webhooks.check(receiver.url, keyId)).resolves.toBeUndefined();
 });
 
 test('a body that is too large says only what it is about', async () => {
