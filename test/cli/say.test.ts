@@ -83,6 +83,18 @@ test('a FLAC file states its length, though it was written as a stream', async (
   expect([code, format, bytes.readUInt32BE(22)]).toEqual([0, 'flac', Math.round(seconds * 44_100)]);
 });
 
+test.each([
+  ['named.mp3', 'wav', 'sonant: the name of named.mp3 says mp3, but its content is wav\n'],
+  ['named.ogg', 'opus', ''],
+  ['named.WAV', 'wav', ''],
+  ['named.sound', 'wav', ''],
+])('%s as %s is made, with a warning where its name says another format', async (output, format, told) => {
+  const { code, err } = await sonant(['say', 'Hi.', '-o', output, '--format', format]);
+  expect([code, err]).toEqual([0, told]);
+  const magic = readFileSync(join(folder, output)).toString('latin1', 0, 4);
+  expect(magic).toBe(format === 'wav' ? 'RIFF' : 'OggS');
+});
+
 test('speaks a text over the limit of a request', async () => {
   const { code, out } = await sonant(
     ['say', '-o', 'long.pcm', '-r', '4', '--sample-rate', '24000', '--json'],
