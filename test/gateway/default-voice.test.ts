@@ -151,3 +151,20 @@ describe('a client of OpenAI', () => {
     expect((await sendThere('POST', '/v1/audio/speech', { input: 'Hello.', voice: 'alloy' })).status).toBe(404);
   });
 });
+
+test('where a voice is not found, each API names its own list of voices', async () => {
+  const strict = await openTestGateway({ settings: { isStrict: true } });
+  const voice = { mode: 'id', id: 'nobody' };
+  for (const [path, body, listUrl] of [
+    ['/api/audio/speech', { text: 'Hi.', voice_id: 'nobody' }, '/api/voices'],
+    ['/v1/audio/speech', { input: 'Hi.', voice: 'nobody' }, '/v1/audio/voices'],
+    ['/v1/audio/speech', { input: 'Hi.', voice: 'tone-lo' }, '/v1/audio/voices'],
+    ['/v1/text-to-speech/nobody', { text: 'Hi.' }, '/v1/voices'],
+    ['/tts/bytes', { transcript: 'Hi.', model_id: 'sonic-2', voice, output_format: { container: 'wav' } }, '/voices'],
+  ] as const) {
+    const answer = await strict.send(path, { body });
+    const told = await answer.text();
+    expect([answer.status, told]).toEqual([404, expect.stringContaining(`GET ${listUrl} lists those there are`)]);
+    expect(told.match(/GET \S+ lists/g)).toHaveLength(path === '/tts/bytes' ? 2 : 1);
+  }
+});

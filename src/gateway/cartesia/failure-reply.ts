@@ -2,7 +2,7 @@
 // on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx,
 // which is what an error has after which its context goes on.
 import { type Failure, failureTable } from '../../errors.ts';
-import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
+import { type FailureReply, type Recipient, toFailureReply, toMessage, withListUrl } from '../http/failure-reply.ts';
 import type { CartesiaMessage } from './events.ts';
 
 export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {
@@ -21,8 +21,9 @@ export function toErrorMessage(
   return { type: 'error', ...error, error: error.message, status_code, done: false };
 }
 
-function toError({ reason, message, facts: { details = [] } }: Failure, request_id: string) {
-  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
-  const title = failureTable[reason].sentence;
-  return { error_code: reason, title, message: sentences === '' ? message : `${sentences}.`, request_id };
+const listUrl = '/voices';
+
+function toError(failure: Failure, request_id: string) {
+  const title = withListUrl(failureTable[failure.reason].sentence, listUrl);
+  return { error_code: failure.reason, title, message: toMessage(failure, listUrl), request_id };
 }

@@ -1,7 +1,7 @@
 // Renders a Failure as ElevenLabs's API does: `{"detail":{"status","message","request_id"}}` over HTTP, and
 // `{"error","contextId"}` on a WebSocket.
-import { type Failure, failureTable } from '../../errors.ts';
-import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
+import type { Failure } from '../../errors.ts';
+import { type FailureReply, type Recipient, toFailureReply, toMessage } from '../http/failure-reply.ts';
 
 /** Where its clients put the API key. */
 export const elevenLabsHeader = 'xi-api-key';
@@ -25,7 +25,4 @@ function statusOf({ reason, facts: { limitReason } }: Failure): string {
   return reason === 'overloaded' ? 'system_busy' : reason;
 }
 
-function sentenceOf({ reason, message, facts: { details = [] } }: Failure): string {
-  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
-  return (sentences === '' ? message : `${sentences}.`) || failureTable[reason].sentence;
-}
+const sentenceOf = (failure: Failure): string => toMessage(failure, '/v1/voices');

@@ -71,6 +71,16 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   instance: `urn:sonant:request:${requestId}`,
 });
 
+/** The faults of a failure in one text, for APIs whose errors have no list; `listUrl` is where such an API lists its voices. */
+export function toMessage({ message, facts: { details = [] } }: Failure, listUrl: string): string {
+  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
+  return sentences === '' ? withListUrl(message, listUrl) : `${sentences}.`;
+}
+
+/** A sentence of ours that names the list of voices, as another API says it. */
+export const withListUrl = (sentence: string, listUrl: string): string =>
+  sentence.replace('GET /api/voices ', `GET ${listUrl} `);
+
 export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
 
 /** Errors of Fastify, by code. */

@@ -1,7 +1,7 @@
 // Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
 import { type Failure, failureTable } from '../../errors.ts';
 import { renameFields } from '../../speech/field-names.ts';
-import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
+import { type FailureReply, type Recipient, toFailureReply, toMessage } from '../http/failure-reply.ts';
 
 export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {
   const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
@@ -9,12 +9,12 @@ export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureRe
 }
 
 export function toOpenAiError(failure: Failure) {
-  const { reason, message, facts } = renameFields(failure, 'openai');
+  const renamed = renameFields(failure, 'openai');
+  const { reason, facts } = renamed;
   const { details = [] } = facts;
   const { status } = failureTable[reason];
-  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
   return {
-    message: sentences === '' ? message : `${sentences}.`,
+    message: toMessage(renamed, '/v1/audio/voices'),
     type: status === 429 ? 'requests' : status >= 500 ? 'server_error' : 'invalid_request_error',
     param: details[0]?.field ?? (reason === 'voice_not_found' ? 'voice' : null),
     code: reason,
