@@ -20,9 +20,10 @@ describe('the order of checks', () => {
   });
 
   test('a query that is not UTF-8 is not taken as it is written', async () => {
-    for (const query of ['text=%ff%fe', 'text=%', 'text=100%&voice_id=tone-low']) {
+    for (const query of ['text=%ff%fe', 'text=%', 'text=100%&voice_id=tone-low', 'text=Really?%20a%FF%20b']) {
       const answer = await shared.send(`/api/audio/speech/sse?voice_id=tone-low&${query}`);
-      expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+      const message = 'The query is not percent-encoded UTF-8.';
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request', message }]);
     }
     const plain = await shared.send('/api/voices?text=%F0%9F%91%8B');
     expect(plain.status).toBe(200);

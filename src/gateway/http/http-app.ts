@@ -104,15 +104,18 @@ export function createHttpApp({
     if (isDraining() && routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
-    if (url.includes('%')) {
-      const [path, query = ''] = url.split('?', 2) as [string, string?];
-      checkPath(path, routeOptions);
-      checkQuery(query);
-    }
+    if (url.includes('%')) checkEscapes(url, routeOptions);
     if (!routeOptions.config.isRpc) checkBodySize(request, routeOptions);
     done();
   });
   return app;
+}
+
+function checkEscapes(url: string, routeOptions: FastifyRequest['routeOptions']): void {
+  // A value in the query may hold another question mark.
+  const end = url.includes('?') ? url.indexOf('?') : url.length;
+  checkPath(url.slice(0, end), routeOptions);
+  checkQuery(url.slice(end + 1));
 }
 
 /** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
