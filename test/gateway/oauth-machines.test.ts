@@ -146,6 +146,43 @@ describe('a machine', () => {
   });
 });
 
+describe('a form', () => {
+  const post = (body: string | ReadableStream, headers: Record<string, string> = {}, url = gateway.url) => {
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const init = { method: 'POST', body, headers: { ...type, ...headers }, duplex: 'half' };
+    return fetch(`${url}/oauth/get-key`, init as RequestInit);
+  };
+  const large = `grant_type=client_credentials&client_id=${'x'.repeat(32 * 1024)}`;
+
+  test.each([
+    ['with its length', () => large],
+    ['in chunks', () => new Blob([large]).stream()],
+  ])('that is too large, %s, is refused as such, and counts as a failed attempt', async (_, body) => {
+    const limited = await openSignInGateway({ clients }, { badKeysPerMinute: 1 });
+    const answer = await post(body(), {}, limited.url);
+    expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large', limit: 32 * 1024 }]);
+    expect(answer.headers.get('Cache-Control')).toBe('no-store');
+    expect((await post('grant_type=password', {}, limited.url)).status).toBe(429);
+    expect(limited.faults).toEqual([]);
+  });
+
+  test.each([
+    ['is compressed', { 'Content-Encoding': 'gzip' }],
+    ['is in another encoding', { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-16' }],
+  ])('that %s is refused as such', async (_, headers) => {
+    const answer = await post('grant_type=password', headers);
+    const message = expect.stringContaining('application/x-www-form-urlencoded');
+    expect([answer.status, await answer.json()]).toMatchObject([415, { error: 'unsupported_media_type', message }]);
+  });
+
+  test('that names its encoding is read', async () => {
+    const answer = await post('grant_type=password', {
+      'Content-Type': 'application/x-www-form-urlencoded; charset="UTF-8"',
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'unsupported_grant_type' }]);
+  });
+});
+
 test('a client that guesses secrets is blocked, even with the right one', async () => {
   const guessed = await openSignInGateway({ clients }, { badKeysPerMinute: 5 });
   const send = async (client_secret: string) =>

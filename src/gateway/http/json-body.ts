@@ -40,7 +40,7 @@ function readJson(
   payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,
 ): Promise<unknown> | undefined {
-  checkMediaType(request);
+  checkEncoding(request, notJsonMessage);
   const { jsonBytesMax, jsonValuesMax: valuesMax } = request.routeOptions.config;
   const limits = limitsOf(jsonBytesMax);
   const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
@@ -50,12 +50,13 @@ function readJson(
   return undefined;
 }
 
-function checkMediaType({ headers }: FastifyRequest): void {
+/** Rejects a body that is compressed, or text in another encoding than UTF-8. */
+export function checkEncoding({ headers }: FastifyRequest, message: string): void {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
   if (encoding === 'identity' && type === 'application/json') return;
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
   if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
-    throw new Failure('unsupported_media_type', { message: notJsonMessage });
+    throw new Failure('unsupported_media_type', { message });
 }
 
 async function readArriving(

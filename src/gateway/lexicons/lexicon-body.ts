@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts';
 import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../../net/strict-json.ts';
+import { checkEncoding } from '../http/json-body.ts';
 
 export const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 
@@ -25,10 +26,7 @@ export function readLexiconBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   const add = (type: string | string[], parse: (bytes: Uint8Array) => unknown) =>
     scope.addContentTypeParser(type, async (request: FastifyRequest, payload: IncomingMessage) => {
-      const { 'content-type': stated = '', 'content-encoding': encoding = 'identity' } = request.headers;
-      const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(stated)?.[1] ?? 'utf-8';
-      if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
-        throw new Failure('unsupported_media_type', { message });
+      checkEncoding(request, message);
       for await (const bytes of readBody(payload, limits)) return bytes.length === 0 ? undefined : parse(bytes);
       return undefined;
     });

@@ -1,14 +1,18 @@
 // /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
 // credentials, RFC 8693 for tokens of the issuer). URLs are built from the configured base URL, never from the Host header,
 // and no URL of a request is redirected to.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable } from '../../errors.ts';
 import type { Scope } from '../../keys/scopes.ts';
 import type { FailedAttempts } from '../../limits/failed-attempts.ts';
+import { bodyArrivalMs } from '../../net/limits.ts';
+import { collectBody } from '../../net/request-body.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../sign-in/sign-in.ts';
 import { tokenScopes } from '../../sign-in/sign-in-rules.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.ts';
 import { fromThrown } from '../http/failure-reply.ts';
+import { checkEncoding } from '../http/json-body.ts';
 import { formBytesMax } from '../http/limits.ts';
 import { documented } from '../http/route-docs.ts';
 import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
@@ -79,14 +83,17 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
 
 function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRoutesOptions): void {
   app.register(async (scope) => {
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: formBytesMax },
-      async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
+    scope.addContentTypeParser(formType, (request: FastifyRequest, payload: IncomingMessage) =>
+      readForm(request, payload).catch((error: unknown) => {
+        throw counted(() => addresses.noteFailure(request.ip), error);
+      }),
     );
-    scope.post(getKey, documented(takeTokenDocs), async (request, reply) => {
+    // Before the body is read.
+    scope.addHook('onRequest', async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
       addresses.check(request.ip);
+    });
+    scope.post(getKey, documented(takeTokenDocs), async (request, reply) => {
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
       const answer = await grant(signIn, request, fields);
       if ('token' in answer) {
@@ -100,6 +107,16 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
       return reply.code(isClient ? 401 : 400).send(answer);
     });
   });
+}
+
+const formType = 'application/x-www-form-urlencoded';
+const formLimits = { bytesMax: formBytesMax, arrivalMs: bodyArrivalMs };
+const notFormMessage = `The request body must be ${formType} in UTF-8, not compressed.`;
+
+async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
+  checkEncoding(request, notFormMessage);
+  const bytes = await collectBody(payload, formLimits);
+  return new URLSearchParams(bytes.toString());
 }
 
 type Granted =
@@ -136,10 +153,7 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
   }
   if (type) return refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`);
   const isForm = request.body instanceof URLSearchParams;
-  return refused(
-    'invalid_request',
-    isForm ? 'grant_type is missing' : 'send the fields as a form (application/x-www-form-urlencoded)',
-  );
+  return refused('invalid_request', isForm ? 'grant_type is missing' : `send the fields as a form (${formType})`);
 }
 
 const unknownScope = () => refused('invalid_scope', `scope is some of: ${tokenScopes.join(' ')}`);
