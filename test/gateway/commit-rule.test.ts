@@ -66,16 +66,21 @@ describe('the commit rule', () => {
 });
 
 describe('a client that leaves', () => {
+  const ten = 'one two three four five six seven eight nine ten';
   test.each([
-    ['a link', { text: 'one two three four five six seven eight nine ten' }],
-    ['sound', { text: 'one two three four five six seven eight nine ten', return_format: 'buffer' }],
-    ['a stream', { text_chunks: ['one two three four five six seven eight nine ten'], method: 'streaming' }],
-  ])('while waiting for %s ends the synthesis and frees the slot', async (_, body) => {
+    ['leaves while waiting for', 'a link', { text: ten }],
+    ['leaves while waiting for', 'sound', { text: ten, return_format: 'buffer' }],
+    ['leaves while waiting for', 'a stream', { text_chunks: [ten], method: 'streaming' }],
+    ['ends its side before', 'a link', { text: ten }],
+    ['ends its side before', 'sound', { text: ten, return_format: 'buffer' }],
+    ['ends its side before', 'a stream', { text_chunks: [ten], method: 'streaming' }],
+  ])('that %s %s ends the synthesis and frees the slot', async (how, _, body) => {
     const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
     const raw = connectRaw(gateway);
     await raw.send(toRequest(gateway, '/api/audio/speech', { voice_id: 'tone-low', ...body }));
     while (gateway.tone.counts.pieces < 2) await sleep(2);
-    raw.socket.destroy();
+    if (how.startsWith('ends')) raw.socket.end();
+    else raw.socket.destroy();
     while (gateway.tone.counts.running > 0 || gateway.slots.speaking > 0) await sleep(2);
     await sleep(10);
     expect(gateway.tone.counts).toMatchObject({ running: 0, finished: 0 });

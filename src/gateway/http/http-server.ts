@@ -74,11 +74,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
 export function createAccept(server: Server): (socket: Socket) => void {
   // Node enforces its timeouts on requests only from this event on.
   server.emit('listening');
-  return (socket) => {
-    // A client may end its side before it reads the reply.
-    socket.allowHalfOpen = true;
-    server.emit('connection', socket);
-  };
+  return (socket) => void server.emit('connection', socket);
 }
 
 /**
