@@ -148,12 +148,12 @@ test('a text for a context that has had its last is refused with 400, and the co
   socket.close();
 });
 
-test('a transcript that is cut in the middle of a character is joined', async () => {
+test('a transcript that is cut in the middle of a character is joined, and null is no text', async () => {
   const { socket, read } = await openSocket();
   const sounds: Buffer[] = [];
-  for (const pieces of [['Hi \ud83d', '\ude00 Zo\u00eb.'], ['Hi \u{1F600} Zo\u00eb.']]) {
+  for (const pieces of [[null, 'Hi \ud83d', null, '\ude00 Zo\u00eb.'], ['Hi \u{1F600} Zo\u00eb.']]) {
     const context = socket.context(options);
-    for (const transcript of pieces) await context.push({ transcript });
+    for (const transcript of pieces) await context.push({ transcript } as never);
     await context.no_more_inputs();
     const messages = await read(context);
     expect(messages.at(-1)!.type).toBe('done');
@@ -177,6 +177,8 @@ test('bytes and events are the same sound', async () => {
   const floats = { ...request, output_format: { ...raw, encoding: 'pcm_f32le' } };
   const wide = Buffer.from(await (await client.tts.generate(floats as never)).arrayBuffer());
   expect(wide.length).toBe(bytes.length * 2);
+  const unnamed = await postBytes({ ...request, output_format: { ...raw, container: null, encoding: null } });
+  expect([unnamed.status, Buffer.from(await unnamed.arrayBuffer()).equals(bytes)]).toEqual([200, true]);
 });
 
 test('the words of timestamps are those that were written, with their punctuation', async () => {

@@ -134,6 +134,7 @@ describe('a client of OpenAI', () => {
     ['no voice', {}, null],
     ['an empty voice', { voice: '' }, null],
     ['null', { voice: null }, null],
+    ['null, with instructions that are null', { voice: null, instructions: null }, null],
   ])('that names %s hears the default voice, and is told', async (_, body, ignored) => {
     expect(await speak(body)).toEqual([200, 'tone-low', ignored]);
     expect(await speak({ ...body, stream_format: 'sse' })).toEqual([200, 'tone-low', ignored]);

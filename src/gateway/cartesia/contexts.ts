@@ -40,7 +40,8 @@ export function createCartesiaProtocol(
 
   const generate = (contextId: string, message: Fields) => {
     const known = contexts.get(contextId);
-    const { transcript = '', flush, continue: isContinued } = message;
+    const { flush, continue: isContinued } = message;
+    const transcript = message.transcript ?? '';
     if (known?.writer.isEnded) {
       if (transcript !== '' || flush === true) void send({ ...endedMessage(contextId), context_id: contextId });
       return;

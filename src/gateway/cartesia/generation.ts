@@ -53,7 +53,8 @@ const theirs: Readonly<Record<string, string>> = {
 
 export function parseGeneration(given: Fields): Generation {
   const { fields, ignored } = sortFields(given, known, false);
-  const { voice, language, locale, add_timestamps: timestamps, transcript = '' } = fields;
+  const { voice, language, locale, add_timestamps: timestamps } = fields;
+  const transcript = fields.transcript ?? '';
   const faults: FieldViolation[] = [];
   const check = (field: string, isValid: boolean, message: string) => {
     if (!isValid) faults.push({ field, reason: 'type', message });
@@ -83,7 +84,10 @@ const ignoredWithin = (fields: Fields): UnknownField[] =>
   });
 
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
-  const { container = 'raw', encoding = 'pcm_s16le', sample_rate: sampleRate } = isObject(given) ? given : {};
+  const asked: Fields = isObject(given) ? given : {};
+  const { sample_rate: sampleRate } = asked;
+  const container = asked.container ?? 'raw';
+  const encoding = asked.encoding ?? 'pcm_s16le';
   const refuse = (field: string, allowed: readonly string[]) => {
     const message = `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}`;
     faults.push({ field: `output_format.${field}`, reason: 'enum', message });

@@ -42,7 +42,7 @@ export function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi
   // OpenAI's clients read the first violation.
   const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
   // Known, but ignored; the reply reports that.
-  const unsupported = fields.instructions === undefined ? [] : [{ name: 'instructions', meant: undefined }];
+  const unsupported = fields.instructions == null ? [] : [{ name: 'instructions', meant: undefined }];
   const given = isUnnamed ? undefined : request.voiceId;
   return { request, voice: given, ignored: [...ignored, ...unsupported], isEvents };
 }
