@@ -1,5 +1,7 @@
 // What is asked of a request before it is answered, and in which order: its address, its size, its key, its body.
 import { afterAll, describe, expect, test } from 'vitest';
+import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import { scopes } from '../../src/keys/scopes.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 /** For tests that change nothing which another would see. */
@@ -203,6 +205,23 @@ describe('a body', () => {
     } as RequestInit);
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large' }]);
   });
+});
+
+test('a body of any type is discarded by every operation that takes none', async () => {
+  const { paths } = (await (await shared.send('/openapi.json')).json()) as OpenApi;
+  const bodiless = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { requestBody }]) =>
+      method === 'get' || requestBody ? [] : [[method.toUpperCase(), path.replace(/\{\w+\}/g, 'nothing')] as const],
+    ),
+  );
+  expect(bodiless.length).toBeGreaterThan(10);
+  for (const [method, path] of [...bodiless, ['POST', '/oauth/sign-out'] as const]) {
+    // One of them revokes it.
+    const headers = { 'X-API-Key': await shared.makeKey(scopes), 'Content-Type': 'text/plain' };
+    const answer = await shared.send(path, { method, body: 'x', headers });
+    expect([path, answer.status]).toEqual([path, expect.toBeOneOf([201, 204, 404, 410])]);
+    await answer.arrayBuffer();
+  }
 });
 
 test.each(['/docs', '/console'])('the page %s is found with a slash, and has a HEAD without a body', async (path) => {

@@ -14,6 +14,7 @@ import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.
 import { fromThrown } from '../http/failure-reply.ts';
 import { checkEncoding } from '../http/json-body.ts';
 import { formBytesMax } from '../http/limits.ts';
+import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
@@ -69,15 +70,17 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
     }
   });
 
-  app.post('/oauth/sign-out', async (request, reply) => {
-    const cookie = cookieOf(request.headers.cookie, sessionCookie);
-    // An invalid session needs no CSRF token to be left.
-    const session = await signIn.session(cookie).catch(() => undefined);
-    if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
-    return reply
-      .header('set-cookie', toCookie(sessionCookie, '', 0))
-      .code(204)
-      .send();
+  addWithoutBody(app, (scope) => {
+    scope.post('/oauth/sign-out', async (request, reply) => {
+      const cookie = cookieOf(request.headers.cookie, sessionCookie);
+      // An invalid session needs no CSRF token to be left.
+      const session = await signIn.session(cookie).catch(() => undefined);
+      if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
+      return reply
+        .header('set-cookie', toCookie(sessionCookie, '', 0))
+        .code(204)
+        .send();
+    });
   });
 }
 

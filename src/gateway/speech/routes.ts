@@ -12,6 +12,7 @@ import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { checkUnusedKey, ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
+import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import type { EventSender } from './event-sender.ts';
 import { type ParsedSpeech, parseSpeechFields } from './fields.ts';
@@ -107,14 +108,16 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     },
   );
 
-  app.delete(
-    '/api/audio/:id',
-    documented(deleteDocs, admitTo(deleteAudio)),
-    async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
-      await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
-      return reply.code(204).send();
-    },
-  );
+  addWithoutBody(app, (scope) => {
+    scope.delete(
+      '/api/audio/:id',
+      documented(deleteDocs, admitTo(deleteAudio)),
+      async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
+        await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
+        return reply.code(204).send();
+      },
+    );
+  });
 
   addEstimate(app, options);
 }
