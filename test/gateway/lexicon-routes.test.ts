@@ -103,6 +103,8 @@ describe('a lexicon', () => {
       name: 'Greens',
       entry_count: 1,
     });
+    const empty = await send('POST', url, '');
+    expect([empty.status, faultsOf(empty)]).toEqual([400, ['body markup']]);
   });
 
   test('is refused with all its faults', async () => {

@@ -27,10 +27,10 @@ export function readLexiconBodies(scope: FastifyInstance): void {
   const add = (type: string | string[], parse: (bytes: Uint8Array) => unknown) =>
     scope.addContentTypeParser(type, async (request: FastifyRequest, payload: IncomingMessage) => {
       checkEncoding(request, message);
-      for await (const bytes of readBody(payload, limits)) return bytes.length === 0 ? undefined : parse(bytes);
+      for await (const bytes of readBody(payload, limits)) return parse(bytes);
       return undefined;
     });
-  add('application/json', (bytes) => parseStrictJsonInSteps(bytes, { valuesMax }));
+  add('application/json', (bytes) => (bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax })));
   add(plsTypes, (bytes) => {
     if (!isUtf8(bytes)) throw new Failure('invalid_request', { message: 'The body is not valid UTF-8.' });
     return new PlsBody(Buffer.from(bytes).toString());
