@@ -6,6 +6,7 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
+import { isKept } from '../net/cache-control.ts';
 import { addPage } from '../net/page-route.ts';
 
 export interface ConsolePageOptions {
@@ -84,7 +85,7 @@ function send(
   // The CORS hook may already have set Vary: Origin.
   const vary = [reply.raw.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
   reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary, etag: tag });
-  if (headers['if-none-match']?.replace(/^W\//, '') === tag) return reply.code(304).send();
+  if (isKept(headers['if-none-match'], tag)) return reply.code(304).send();
   return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
 }
 

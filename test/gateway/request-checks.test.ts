@@ -240,14 +240,15 @@ test.each(['/docs', '/console'])('the page %s is found with a slash, and has a H
   expect((await whole!.text()).length).toBeGreaterThan(0);
 });
 
-test.each(['/docs', '/openapi.json'])('%s is sent once to a client that keeps it', async (path) => {
+const kept = ['/docs', '/openapi.json', '/console', '/oauth/key-page.js', '/api/voices/tone-low/preview'];
+test.each(kept)('%s is sent once to a client that keeps it', async (path) => {
   const first = await shared.send(path);
   const etag = first.headers.get('ETag')!;
-  expect([first.status, (await first.text()).length > 10_000, etag]).toEqual([200, true, expect.stringMatching(/^"/)]);
+  expect([first.status, (await first.text()).length > 1_000, etag]).toEqual([200, true, expect.stringMatching(/^"/)]);
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
     const again = await shared.send(path, { headers: { 'If-None-Match': known } });
     expect([again.status, await again.text(), again.headers.get('ETag')]).toEqual([304, '', etag]);
   }
   const other = await shared.send(path, { headers: { 'If-None-Match': '"other"' } });
-  expect([other.status, (await other.text()).length > 10_000]).toEqual([200, true]);
+  expect([other.status, (await other.text()).length > 1_000]).toEqual([200, true]);
 });

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../../delivery/captions.ts';
 import { Failure } from '../../errors.ts';
+import { isKept } from '../../net/cache-control.ts';
 import type { StoredAudio } from '../../operations/stored-audio.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { ClipRow } from '../../store/clip-rows.ts';
@@ -20,7 +21,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const cues = await audio.captionsOf(row.clipId);
     if (!cues) throw new Failure('not_found');
     const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, audio.isRevocable(row));
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const text = Buffer.from(toCaptions(kind, cues));
     const head = { ...common, 'content-type': captionContentTypes[kind], 'content-length': text.length };
     return reply.headers(head).send(request.method === 'HEAD' ? '' : text);
@@ -32,7 +33,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const etag = `"${row.clipId}"`;
     const isRevocable = audio.isRevocable(row);
     const common = fileHeaders(row, etag, isRevocable);
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(reply, row.byteCount);
@@ -78,10 +79,6 @@ const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolea
     : `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
   'x-content-type-options': 'nosniff',
 });
-
-/** RFC 9110 section 13.1.2: a list, or `*`; weak comparison. */
-const matches = (header: string | undefined, etag: string): boolean =>
-  header?.trim() === '*' || (header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 
 function refuseRange(reply: FastifyReply, byteCount: number): never {
   reply.header('Content-Range', `bytes */${byteCount}`);

@@ -2,6 +2,7 @@
 // which a client that has one is told so (RFC 9110 section 13.1.2).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isKept } from '../../net/cache-control.ts';
 
 export interface Document {
   bytes: Buffer;
@@ -27,7 +28,6 @@ export function sendDocument(
   type: string,
 ): FastifyReply {
   reply.headers({ etag, 'cache-control': 'no-cache' });
-  const known = headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  if (known?.some((one) => one === etag || one === '*')) return reply.code(304).send();
+  if (isKept(headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.header('content-type', type).send(bytes);
 }

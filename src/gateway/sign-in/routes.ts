@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable } from '../../errors.ts';
 import type { Scope } from '../../keys/scopes.ts';
 import type { FailedAttempts } from '../../limits/failed-attempts.ts';
+import { isKept } from '../../net/cache-control.ts';
 import { bodyArrivalMs } from '../../net/limits.ts';
 import { collectBody } from '../../net/request-body.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../sign-in/sign-in.ts';
@@ -32,7 +33,7 @@ export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions
   for (const [name, { type, bytes, etag }] of Object.entries(readPageFiles())) {
     app.get(`/oauth/${name}`, (request, reply) => {
       reply.headers({ 'content-type': type, 'cache-control': 'no-cache', etag });
-      return request.headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(bytes);
+      return isKept(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(bytes);
     });
   }
   addSignIn(app, options);

@@ -2,6 +2,7 @@
 // and chooses the default voice.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isKept } from '../../net/cache-control.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
 import { voiceOperations } from '../../operations/operation.ts';
 import { parseVoiceFilter } from '../../operations/voice-filter.ts';
@@ -66,7 +67,7 @@ function addVoiceReading(app: FastifyInstance, { voices, admitTo, isStrict }: Vo
       // The voice may change or be deleted.
       const etag = `"${createHash('sha256').update(audio).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).send();
       return reply.header('content-type', contentType).send(Buffer.from(audio));
     },
   );
