@@ -159,11 +159,11 @@ export class LiveSession {
   }
 
   #flushed(turn: LiveTurn, seconds: number): LiveEvent {
-    const chars = turn.isBlank ? turn.text.chars : turn.spokenChars;
+    const { index, spokenChars: chars } = turn;
     this.#turns.shift();
     this.#spoken = [...this.#spoken, turn].slice(-heardTurnsMax);
     this.#count(chars, seconds);
-    return { type: 'flushed', turn: turn.index, chars, seconds };
+    return { type: 'flushed', turn: index, chars, seconds };
   }
 
   #count(chars: number, seconds: number): void {

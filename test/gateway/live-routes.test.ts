@@ -100,6 +100,17 @@ test('a text that is cut in the middle of a character is joined, and half a char
   }
 });
 
+test('of white space nothing is counted, as nothing is charged', async () => {
+  const key = await shared.makeKey(['speech:stream', 'voices:read', 'usage:read']);
+  const { opened, send, until } = openLive({ url: shared.url, key });
+  await opened;
+  send(start, { type: 'text', text: '     ' }, { type: 'flush' }, { type: 'text', text: 'Hi.' }, { type: 'end' });
+  expect((await until('flushed')).at(-1)).toEqual({ type: 'flushed', turn: 0, chars: 0, duration: 0 });
+  expect((await until('done')).at(-1)).toMatchObject({ chars: 3 });
+  const usage = await shared.send('/api/usage', { headers: { 'X-API-Key': key } });
+  expect(await usage.json()).toMatchObject({ total: { characters: 3 } });
+});
+
 test('what is unknown is named', async () => {
   const { opened, send, until } = openLive();
   await opened;
