@@ -27,7 +27,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
-    const { end } = await limiter.takeSynthesis(present, chars, { signal: until, report() {}, refundsRequest: false });
+    const { end } = await limiter.takeSynthesis(present, chars, { signal: until, report() {}, isPart: true });
     return { keyId: present.keyId, end };
   };
   const keep = keepSegments({

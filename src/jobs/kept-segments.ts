@@ -36,7 +36,7 @@ export interface Taken {
   end(spokenChars: number): void;
 }
 
-/** A segment could not be spoken. */
+/** A segment could not be spoken, or its characters not be charged. */
 export class SegmentFault extends Error {
   readonly offset: number;
   readonly text: string;
@@ -81,7 +81,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (kept) return yield kept;
     charged ??= rows.countCharged(id);
     const ownChars = segment < (await charged) ? 0 : chars;
-    (await take(ownChars, signal)).end(0);
+    const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
+    (await takeOwn()).end(0);
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
     const voiceId = cut.rendering?.voice.voiceId ?? '';
@@ -91,7 +92,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const words = JSON.stringify(spoken?.words ?? []);
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
     const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: before ? 0 : chars, seconds, busyMs };
-    const taken = await take(ownChars, signal);
+    const taken = await takeOwn();
     let countedChars = 0;
     try {
       const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
@@ -165,7 +166,7 @@ function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
 }
 
 function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: unknown): Error {
-  const [first, last] = [cut!.spans[0], cut!.spans.at(-1)];
+  const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
   if (!first || !last) return toFailure(error);
   const said = [...chunk].slice(first.offset, last.offset + last.length);
   const text = said.slice(0, faultTextCharsMax).join('');

@@ -67,8 +67,8 @@ export interface TakeOptions {
    * characters are this one's too. Where this fails, it still runs.
    */
   replaces?: Synthesis | undefined;
-  /** Whether a refusal refunds the request: false where one request takes many times. Default: true. */
-  refundsRequest?: boolean | undefined;
+  /** One of many that one request takes: a refusal refunds no request, and is no fault of the text, however long it is. */
+  isPart?: boolean | undefined;
 }
 
 export interface LimiterOptions {
@@ -157,12 +157,12 @@ async function takeSynthesis(
   { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
   { callerId: owner }: Limited,
   chars: number,
-  { signal, report, replaces, refundsRequest = true }: TakeOptions,
+  { signal, report, replaces, isPart = false }: TakeOptions,
 ): Promise<Synthesis> {
   const charges: QuotaCharge[] = [];
   const releases: Release[] = [];
   try {
-    for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
+    if (!isPart) for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
     for (const { account, limits, isOwn } of chain)
       charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
     const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
@@ -172,7 +172,7 @@ async function takeSynthesis(
     endHolding({ parts: [{ chars, charges }], releases }, 0);
     // The request is refunded where a limit rejects it, but not where its caller aborts it.
     if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
-    if (refundsRequest) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
+    if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
   const before = replaces instanceof HeldSynthesis ? replaces.takeHolding() : undefined;

@@ -12,7 +12,7 @@ export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs:
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
 
-/** Rejects a text that is longer than a whole monthly quota. */
+/** Rejects a whole text that is longer than a whole monthly quota: no retry can help. */
 export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
   if (quota === undefined || chars <= quota) return;
   const subject = isOwn ? 'this key' : 'all keys of this account together';

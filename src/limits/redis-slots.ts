@@ -47,10 +47,11 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const take = async (
     caller: Limited,
     chars: number,
-    { signal, report, refundsRequest = true }: TakeOptions,
+    { signal, report, isPart = false }: TakeOptions,
     before: HeldSlot | undefined,
   ): Promise<Slot> => {
     const chain = chainOf(caller);
+    const refundsRequest = !isPart;
     let full = 0;
     const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot, refundsRequest };
     const request = () => requestSlot({ accounts, leases }, taking, (decider) => (full = decider));

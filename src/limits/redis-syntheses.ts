@@ -48,8 +48,9 @@ export function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases
 
   return {
     async take(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis> {
-      for (const [i, { limits }] of chainOf(caller).entries())
-        checkFitsQuota(chars, limits.charactersPerMonth, i === 0);
+      if (!options.isPart)
+        for (const [i, { limits }] of chainOf(caller).entries())
+          checkFitsQuota(chars, limits.charactersPerMonth, i === 0);
       return follow(caller, { chars, replaces: options.replaces }, async (before) => {
         const slot = await slots.take(caller, chars, options, before);
         before?.local?.end(before.chars);

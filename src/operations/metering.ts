@@ -40,7 +40,7 @@ export interface Metering {
   ): AsyncIterable<SpeechEvent>;
 }
 
-type TurnOptions = Pick<TakeOptions, 'replaces' | 'refundsRequest'>;
+type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
 
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
   const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
@@ -97,7 +97,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       reportVoice(call, request, voice);
       const account = new StreamAccount(call, noteFor(call, request));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
-        take(call, chars, { replaces, refundsRequest: false });
+        take(call, chars, { replaces, isPart: true });
       const charges = new TurnCharges(account, takeSlot);
       try {
         for await (const event of events(charges)) {

@@ -187,10 +187,15 @@ export function limiterConformance(
       for (let i = 0; i < 9; i++) await limitStatus(limits);
       const key = { callerId: 'key', keyId: 'key', limits: { ...usual, ...limits } };
       const again = (chars: number, replaces?: Synthesis) =>
-        limiter.takeSynthesis(key, chars, { signal, report: silent, refundsRequest: false, replaces });
+        limiter.takeSynthesis(key, chars, { signal, report: silent, isPart: true, replaces });
       for (let i = 0; i < 3; i++) {
         expect((await refusalOf(again(1)))?.facts.limitReason).toBe('concurrency');
         expect((await refusalOf(again(995, holder)))?.facts.limitReason).toBe('characters');
+        // More than a whole month has, which only a whole text is told as a fault of its own.
+        expect(await refusalOf(again(1_001, holder))).toMatchObject({
+          reason: 'rate_limit_exceeded',
+          facts: { limitReason: 'characters', limit: 1_000, actual: 1_011, retryAfterSeconds: 12 * 3600 },
+        });
       }
       expect((await limitStatus(limits)).requests.remaining).toBe(50);
       holder.end(10);

@@ -1,4 +1,5 @@
 // Limits over the wire: what every answer says of them, what is refused and how, and what was spoken in the ledger.
+import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
@@ -137,6 +138,28 @@ describe('over its limit', () => {
     expect((await speak('Eight...')).status).toBe(200);
     const never = await speak('These are far more than twenty.');
     expect([never.status, await never.json()]).toMatchObject([400, { error: 'invalid_request', limit: 20 }]);
+  });
+
+  test('of characters in the middle of live speech, it fails as over any limit, however long the rest is', async () => {
+    const gateway = await openTestGateway({ isLimited: true });
+    const { key } = await keyOf(gateway, { charactersPerMonth: 20 });
+    const stream = (await openGrpc(gateway)).bidi('liveSpeech', { metadata: { 'x-api-key': key } });
+    const failed = once(stream, 'error');
+    const send = (request: object) => void stream.write({ request } as never);
+    send({ case: 'start', value: { voiceId: 'tone-low' } });
+    send({ case: 'text', value: { text: 'Good morning.' } });
+    send({ case: 'flush', value: {} });
+    stream.on('data', ({ event }) => {
+      if (event.case !== 'flushed') return;
+      send({ case: 'text', value: { text: 'And this is far more than there is.' } });
+      send({ case: 'end', value: {} });
+    });
+    const failure = explain((await failed)[0]);
+    expect(failure).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      info: { reason: 'RATE_LIMIT_EXCEEDED', metadata: { reason: 'characters' } },
+    });
+    expect(Number(failure.retry!.seconds)).toBeGreaterThan(0);
   });
 
   test('of characters, a key that takes its place has no more', async () => {

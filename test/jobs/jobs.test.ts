@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createClipMemory } from '../../src/delivery/clip-memory.ts';
 import { Failure } from '../../src/errors.ts';
 import { parseJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
-import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';
+import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';
 
 describe('a job', () => {
   test('becomes one file, and a file for each chapter', async () => {
@@ -75,6 +75,34 @@ describe('a job', () => {
     expect(plain!.chars).toBe(texts[1]!.length);
     const { markup } = toPartRequest(request.settings.speech, plain!.speech, '<speak>Stop.</speak>');
     expect(markup).toBeUndefined();
+  });
+
+  test('that has used up the characters of the month fails as over a limit, and tells where', async () => {
+    const { keyVerifier, sendJobs, readJobs } = await openJobsGateway({ isLimited: true });
+    const { key } = await keyVerifier.create({ limits: { charactersPerMonth: 30 }, scopes });
+    const headers = { 'X-API-Key': key };
+    const errorOf = async (text: string): Promise<JobJson> => {
+      const { id } = await readJobs('', { headers, body: { voice_id: 'tone-low', text } });
+      // Its events end with the job.
+      await (await sendJobs(`/${id}/events`, { headers })).text();
+      const { error, usage } = await readJobs(`/${id}`, { headers });
+      return { ...error, characters: usage.characters };
+    };
+    const whole = 'A sentence of more characters than this key may have in a month of all';
+    const told = { error: 'rate_limit_exceeded', chapter: 0 };
+    expect(await errorOf(whole)).toMatchObject({
+      ...told,
+      offset: 0,
+      text: expect.stringMatching(/^A sent/),
+      characters: 0,
+    });
+    const parts = 'The train leaves at nine. It is late today, and nobody who is here waits for it any more.';
+    expect(await errorOf(parts)).toMatchObject({
+      ...told,
+      offset: 26,
+      text: expect.stringMatching(/^It is late/),
+      characters: 24,
+    });
   });
 
   test('knows the voice of each chapter, also where the parts of one are alike', async () => {
