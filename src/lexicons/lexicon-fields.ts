@@ -32,6 +32,8 @@ export interface LexiconFields {
   name: string | undefined;
   access: string | undefined;
   content: { entries: unknown } | { pls: string; field: string };
+  /** Found by the API that read the fields, and reported with the others. */
+  violations?: readonly FieldViolation[];
 }
 
 export interface CheckedLexicon {
@@ -47,11 +49,17 @@ export interface CheckedLexicon {
 /** The members of an entry in JSON. */
 const entryFields = ['grapheme', 'alias', 'phoneme', 'alphabet', 'language_code', 'case'];
 
-/** In steps: there may be many entries. */
-export function* checkLexicon({ name: given, access, content }: LexiconFields): Steps<CheckedLexicon> {
+/** In steps: there may be many entries. With `isNamed`, there must be a name, of the document if of nothing else. */
+export function* checkLexicon(
+  { name: given, access, content, violations = [] }: LexiconFields,
+  { isNamed = false } = {},
+): Steps<CheckedLexicon> {
   const faults: FieldViolation[] = [];
-  const { title, entries } = yield* readContent(content, faults);
+  const { title, entries, isUnread = false } = yield* readContent(content, faults);
   const name = given || title;
+  const isNameTold = violations.some(({ field }) => field === 'name');
+  if (isNamed && name === undefined && !isUnread && !isNameTold)
+    faults.push({ field: 'name', reason: 'required', message: 'name the lexicon' });
   if (name !== undefined && (name.trim() === '' || countChars(name) > lexiconNameCharsMax || /\p{Cc}/u.test(name)))
     faults.push({
       field: 'name',
@@ -69,12 +77,14 @@ export function* checkLexicon({ name: given, access, content }: LexiconFields): 
     const message = `have ${byteCount} bytes, over the limit of ${lexiconBytesMax}`;
     faults.push({ field: 'entries', reason: 'too_long', message });
   }
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  const details = [...violations, ...faults];
+  if (details.length > 0) throw new Failure('invalid_request', { details });
   const version = createHash('sha256').update(json).digest('base64url');
   return { name, access: known, entries: json, entryCount: entries.length, byteCount, version };
 }
 
-type Content = { title: string | undefined; entries: LexiconEntry[] };
+/** What could not be read may have a title. */
+type Content = { title: string | undefined; entries: LexiconEntry[]; isUnread?: boolean };
 
 function* readContent(content: LexiconFields['content'], faults: FieldViolation[]): Steps<Content> {
   if ('entries' in content) return { title: undefined, entries: yield* checkEntries(content.entries, faults) };
@@ -88,7 +98,7 @@ function* readContent(content: LexiconFields['content'], faults: FieldViolation[
   } catch (error) {
     if (!(error instanceof MarkupFault)) throw error;
     faults.push({ field: content.field, reason: 'markup', message: error.message });
-    return { title: undefined, entries: [] };
+    return { title: undefined, entries: [], isUnread: true };
   }
 }
 

@@ -52,8 +52,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     list: (user: VoiceUser): StoredLexicon[] => cache.list().filter((lexicon) => mayUseLexicon(lexicon, user)),
 
     async create(fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
-      const { name, access = 'private', ...content } = await inSteps(checkLexicon(fields));
-      if (name === undefined) throw nameless();
+      const { name = '', access = 'private', ...content } = await inSteps(checkLexicon(fields, { isNamed: true }));
       const lexiconId = createId('lex');
       const ownerId = ownerIdOf(actor);
       const atMs = Date.now();
@@ -88,8 +87,6 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
 }
 
 const notFound = () => new Failure('not_found', { message: 'There is no such lexicon for this key.' });
-const nameless = () =>
-  new Failure('invalid_request', { details: [{ field: 'name', reason: 'required', message: 'name the lexicon' }] });
 
 const ownerIdOf = ({ accountId }: Actor): string | null => (accountId === operator.accountId ? null : accountId);
 

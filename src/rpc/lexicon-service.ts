@@ -51,16 +51,15 @@ const required = (lexiconId: string) => requireText('lexicon_id', lexiconId, 'na
 /** The document stands in place of entries where there is one. */
 function toFields(spec: LexiconSpec | undefined): LexiconFields {
   const pls = spec?.pls ?? '';
-  if (pls !== '' && spec!.entries.length > 0) {
-    const message = 'stand beside a PLS document; give one of both';
-    throw new Failure('invalid_request', { details: [{ field: 'entries', reason: 'conflict', message }] });
-  }
+  const message = 'stand beside a PLS document; give one of both';
+  const isBoth = pls !== '' && spec!.entries.length > 0;
+  const violations = isBoth ? [{ field: 'entries', reason: 'conflict', message }] : [];
   // No entries are as in JSON without the member: what a lexicon has is not lost to a message that leaves them out.
   const given = spec?.entries.length ? spec.entries : undefined;
   // Of too many, no more than their number is looked at.
   const entries = given && given.length <= lexiconEntriesMax ? given.map(toEntry) : given;
   const content = pls === '' ? { entries } : { pls, field: 'pls' };
-  return { name: spec?.name || undefined, access: toAccess(spec?.access), content };
+  return { name: spec?.name || undefined, access: toAccess(spec?.access), content, violations };
 }
 
 const toEntry = ({ grapheme, alias, phoneme, alphabet, languageCode, case: letterCase }: EntryMessage) => ({

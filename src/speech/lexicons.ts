@@ -43,15 +43,24 @@ export function findLexicons(
   user: VoiceUser = {},
 ): OfferedLexicon[] {
   const details: FieldViolation[] = [];
-  const found = lexiconIds.flatMap((lexiconId, i) => {
-    const lexicon = lexicons.find(lexiconId);
-    if (lexicon && mayUseLexicon(lexicon, user)) return lexicon;
-    details.push({ field: `lexicon_ids[${i}]`, reason: 'not_found', message: 'is no lexicon of this key' });
-    return [];
-  });
+  const found = lookUpLexicons(lexicons, lexiconIds, user, details);
   if (details.length > 0) throw new Failure('invalid_request', { details });
   return found;
 }
+
+/** The same where others are reported with all else that is wrong. */
+export const lookUpLexicons = (
+  lexicons: Lexicons,
+  lexiconIds: readonly string[],
+  user: VoiceUser,
+  faults: FieldViolation[],
+): OfferedLexicon[] =>
+  lexiconIds.flatMap((lexiconId, i) => {
+    const lexicon = lexicons.find(lexiconId);
+    if (lexicon && mayUseLexicon(lexicon, user)) return lexicon;
+    faults.push({ field: `lexicon_ids[${i}]`, reason: 'not_found', message: 'is no lexicon of this key' });
+    return [];
+  });
 
 /** The lexicons of a voice, and whether one that is bound to it is gone. */
 export interface VoiceLexicons {

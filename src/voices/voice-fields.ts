@@ -22,6 +22,8 @@ export interface VoiceFields {
   aliases?: readonly string[] | undefined;
   /** All of them, the first of which wins. */
   lexiconIds?: readonly string[] | undefined;
+  /** Found by the API that read the fields, and reported with the others. */
+  violations?: readonly FieldViolation[] | undefined;
 }
 
 export interface CloneFields {
@@ -40,6 +42,8 @@ export interface CloneFields {
   engines: readonly string[];
   /** Undefined: `private`. */
   access: string | undefined;
+  /** As in `VoiceFields`. */
+  violations?: readonly FieldViolation[] | undefined;
 }
 
 const nameCharsMax = 200;

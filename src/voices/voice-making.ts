@@ -1,7 +1,7 @@
 // New stored voices: bound to voices of engines, or cloned from recordings of a person. Of a clone, the consent is stored
 // with the voice, and what engines speak it from is stored encrypted.
 import type { Engine } from '../engines/engine.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
@@ -9,7 +9,7 @@ import { createSlots } from '../speech/queue/slots.ts';
 import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
-import { checkBoundLexicons } from './bound-lexicons.ts';
+import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
@@ -45,12 +45,12 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
     /** Both return the id of the new voice. */
     async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
-      if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, lexicons, actor);
       const bindable = enginesFor(engines, voices, actor);
       const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, {
         bindable,
         changes,
         voices,
+        lexicons,
         actor,
       });
       const voiceId = changes.chooseId(requestedId);
@@ -70,10 +70,12 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
     async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
       checkMayMake(actor);
-      const faults = fields.voiceId !== undefined && changes.isTaken(fields.voiceId) ? [takenFault] : [];
+      const { violations = [], voiceId: requestedId } = fields;
+      const isTaken = requestedId !== undefined && changes.isTaken(requestedId);
+      const faults = isTaken ? [...violations, takenFault] : violations;
       const release = await slots.take(actor.accountId, signal);
       const made = await makeClones(fields, { callerId: actor.accountId, faults, signal }).finally(release);
-      const voiceId = changes.chooseId(fields.voiceId);
+      const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
       const { name, description, labels } = fields;
       const consent = toConsentRecord(fields, made, actor, atMs);
@@ -117,7 +119,7 @@ function toNewVoice(
   return { ...checked, name, description, labels, lexiconIds, kind: 'stock', status, consent: null };
 }
 
-interface NewVoiceChecks extends SpeakerChecks {
+interface NewVoiceChecks extends SpeakerChecks, LexiconChecks {
   changes: VoiceChanges;
 }
 
@@ -125,19 +127,22 @@ interface NewVoiceChecks extends SpeakerChecks {
 function checkNewVoice(
   requestedId: string | undefined,
   fields: VoiceFields,
-  { bindable, changes, voices, actor }: NewVoiceChecks,
+  { changes, ...checks }: NewVoiceChecks,
 ): { bindings: readonly BindingRecord[]; languageCodes: readonly string[]; access: VoiceAccess | undefined } {
-  const faults: FieldViolation[] = [];
+  const { violations = [], lexiconIds } = fields;
+  const { bindable } = checks;
+  const faults = [...violations];
   const fault = faultTo(faults);
+  const isTold = (name: string) => violations.some(({ field }) => field === name);
   if (requestedId !== undefined) checkVoiceId(requestedId, fault);
-  if (!fields.name) fault('name', 'required', 'name the voice');
-  if (!fields.bindings?.length && !fields.blend)
+  if (!fields.name && !isTold('name')) fault('name', 'required', 'name the voice');
+  if (!fields.bindings?.length && !fields.blend && !isTold('bindings') && !isTold('blend'))
     fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}, or a blend of voices');
   const { access } = checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
-  const bindings =
-    checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, { bindable, voices, actor }, faults) ?? [];
+  const bindings = checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, checks, faults) ?? [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
+  if (lexiconIds) checkBoundLexicons(lexiconIds, checks, faults);
   if (requestedId !== undefined && changes.isTaken(requestedId)) faults.push(takenFault);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { bindings, languageCodes, access };

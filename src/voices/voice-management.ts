@@ -2,13 +2,13 @@
 // and by admins. Every change is written to the audit log. An engine's own voice that is changed becomes a stored voice with
 // the same id, unless only its aliases change.
 import type { Engine } from '../engines/engine.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
-import { checkBoundLexicons } from './bound-lexicons.ts';
+import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
@@ -61,8 +61,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { voiceId } = offered.voice;
       const { aliases: names, ...others } = fields;
       const aliases = toAliasChange(voiceId, names, { voices, actor });
-      if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, lexicons, actor);
-      const checks = { bindable: enginesFor(engines, voices, actor), voices, actor };
+      const checks = { bindable: enginesFor(engines, voices, actor), voices, lexicons, actor };
       await changes.apply(voiceId, (found) => {
         const isLive = found !== undefined && found.status !== 'deleted';
         if (!isLive && offered.kept) throw new Failure('voice_not_found');
@@ -178,19 +177,20 @@ function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | unde
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,
-  { engines, checks, atMs }: { engines: readonly Engine[]; checks: SpeakerChecks; atMs: number },
+  { engines, checks, atMs }: { engines: readonly Engine[]; checks: SpeakerChecks & LexiconChecks; atMs: number },
 ): RowDraft {
   if (before.status === 'consent_revoked') {
     const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
     throw new Failure('voice_not_ready', { message });
   }
-  const faults: FieldViolation[] = [];
+  const faults = [...(fields.violations ?? [])];
   const fault = faultTo(faults);
   const { access } = checkVoiceFields(fields, fault);
   const oldBindings = bindingsOf(before);
   const bindings = checkSpeakers(fields, { voiceId: before.voiceId, bindings: oldBindings }, checks, faults);
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
   if (languageCodes) checkSpoken(languageCodes, bindings ?? oldBindings, engines, faults);
+  if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const { name = before.name, description = before.description, labels, enabled } = fields;
   return {

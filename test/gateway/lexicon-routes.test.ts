@@ -145,6 +145,11 @@ describe('a lexicon', () => {
     expect(messages.filter((message: string) => message.includes('did you mean'))).toHaveLength(2);
     expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
     expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);
+    const empty = { access: 'all', entries: [{ grapheme: '', alias: '' }] };
+    const ofEmpty = ['entries[0] required', 'entries[0].grapheme length'];
+    const named = (name: unknown) => send('POST', url, { name, ...empty }).then(faultsOf);
+    expect(await named(5)).toEqual(['name type', ...ofEmpty, 'access enum']);
+    expect(await named('')).toEqual([...ofEmpty, 'name required', 'access enum']);
     const malformed = await send('POST', url, pls.replace('</phoneme>', '</alias>'));
     expect(malformed.body.details[0]).toMatchObject({ field: 'body', reason: 'markup' });
     expect(malformed.body.details[0].message).toMatch(/^line 3, column \d+: /);
@@ -280,8 +285,12 @@ test('LexiconService does the same over gRPC', async () => {
   await client.unary('deleteLexicon', { lexiconId: large.lexicon!.lexiconId }, withKey);
   const gone = explain(await failureOf(client.unary('getLexicon', { lexiconId }, withKey)));
   expect(gone).toMatchObject({ code: 'NOT_FOUND' });
-  const refused = explain(
-    await failureOf(client.unary('createLexicon', { spec: { name: 'x', pls: '<lexicon>' } }, withKey)),
-  );
-  expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'pls', reason: 'MARKUP' }] });
+  const both = { name: 'x', pls: '<lexicon>', entries };
+  expect(explain(await failureOf(client.unary('createLexicon', { spec: both }, withKey)))).toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    violations: [
+      { field: 'entries', reason: 'CONFLICT' },
+      { field: 'pls', reason: 'MARKUP' },
+    ],
+  });
 });

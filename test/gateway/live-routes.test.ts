@@ -145,6 +145,14 @@ test.each([
   expect((await until('error')).at(-1)).toMatchObject({ details: [{ field, reason: 'enum', allowed }] });
 });
 
+test('all that is wrong with a start is told at once', async () => {
+  const { opened, send, until } = openLive();
+  await opened;
+  send({ type: 'start', sample_rate: 1, audio: 'foo', emotion: 'glad' });
+  const { details } = (await until('error')).at(-1) as unknown as { details: { field: string }[] };
+  expect(details.map(({ field }) => field)).toEqual(['audio', 'voice_id', 'sample_rate', 'emotion']);
+});
+
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
   const { opened, send, until, closed } = openLive();
   await opened;

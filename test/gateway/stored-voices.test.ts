@@ -118,6 +118,8 @@ test('a built-in voice can be disabled, described otherwise, and restored, by an
   expect([again.status, again.body.error]).toEqual([400, 'invalid_request']);
 });
 
+const wrong = { aliases: ['*'], access: 'all', language_codes: ['!!'], labels: { a: 1 }, lexicon_ids: ['x'] };
+
 test.each([
   ['nothing', {}, ['name', 'bindings']],
   ['an id that cannot be', { name: 'X', voice_id: '../x', bindings: bound('tone-low') }, ['voice_id']],
@@ -147,10 +149,24 @@ test.each([
     },
     ['name', 'description', 'labels', 'language_codes[0]'],
   ],
+  [
+    'a wrong type among wrong values',
+    { name: '', voice_id: 'a b', bindings: [{ engine: 'none' }], ...wrong },
+    ['labels', 'voice_id', 'name', 'aliases[0]', 'access', 'bindings[0].engine', 'language_codes[0]', 'lexicon_ids[0]'],
+  ],
 ])('%s is refused, every fault at once', async (_, body, fields) => {
   const { status, body: reply } = await send('POST', '/api/voices', body);
   expect([status, reply.error]).toEqual([400, 'invalid_request']);
   expect((reply.details as { field: string }[]).map(({ field }) => field)).toEqual(fields);
+});
+
+test('a change is refused with every fault at once', async () => {
+  await make('unchanged');
+  const { status, body } = await send('PATCH', '/api/voices/unchanged', { name: '', enabled: 1, ...wrong });
+  const fields = (body.details as { field: string }[]).map(({ field }) => field);
+  expect([status, ...fields]).toEqual([
+    ...[400, 'labels', 'enabled', 'name', 'aliases[0]', 'access', 'language_codes[0]', 'lexicon_ids[0]'],
+  ]);
 });
 
 test('a key that is limited to some voices sees no others, and creates none', async () => {
@@ -192,13 +208,14 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
 test('cloning where no engine can clone is refused for good, with all else that is wrong', async () => {
   expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
   const body = new FormData();
-  for (const field of ['name', 'speaker_name']) body.set(field, 'Ada');
+  for (const field of ['name', 'speaker_name', 'labels']) body.set(field, 'Ada');
   body.set('reference_audio', new Blob([Buffer.from('RIFF')], { type: 'audio/wav' }), 'reference.wav');
   const answer = await fetch(`${gateway.url}/api/voices`, { method: 'POST', headers: { 'X-API-Key': key }, body });
   expect([answer.status, answer.headers.get('Retry-After')]).toEqual([400, null]);
   expect(await answer.json()).toMatchObject({
     error: 'invalid_request',
     details: [
+      { field: 'labels', reason: 'type' },
       { field: 'consent_audio', reason: 'required' },
       { field: 'language_code', reason: 'format' },
       { field: 'engines', reason: 'unsupported', message: expect.stringContaining('GET /api/cloning') },

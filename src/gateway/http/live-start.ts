@@ -1,4 +1,4 @@
-// Parses the start of live speech from the fields of another vendor's API: violations name the vendor's fields.
+// Parses the start of live speech, of ours or from the fields of another vendor's API: violations name the vendor's fields.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { liveWaitingCharsMax } from '../../operations/limits.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
@@ -20,7 +20,7 @@ export function checkTextFits(text: string, otherWay: string): void {
   throw new Failure('text_too_long', { message, limit, actual });
 }
 
-/** `theirs` has the vendor's names of our fields; `faults` are reported first. */
+/** `theirs` has the vendor's names of our fields; `faults` that were found before are reported first. */
 export function parseStartOf(
   start: Fields,
   theirs: Readonly<Record<string, string>>,

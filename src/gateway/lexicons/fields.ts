@@ -1,7 +1,6 @@
 // Parses the fields of a lexicon, from JSON, or from a PLS document with the other fields in the query. Only the types of the
-// fields are checked here; the entries are checked where they are kept.
+// fields are checked here; the rest is checked where they are kept, and all faults are reported together.
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
 import type { LexiconFields } from '../../lexicons/lexicon-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { sortFields, sortQuery, type UnknownField } from '../http/known-fields.ts';
@@ -26,7 +25,6 @@ export function parseLexicon(request: FastifyRequest, isStrict: boolean): Parsed
     faults.push({ field, reason: 'type', message: 'must be text' });
     return undefined;
   });
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const content = isPls ? { pls: body.document, field: 'body' } : { entries: fields.entries };
-  return { fields: { name, access, content }, ignored };
+  return { fields: { name, access, content, violations: faults }, ignored };
 }

@@ -5,8 +5,9 @@
 // of the turn whose info came last, or base64 in {"type":"audio"}.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
-import { liveFields, parseLiveStart } from '../../speech/live-request.ts';
+import { liveFields } from '../../speech/live-request.ts';
 import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { parseStartOf } from '../http/live-start.ts';
 import { nameUnknown } from '../http/unknown-fields.ts';
 import { fieldsOfMessage } from '../http/web-socket.ts';
 import { roundSeconds } from '../speech/headers.ts';
@@ -34,43 +35,46 @@ export interface LiveMessage {
 export async function parseLiveMessage(message: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
   const { type, ...members } = await fieldsOfMessage(message, 'text');
   const names = typeof type === 'string' && Object.hasOwn(known, type) ? known[type] : undefined;
-  if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`, Object.keys(known));
+  if (!names) throw new Failure('invalid_request', { details: [notOneOf('type', Object.keys(known))] });
   const { fields, ignored, faults } = sortFields(members, names, isStrict);
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  const audio = audioOf(fields, faults);
   try {
-    return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
+    return { input: toInput(type as LiveInput['type'], fields, faults), audio, ignored };
   } catch (error) {
     throw error instanceof Failure ? nameUnknown(error, ignored) : error;
   }
 }
 
-function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
-  if (type === 'start') return { type, start: parseLiveStart(fields) };
-  if (type === 'text') {
-    if (typeof fields.text === 'string') return { type, text: fields.text };
-    throw violation('text', 'type', 'must be a string');
-  }
-  if (type !== 'interrupt') return { type };
+/** `faults` are those that were found before. */
+function toInput(type: LiveInput['type'], fields: Fields, faults: FieldViolation[]): LiveInput {
+  if (type === 'start') return { type, start: parseStartOf(fields, {}, faults) };
+  const { text } = fields;
   // Null is as absent, as in every body.
   const playedMs = fields.played_ms ?? undefined;
   const turn = fields.turn ?? undefined;
-  const details: FieldViolation[] = [];
+  if (type === 'text' && typeof text !== 'string')
+    faults.push({ field: 'text', reason: 'type', message: 'must be a string' });
   if (playedMs !== undefined && !(typeof playedMs === 'number' && playedMs >= 0))
-    details.push({ field: 'played_ms', reason: 'range', message: 'must be a number, 0 or more' });
+    faults.push({ field: 'played_ms', reason: 'range', message: 'must be a number, 0 or more' });
   if (turn !== undefined && !(Number.isInteger(turn) && Number(turn) >= 0))
-    details.push({ field: 'turn', reason: 'range', message: 'must be an integer, 0 or more' });
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+    faults.push({ field: 'turn', reason: 'range', message: 'must be an integer, 0 or more' });
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  if (type === 'text') return { type, text: text as string };
+  if (type !== 'interrupt') return { type };
   return { type, playedMs: playedMs as number | undefined, turn: turn as number | undefined };
 }
 
-function audioOf({ audio }: Fields): LiveMessage['audio'] {
+function audioOf({ audio }: Fields, faults: FieldViolation[]): LiveMessage['audio'] {
   if (audio === undefined || audio === null) return undefined;
   if (audio === 'binary' || audio === 'json') return audio;
-  throw violation('audio', 'enum', 'must be one of binary, json', ['binary', 'json']);
+  faults.push(notOneOf('audio', ['binary', 'json']));
+  return undefined;
 }
 
-const violation = (field: string, reason: string, message: string, allowed?: readonly string[]) =>
-  new Failure('invalid_request', { details: [{ field, reason, message, ...(allowed && { allowed }) }] });
+const notOneOf = (field: string, allowed: readonly string[]): FieldViolation => {
+  const message = `must be one of ${allowed.join(', ')}`;
+  return { field, reason: 'enum', message, allowed };
+};
 
 /** The frame of an event: text, or bytes of audio. */
 export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {

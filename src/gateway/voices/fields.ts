@@ -1,5 +1,5 @@
 // Parses the fields of a voice: from JSON for a voice of engines, from a form for a clone. Only types are checked here; the
-// operations check the values.
+// operations check the values, and report all faults together.
 import type { BlendPart } from '../../engines/engine.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { parseStrictJson } from '../../net/strict-json.ts';
@@ -59,8 +59,8 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     }
   }
   if (voiceId === '') faults.push({ field: 'voice_id', reason: 'length', message: 'must not be empty' });
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const given = {
+    ...(faults.length > 0 && { violations: faults }),
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(languageCodes && { languageCodes }),
@@ -72,7 +72,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     ...(aliases && { aliases }),
     ...(lexiconIds && { lexiconIds }),
   };
-  return { voiceId, fields: given, ignored };
+  return { voiceId: voiceId || undefined, fields: given, ignored };
 }
 
 const toText = (value: unknown) => (typeof value === 'string' ? value : undefined);
@@ -157,8 +157,7 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
     reference: files.get('reference_audio') ?? new Uint8Array(),
     consent: files.get('consent_audio') ?? new Uint8Array(),
   };
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { fields: clone, ignored };
+  return { fields: { ...clone, violations: faults }, ignored };
 }
 
 /** JSON, since the fields of a form are strings. */
