@@ -63,13 +63,12 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const aliases = toAliasChange(voiceId, names, { voices, actor });
       const checks = { bindable: enginesFor(engines, voices, actor), voices, lexicons, actor };
       await changes.apply(voiceId, (found) => {
-        const isLive = found !== undefined && found.status !== 'deleted';
-        if (!isLive && offered.kept) throw new Failure('voice_not_found');
+        if (!isLive(found) && offered.kept) throw new Failure('voice_not_found');
         const atMs = Date.now();
-        const before = isLive ? requireOwn(found, actor) : toStoredRow(offered, found, atMs);
+        const before = isLive(found) ? requireOwn(found, actor) : toStoredRow(offered, found, atMs);
         const row = toChangedRow(before, fields, { engines, checks, atMs });
         // An engine's own voice with aliases stays the engine's own.
-        const isChanged = isLive || Object.keys(others).length > 0;
+        const isChanged = isLive(found) || Object.keys(others).length > 0;
         return {
           ...(isChanged && { row }),
           aliases,
@@ -80,10 +79,13 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
     },
 
     async remove(idOrAlias, actor) {
-      const { kept, voice } = findToChange(idOrAlias, actor);
+      const { kept, voice, aliases } = findToChange(idOrAlias, actor);
       const { voiceId } = voice;
-      if (!kept) throw notPossible('names a voice of an engine, which can be disabled but not deleted');
-      await changes.apply(voiceId, (row) => toDeletion(requireOwn(row, actor), actor));
+      if (!kept && aliases.length === 0)
+        throw notPossible('names a voice of an engine, which can be disabled but not deleted');
+      await changes.apply(voiceId, (row) =>
+        kept || isLive(row) ? toDeletion(requireOwn(row, actor), actor) : toAliasRemoval(voiceId, voices, actor),
+      );
     },
 
     async revokeConsent(idOrAlias, actor) {
@@ -119,6 +121,8 @@ const createDefaultChoice =
     await voiceCache.refresh();
   };
 
+const isLive = (row: VoiceRow | undefined): boolean => row !== undefined && row.status !== 'deleted';
+
 function toRevocation(before: VoiceRow, actor: Actor): VoiceChange {
   const { voiceId } = before;
   const atMs = Date.now();
@@ -138,6 +142,15 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
     row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
     entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name } }, actor),
     destroysClones: true,
+  };
+}
+
+/** Of an engine's own voice, of which nothing else is stored. */
+function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceChange {
+  const fields: VoiceFields = { aliases: [] };
+  return {
+    aliases: toAliasChange(voiceId, fields.aliases, { voices, actor }),
+    entry: toRecordEntry({ action: 'update', voiceId, atMs: Date.now(), detail: fields }, actor),
   };
 }
 

@@ -206,6 +206,15 @@ describe('an alias', () => {
     expect(found.body.voices.map(({ voice_id }: { voice_id: string }) => voice_id)).toEqual(['tone-high']);
   });
 
+  test('is taken back with all other changes of a voice of an engine', async () => {
+    await name('tone-high', ['nova', 'onyx']);
+    expect((await send('DELETE', '/api/voices/nova')).status).toBe(403);
+    expect((await send('DELETE', '/api/voices/nova', undefined, admin)).status).toBe(204);
+    expect((await send('GET', '/api/voices/nova')).status).toBe(404);
+    expect((await send('GET', '/api/voices/tone-high')).body).toMatchObject({ aliases: [], status: 'ready' });
+    expect((await send('DELETE', '/api/voices/tone-high', undefined, admin)).status).toBe(400);
+  });
+
   test('goes when it is left out, and can be another voice’s then', async () => {
     await name('tone-high', ['nova', 'onyx']);
     expect((await name('tone-high', ['onyx'])).body.aliases).toEqual(['onyx']);
