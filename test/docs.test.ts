@@ -1,7 +1,7 @@
 // The documents for people do as they say: every block of code in them is run in order, page by page, beside one service,
 // or is marked with the reason why it is not. What is only read, such as JSON, is at least parsed.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -139,6 +139,16 @@ test('what they are to write is there', () => {
   if (isInstalled('ffmpeg')) files.push('counted.m4a');
   if (isInstalled('sox')) files.push('counted.wav');
   for (const file of files) expect([file, statSync(join(stage.folder, file)).size > 2000]).toEqual([file, true]);
+});
+
+test('git ignores what they write', () => {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: stage.folder, encoding: 'utf8' });
+  git('init', '--quiet');
+  copyFileSync(join(root, '.gitignore'), join(stage.folder, '.gitignore'));
+  const ours =
+    /^\?\? (package\.json|src\/|gen\/|proto\/|tsconfig\.json|node_modules|compiled\/|\.gitignore|(docs|README)-.*)$/;
+  const seen = git('status', '--porcelain').split('\n');
+  expect(seen.filter((line) => line !== '' && !ours.test(line))).toEqual([]);
 });
 
 test('TypeScript is typed', () => {
