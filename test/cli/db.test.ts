@@ -26,7 +26,8 @@ async function openTestServices() {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'sonant.db');
   const url = await server!.createDatabase();
-  const env = { SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: url };
+  const secrets = { SONANT_SECRET: 's'.repeat(32), SONANT_MASTER_KEY: 'm'.repeat(32) };
+  const env = { SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: url, ...secrets };
   const config = loadConfig({ env, folder, engines: registry });
   const run = async (command: typeof dbCommand, ...args: string[]) => {
     let said = '';

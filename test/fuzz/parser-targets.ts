@@ -24,12 +24,8 @@ import { tone } from '../audio/measure-tone.ts';
 import { flacFile, mp3File, oggFlacFile, wavFile } from '../audio/recording-files.ts';
 import { epubShapes } from '../books/epub-shapes.ts';
 import { writeEpub } from '../books/epub-writer.ts';
-import { createRandom, createText } from '../text/random-text.ts';
 import { expectRefusal, type OpenTarget } from './target.ts';
 import { textTargets } from './text-targets.ts';
-
-const random = createRandom(1);
-const some = <T>(make: () => T): T[] => Array.from({ length: 20 }, make);
 
 const recordings: OpenTarget = async () => {
   const channel = tone({ frequencyHz: 440, sampleRateHz: 16_000, seconds: 0.2 });
