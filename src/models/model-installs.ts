@@ -37,7 +37,7 @@ export interface ModelInstalls {
   find(name: string): Promise<InstallableModel>;
   /** Begins to install it, unless it is here or under way. `by` is who wants it, for the log. */
   install(name: string, by: string): Promise<InstallableModel>;
-  /** Cancels its installation; else removes it, and what was fetched of it. */
+  /** Cancels its installation; removes it, and what was fetched of it, where there is none to cancel or it came too late. */
   remove(name: string, by: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -78,22 +78,26 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
       return describe(model);
     },
     async remove(name, by, signal) {
-      const { engine } = await models.find(name);
+      const model = await models.find(name);
+      const { engine } = model;
       const job = jobs.get(name);
-      if (job?.progress.isUnderWay) {
+      const isCancelled = job?.progress.isUnderWay ?? false;
+      if (job && isCancelled) {
         onEvent('the installation of a model is cancelled', { model: name, by });
         job.abort.abort(new Error('cancelled'));
-        return job.over;
-      }
-      if (isBusy(engine, name, dataDir)) throw new Failure('overloaded', { message: busyMessage });
+        await job.over;
+        // In its last stage, while the engine is to offer the voices, the model is here already.
+        if (!(await describe(model)).isInstalled) return;
+      } else if (isBusy(engine, name, dataDir)) throw new Failure('overloaded', { message: busyMessage });
       const isRemoved = await removeModel(engine, name, dataDir, { signal, print() {} }).catch((error) => {
         signal.throwIfAborted();
         throw toInstallFailure(error, dataDir);
       });
       // Another installation may have begun meanwhile.
       if (jobs.get(name) === job) jobs.delete(name);
-      if (!isRemoved) throw new Failure('not_found', { message: 'This model is not installed.' });
-      onEvent('a model was removed', { model: name, by });
+      if (isRemoved) onEvent('a model was removed', { model: name, by });
+      // Of several who cancel it, one removes it.
+      else if (!isCancelled) throw new Failure('not_found', { message: 'This model is not installed.' });
     },
     async close() {
       closing.abort(new Failure('overloaded', { message: 'The service is stopping; try again.' }));

@@ -140,6 +140,23 @@ test('an installation that begins while the model is removed is not lost', async
   expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
 });
 
+test('an installation that is cancelled while its voices are awaited leaves no model', async () => {
+  const { promise: awaited, resolve } = Promise.withResolvers<void>();
+  const isOffered = () => {
+    resolve();
+    return false;
+  };
+  const { installs, events } = open({ isOffered });
+  await installs.install('amy', 'a test');
+  await awaited;
+  expect(await installs.find('amy')).toMatchObject({ isInstalled: true, install: { state: 'unpacking' } });
+  const { signal } = new AbortController();
+  await Promise.all([1, 2].map(() => installs.remove('amy', 'a test', signal)));
+  expect(await installs.find('amy')).toMatchObject({ isInstalled: false, install: undefined, fetchedBytes: 0 });
+  expect(events.filter((event) => event.startsWith('a model was removed')).length).toBeGreaterThan(0);
+  await expect(installs.remove('amy', 'a test', signal)).rejects.toMatchObject({ reason: 'not_found' });
+});
+
 test('what was fetched before needs no room again', async () => {
   const { bavail, bsize } = statfsSync(dataDir);
   const pinned = parseRows({
