@@ -1,7 +1,7 @@
 // Wraps Connect's handlers with limits: the body of a request with one message is read whole, within limits of size, of time
 // and of fields, and freed of unknown members of JSON; so is each message of a stream; deadlines are capped at what a timer
-// can hold; and a client that leaves ends the call. Listeners put Node's own request into the context, since only that can
-// be rejected without closing its connection.
+// can hold; a client that leaves ends the call; and a refusal that is empty gets a body. Listeners put Node's own request into
+// the context, since only that can be rejected without closing its connection.
 import type { DescMethod } from '@bufbuild/protobuf';
 import {
   ConnectError,
@@ -10,19 +10,20 @@ import {
   createContextKey,
   createContextValues,
 } from '@connectrpc/connect';
-import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
-import { toFailure } from '../errors.ts';
+import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { Failure, toFailure } from '../errors.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
+import { toRequestId } from '../net/request-id.ts';
 import { addressKey, connectionKey } from './call-context.ts';
 import { callerLeft } from './caller-left.ts';
 import { checkMessages, largeMessageKey, type RequestLimits, readLarge, shapeOf } from './large-requests.ts';
 import { deadlineMsMax } from './limits.ts';
+import { toPlainAnswer } from './plain-answer.ts';
 import { toConnectError } from './status.ts';
 import { ignoredMembersKey, rejectUnknown, withoutUnknown } from './unknown-members.ts';
 
 export type Handler = ConnectRouter['handlers'][number];
 
-const methodNotAllowed = 405;
 /** For the envelope of the message. */
 const envelopeBytesMax = 1024;
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
@@ -48,7 +49,7 @@ export function boundHandler(handler: Handler, { limitsOf, isStrict }: Bounds): 
     const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
     const ignored: string[] = [];
     const contextValues = (call.contextValues ?? createContextValues()).set(ignoredMembersKey, ignored);
-    const type = call.header.get('content-type') ?? '';
+    const type = unquoteCharset(call.header);
     const shape = shapeOf(call.header, method, limits);
     const free = async (bytes: Uint8Array) => {
       const large = await readLarge(bytes, shape, ignored);
@@ -66,13 +67,34 @@ export function boundHandler(handler: Handler, { limitsOf, isStrict }: Bounds): 
     if (request) call.header.delete('content-length');
     shortenDeadline(call.header);
     const answer = await handler({ ...call, body, contextValues, signal: toLeaving(call.signal) });
-    if (answer.status !== methodNotAllowed) return answer;
-    const header = new Headers(answer.header);
-    header.set('allow', handler.allowedMethods.join(', '));
-    return { ...answer, header };
+    return answer.status < 400 || answer.body ? answer : fillRefusal(answer, call, handler);
   };
   // A handler is a function with properties, which are copied.
   return Object.assign(guarded, { ...handler });
+}
+
+/** Connect takes the charset of JSON only without quotes, which mean nothing. */
+function unquoteCharset(headers: Headers): string {
+  const type = headers.get('content-type') ?? '';
+  const plain = type.replace(/;\s*charset\s*=\s*"(utf-?8)"\s*$/i, '; charset=$1');
+  if (plain !== type) headers.set('content-type', plain);
+  return plain;
+}
+
+/** Connect answers what is a call of no protocol with a status alone. */
+function fillRefusal(
+  { status, header }: UniversalServerResponse,
+  call: UniversalServerRequest,
+  { allowedMethods }: Handler,
+): UniversalServerResponse {
+  const requestId = toRequestId(call.header.get('x-request-id'));
+  if (status === 405) {
+    const allow = allowedMethods.join(', ');
+    return toPlainAnswer(new Failure('method_not_allowed'), requestId, status, { allow });
+  }
+  if (status === 415) return toPlainAnswer(new Failure('unsupported_media_type'), requestId, status);
+  const message = 'This method streams in both directions, which needs HTTP/2.';
+  return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), requestId, status, header);
 }
 
 async function* bodyOf(

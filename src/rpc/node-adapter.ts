@@ -9,15 +9,19 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Code } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
+import { Failure } from '../errors.ts';
 import { clientAddressOf } from '../net/client-address.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
 import type { Turns } from '../net/turns.ts';
 import { type Handler, toContextValues } from './bounded-handler.ts';
 import { callerLeft } from './caller-left.ts';
 import { dismissSender } from './dismiss-sender.ts';
 import { answerCall, type DirectMethod, isDirect } from './grpc-call.ts';
+import { toPlainAnswer } from './plain-answer.ts';
+import { toStatus } from './run-calls.ts';
 import type { Services } from './services.ts';
 import { toTrailers } from './trailers.ts';
 
@@ -56,8 +60,7 @@ export function createNodeAdapter(options: NodeAdapterOptions): NodeAdapter {
       if (response.stream?.destroyed ?? true) return;
       // Those before it in the same packet may have been too many.
       if (isUnwanted()) return drop(request);
-      const answered = handler ? answer(handler, request, response, address) : refuse(request, response);
-      answered.catch((fault) => {
+      answer(handler, request, response, address).catch((fault) => {
         onFault(fault);
         response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
       });
@@ -105,16 +108,16 @@ export function createDirectAdapter({ direct, turns, isBehindProxy, onFault }: D
 const ignore = () => {};
 
 async function answer(
-  handler: Handler,
+  handler: Handler | undefined,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
   address: string,
 ): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort(callerLeft()));
-  const universal = toUniversalRequest(request, address);
-  if (!universal) return end(request, response, 400);
-  await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);
+  const universal = handler && toUniversalRequest(request, address);
+  const answer = universal ? await handler({ ...universal, signal: left.signal }) : refuse(handler, request);
+  await send(answer, request, response, left.signal);
 }
 
 /** Undefined if the request names no host or its path is malformed. */
@@ -132,7 +135,7 @@ async function send(
   response: Http2ServerResponse,
   left: AbortSignal,
 ): Promise<void> {
-  const pieces = answer.body?.[Symbol.asyncIterator]();
+  const pieces = request.method === 'HEAD' ? undefined : answer.body?.[Symbol.asyncIterator]();
   try {
     // The headers wait for the first piece, so that a handler can still set some.
     let piece = await pieces?.next();
@@ -149,18 +152,22 @@ async function send(
   }
 }
 
-async function end(request: Http2ServerRequest, response: Http2ServerResponse, status: number): Promise<void> {
-  writeHead(request, response, status, {});
-  response.end();
-}
-
-/** gRPC clients get the status UNIMPLEMENTED, others a 404. */
-async function refuse(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
-  const isGrpc = /^application\/grpc(\+|;|$)/.test(request.headers['content-type'] ?? '');
-  if (!isGrpc) return end(request, response, 404);
-  writeHead(request, response, 200, { 'content-type': 'application/grpc' });
-  response.addTrailers({ 'grpc-status': String(Code.Unimplemented), 'grpc-message': 'There is no such method.' });
-  response.end();
+/** Of an unknown method, gRPC clients get the status UNIMPLEMENTED, others a 404. */
+function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
+  const requestId = toRequestId(headers['x-request-id']);
+  if (handler) {
+    const message = 'The request must name a host, and its path must be well-formed.';
+    return toPlainAnswer(new Failure('invalid_request', { message }), requestId);
+  }
+  const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
+  if (!isGrpc) return toPlainAnswer(new Failure('not_found'), requestId);
+  const status = toStatus(
+    new Failure('method_not_allowed', { message: 'There is no such method.' }),
+    'grpc',
+    requestId,
+  );
+  const header = new Headers({ 'content-type': 'application/grpc', 'x-request-id': requestId });
+  return { status: 200, header, trailer: setTrailerStatus(new Headers(), status) };
 }
 
 function writeHead(
@@ -169,7 +176,8 @@ function writeHead(
   status: number,
   headers: Record<string, string>,
 ): void {
-  response.writeHead(status, headers);
+  const own = { 'x-api-version': apiVersion, 'x-request-id': toRequestId(request.headers['x-request-id']) };
+  response.writeHead(status, { ...own, ...headers });
   const { stream } = request;
   stream.once('wantTrailers', () => {
     if (!request.complete) dismissSender(stream);

@@ -33,11 +33,15 @@ function listenForNoise(): string[] {
 describe('requests that are not calls', () => {
   test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
     const { target } = await openTestServices();
-    expect(await rawCall(target, '/sonant.v1.SpeechService/Sing', [speechMessage('x')])).toMatchObject({
-      httpStatus: 200,
-      grpcStatus: String(grpc.status.UNIMPLEMENTED),
-      message: 'There is no such method.',
-    });
+    for (const path of ['/sonant.v1.SpeechService/Sing', '/a.B/C'])
+      expect(await rawCall(target, path, [speechMessage('x')], { 'x-request-id': 'mine' })).toMatchObject({
+        httpStatus: 200,
+        grpcStatus: String(grpc.status.UNIMPLEMENTED),
+        message: 'There is no such method.',
+        reason: 'METHOD_NOT_ALLOWED',
+        requestId: 'mine',
+        apiVersion: '1.0.0',
+      });
   });
 
   test('and so is a service that is unknown', async () => {
@@ -52,16 +56,70 @@ describe('requests that are not calls', () => {
   });
 
   test.each([
-    ['an unknown path', 'POST', '/nothing', 'application/json', 404],
-    ['a path that is no path', 'POST', '//', 'application/json', 404],
-    ['GET', 'GET', synthesizePath, 'application/json', 405],
-    ['another content type', 'POST', synthesizePath, 'text/plain', 415],
-    ['gRPC where it is not served', 'POST', synthesizePath, 'application/grpc', 415],
-  ])('%s', async (_, method, path, contentType, status) => {
+    ['an unknown path', 'POST', '/nothing', 'application/json', 404, 'not_found'],
+    ['a path that is no path', 'POST', '//', 'application/json', 404, 'not_found'],
+    ['GET', 'GET', synthesizePath, 'application/json', 405, 'method_not_allowed'],
+    ['another content type', 'POST', synthesizePath, 'text/plain', 415, 'unsupported_media_type'],
+    ['gRPC where it is not served', 'POST', synthesizePath, 'application/grpc', 415, 'unsupported_media_type'],
+    ['a stream in both directions', 'POST', livePath, 'application/connect+json', 505, 'invalid_request'],
+  ])('%s', async (_, method, path, contentType, status, error) => {
     const { webUrl } = await openTestServices();
-    const headers = { 'x-api-key': 'good', 'content-type': contentType };
+    const headers = { 'x-api-key': 'good', 'content-type': contentType, 'x-request-id': 'mine' };
     const response = await fetch(webUrl + path, { method, headers, ...(method === 'POST' && { body: '{}' }) });
-    expect(response.status).toBe(status);
+    expect([response.status, await response.json()]).toEqual([status, flat(error, status)]);
+    const told = ['x-request-id', 'x-api-version', 'allow'].map((name) => response.headers.get(name));
+    expect(told).toEqual(['mine', '1.0.0', status === 405 ? 'POST' : null]);
+  });
+
+  test.each([
+    ['an unknown path', { ':method': 'GET', ':path': '/healthz', 'content-type': 'text/plain' }, 404, 'not_found'],
+    ['GET', { ':method': 'GET' }, 405, 'method_not_allowed'],
+    ['HEAD', { ':method': 'HEAD' }, 405, undefined],
+    [
+      'HEAD of an unknown path',
+      { ':method': 'HEAD', ':path': '/healthz', 'content-type': 'text/plain' },
+      404,
+      undefined,
+    ],
+    ['another content type', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    ['a type of gRPC that is none', { 'content-type': 'application/grpc+xml' }, 415, 'unsupported_media_type'],
+    ['an authority that is none', { ':authority': 'a:b', 'content-type': 'application/json' }, 400, 'invalid_request'],
+  ])('over HTTP/2: %s', async (_, headers, status, error) => {
+    const { target, faults } = await openTestServices();
+    const session = await openSession(target);
+    for (const requestId of ['mine', 'not a good one']) {
+      const stream = request(session, synthesizePath, { ...headers, 'x-request-id': requestId });
+      stream.end();
+      const [told] = await once(stream, 'response');
+      const all = Buffer.concat(await stream.toArray()).toString();
+      const id = requestId === 'mine' ? 'mine' : expect.stringMatching(/^req_/);
+      expect(told).toMatchObject({ ':status': status, 'x-request-id': id, 'x-api-version': '1.0.0' });
+      if (error) expect(JSON.parse(all)).toEqual({ ...flat(error, status), request_id: told['x-request-id'] });
+      else expect(all).toBe('');
+    }
+    session.destroy();
+    expect(faults).toEqual([]);
+  });
+
+  test('a charset in quotes is one without', async () => {
+    const { target, webUrl } = await openTestServices();
+    const body = '{"voiceId":"ada","text":"x"}';
+    const type = { 'content-type': 'application/json; charset="utf-8"' };
+    const answer = await fetch(webUrl + synthesizePath, {
+      method: 'POST',
+      headers: { ...type, 'x-api-key': 'good' },
+      body,
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { chars: 1 }]);
+    const session = await openSession(target);
+    const stream = request(session, synthesizePath, type);
+    stream.end(body);
+    const [told] = await once(stream, 'response');
+    expect([told[':status'], JSON.parse(Buffer.concat(await stream.toArray()).toString())]).toMatchObject([
+      200,
+      { chars: 1 },
+    ]);
+    session.destroy();
   });
 
   test('a request without a host', async () => {
@@ -71,6 +129,9 @@ describe('requests that are not calls', () => {
     expect(await text).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
+
+const livePath = '/sonant.v1.SpeechService/LiveSpeech';
+const flat = (error: string, status: number) => ({ error, message: expect.any(String), status, request_id: 'mine' });
 
 function openSocket(webUrl: string) {
   const socket: Socket = connectSocket(Number(new URL(webUrl).port), '127.0.0.1');

@@ -67,6 +67,8 @@ export async function rawCall(
     grpcStatus: metadata['grpc-status'],
     message: metadata['grpc-message'],
     reason: info?.reason,
+    requestId: metadata['x-request-id'],
+    apiVersion: metadata['x-api-version'],
     resetCode: stream.rstCode,
   };
 }
