@@ -286,24 +286,3 @@ describe('the ledger', () => {
     expect(Number(left)).toBe(100_000 - total.characters);
   });
 });
-
-describe('an estimate', () => {
-  const body = { voice_id: 'tone-low', text: 'How long is this?' };
-
-  test('charges a request and no characters', async () => {
-    const { headers } = await keyOf(shared, { requestsPerMinute: 10, charactersPerMonth: 5 });
-    const answer = await shared.send('/api/audio/estimate', { body, headers });
-    expect(answer.status).toBe(200);
-    expect(rates(answer)[1]).toMatch(/"requests";r=9;.*"characters";r=5/);
-  });
-
-  test('takes a slot of its key', async () => {
-    const { headers } = await keyOf(shared, { concurrency: 1 });
-    const stream = await shared.send('/api/audio/speech/sse', { body: long, headers });
-    const reader = stream.body!.getReader();
-    await reader.read();
-    const answer = await shared.send('/api/audio/estimate', { body, headers });
-    expect([answer.status, await answer.json()]).toMatchObject([429, { reason: 'concurrency' }]);
-    await reader.cancel();
-  });
-});
