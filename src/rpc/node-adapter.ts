@@ -176,8 +176,8 @@ function writeHead(
   status: number,
   headers: Record<string, string>,
 ): void {
-  const own = { 'x-api-version': apiVersion, 'x-request-id': toRequestId(request.headers['x-request-id']) };
-  response.writeHead(status, { ...own, ...headers });
+  const requestId = headers['x-request-id'] ?? toRequestId(request.headers['x-request-id']);
+  response.writeHead(status, { 'x-api-version': apiVersion, ...headers, 'x-request-id': requestId });
   const { stream } = request;
   stream.once('wantTrailers', () => {
     if (!request.complete) dismissSender(stream);
