@@ -86,7 +86,8 @@ export class RequestClient {
     const text = (await answer.text().catch(() => '')) || '{}';
     const reason = reasonIn(toObject(text));
     if (reason === undefined) throw new Error(`${answer.status}, and nobody can read why: ${text}`);
-    if (answer.status < 429) throw new Error(`${path}: ${answer.status} ${reason} ${text}`);
+    const isAllowed = answer.status >= 429 || reason === 'stream_expired';
+    if (!isAllowed) throw new Error(`${path}: ${answer.status} ${reason} ${text}`);
     throw new Seen(`${answer.status} ${reason}`);
   }
 }

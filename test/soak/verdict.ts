@@ -6,8 +6,9 @@ export interface DoorCall extends Outcome {
   door: string;
 }
 
-/** Refusals for want of capacity, in the words of each door. */
+/** Refusals for want of capacity, in the words of each door; what is held of all streams, to be resumed, is 64 MiB at most. */
 const overload = [
+  /^410 stream_expired$/,
   /overloaded|system_busy|^message More requests are waiting/,
   /503 at the handshake$/,
   /status code:? 503/,
