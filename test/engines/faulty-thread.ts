@@ -14,7 +14,7 @@ export interface FaultyTask {
 export const counts = { begun: 0, turns: 1 };
 
 /** How long a thread that lingers goes on after an abort. */
-const lingerMs = 100;
+export const lingerMs = 100;
 
 if (!isMainThread) {
   serveJobs<Int32Array, FaultyTask, string>((shared) => {

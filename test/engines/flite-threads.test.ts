@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
-import { counts, type FaultyTask } from './faulty-thread.ts';
+import { counts, type FaultyTask, lingerMs } from './faulty-thread.ts';
 import { guardWork } from './guarded-work.ts';
 
 const thread = new URL('./faulty-thread.ts', import.meta.url);
@@ -84,6 +84,23 @@ test('jobs in the background have a thread of their own, which lives on when a j
   await expect(aborted.next()).rejects.toThrow('goes before it');
   expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([first]);
   expect(await Array.fromAsync(inBackground({ does: 'end', pieces: ['{thread}'] }))).toEqual([second]);
+});
+
+test('a thread that has stopped lives on, however late that is read', async () => {
+  const [blockedFromMs, lateMs, blockedToMs] = [20, lingerMs + 50, lingerMs + 150];
+  open(1, { stopMsMax: lateMs });
+  const leaving = new AbortController();
+  const left = pool.run({ does: 'linger', pieces: ['{thread}'] }, leaving.signal);
+  const { value: first } = await left.next();
+  const sinceMs = performance.now();
+  leaving.abort(new Error('nobody listens'));
+  const block = () => {
+    while (performance.now() < sinceMs + blockedToMs);
+  };
+  // After an immediate, timers come before what threads reply.
+  setTimeout(() => setImmediate(block), blockedFromMs);
+  await expect(left.next()).rejects.toThrow('nobody listens');
+  expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([first]);
 });
 
 test('a thread that dies before it was heard is replaced, and its job done by another', async () => {

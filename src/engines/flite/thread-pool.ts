@@ -85,8 +85,9 @@ export class ThreadPool<Task, Piece> {
   }
 
   #freeThread(isBackground: boolean): Thread<Task, Piece> {
-    const own = [...this.#threads].filter((each) => each.isBackground === isBackground);
-    const free = own.filter(({ job, fault }) => !job && !fault);
+    // One that is being terminated may have ended its job before, and be there for a moment.
+    const own = [...this.#threads].filter((each) => each.isBackground === isBackground && !each.fault);
+    const free = own.filter(({ job }) => !job);
     const thread = free.find(({ isReady }) => isReady) ?? free[0];
     if (thread) return thread;
     if (!this.#isClosed && own.length < this.#options.threadsMax) return this.#addThread(isBackground);
@@ -102,10 +103,13 @@ export class ThreadPool<Task, Piece> {
     Atomics.store(thread.cancelledJob, 0, job.jobId);
     const mayLast = thread.isBackground && this.#options.threadsMax > 1;
     const stopMs = this.#options.stopMsMax ?? (mayLast ? stopMsBackground : stopMsUsual);
-    thread.stopTimer = setTimeout(() => {
+    const terminate = () => {
+      if (thread.job !== job) return;
       thread.fault = new Error('did not stop when cancelled');
       void thread.worker.terminate();
-    }, stopMs);
+    };
+    // This thread may be the late one: a reply that is there is read before.
+    thread.stopTimer = setTimeout(() => setImmediate(terminate), stopMs);
   }
 
   #addThread(isBackground: boolean): Thread<Task, Piece> {
