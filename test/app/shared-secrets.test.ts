@@ -1,23 +1,16 @@
 // Secrets of replicas on one database: the same, or no start.
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkSharedSecrets, missingSecrets } from '../../src/app/shared-secrets.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createFingerprintRows } from '../../src/store/fingerprint-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 const secret = 'a secret of thirty-two characters';
 const masterKey = 'a master key of thirty-two chars.';
 
 async function open() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-secrets-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { folder, store } = await openSqliteInFolder();
   const start = async (env: Record<string, string>) => {
     const config = loadConfig({ env, folder, engines: [] });
     return checkSharedSecrets(config, createFingerprintRows(store)).then(

@@ -1,22 +1,14 @@
 // The lexicons in memory: a change by another process is seen, and only so much is held compiled as there is room for.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { operator } from '../../src/keys/actor.ts';
 import { openLexiconCache } from '../../src/lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import { createLexiconRows } from '../../src/store/lexicon-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import { matchLexicons } from '../../src/text/lexicon.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 async function open() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-lexicon-cache-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { store } = await openSqliteInFolder();
   const rows = createLexiconRows(store);
   const replica = async () => {
     const cache = await openLexiconCache({ rows, onFault: () => {} });

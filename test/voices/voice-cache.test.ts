@@ -1,14 +1,11 @@
 // The cache of stored voices: a voice that ends also ends here, even if the change was missed, and its audio is deleted.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/keys/actor.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import type { VoiceRecordEntry } from '../../src/store/voice-record-rows.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;
@@ -16,12 +13,7 @@ let purges: [string, number][];
 let purge: (due: ReadonlyMap<string, number>) => Promise<void>;
 
 beforeEach(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-cache-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { store } = await openSqliteInFolder();
   rows = createVoiceRows(store);
   purges = [];
   purge = async (due) => void purges.push(...due);

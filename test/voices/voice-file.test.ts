@@ -1,14 +1,11 @@
 // A voice as a file: it goes to another installation and is the same there, where the master key is the same; and nothing
 // that is not whole is taken in.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/keys/actor.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 const part = { voice_id: 'x', weight: 0 };
@@ -17,12 +14,7 @@ let here: VoiceRows;
 let there: VoiceRows;
 
 async function openRows(): Promise<VoiceRows> {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-file-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { store } = await openSqliteInFolder();
   return createVoiceRows(store);
 }
 

@@ -1,28 +1,20 @@
 // What happens at once when voices end, while the files of their audio cannot be removed: they, and the links to it, are gone.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import { operator, toRecordEntry } from '../../src/keys/actor.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 
 async function openStuck() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-purge-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { store } = await openSqliteInFolder();
   const [rows, index, segments] = [createVoiceRows(store), createClipRows(store), createJobRows(store)];
   const removed: string[] = [];
   const faults: unknown[] = [];
