@@ -1,6 +1,6 @@
 // Samples from the bytes that an engine's program or server sends: 16 bits, one channel, little-endian, bare or as a WAV
 // that is still being written. The sizes in its header are guesses, so the sound lasts until the bytes end.
-import type { Pcm } from '../audio/pcm.ts';
+import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
 
@@ -21,15 +21,14 @@ async function* readPcm(bytes: AsyncIterable<Buffer>, bareRateHz: number | undef
   let rest: Buffer = Buffer.alloc(0);
   let sampleRateHz: number | undefined;
   for await (const piece of bytes) {
-    rest = Buffer.concat([rest, piece]);
+    rest = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
     if (sampleRateHz === undefined) {
       const begun = beginningOf(rest, bareRateHz);
       if (!begun) continue;
       sampleRateHz = begun.sampleRateHz;
       rest = rest.subarray(begun.start);
     }
-    const samples = new Int16Array(rest.length >> 1);
-    for (let i = 0; i < samples.length; i++) samples[i] = rest.readInt16LE(2 * i);
+    const samples = samplesOf(rest);
     // An odd byte waits for its other half.
     rest = rest.subarray(2 * samples.length);
     if (samples.length > 0) yield { samples, sampleRateHz };

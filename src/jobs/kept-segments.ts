@@ -3,6 +3,8 @@
 // depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
+import { join } from '../audio/join.ts';
+import { samplesOf } from '../audio/pcm.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { toFailure } from '../errors.ts';
@@ -116,13 +118,13 @@ const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
     const stored = clipKey === null ? undefined : await clips.open(clipKey);
     if (!stored) return undefined;
     const bytes = Buffer.concat(await stored.body.toArray());
-    return { samples: toSamples(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+    return { samples: samplesOf(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
   },
   async write({ samples }: SpokenPcm): Promise<string> {
     const clipKey = createId('seg');
     const draft = await clips.create(clipKey, 'application/octet-stream');
     try {
-      await draft.write(toBytes(samples));
+      await draft.write(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
       await draft.commit();
     } finally {
       await draft.discard();
@@ -156,12 +158,10 @@ function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
 function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
   const [first] = pieces;
   if (!first) return undefined;
-  const samples = new Int16Array(pieces.reduce((sum, piece) => sum + piece.samples.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    samples.set(piece.samples, at);
-    at += piece.samples.length;
-  }
+  const samples = join(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
   return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
@@ -171,17 +171,4 @@ function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: u
   const said = [...chunk].slice(first.offset, last.offset + last.length);
   const text = said.slice(0, faultTextCharsMax).join('');
   return new SegmentFault({ offset: partOffset + first.offset, text }, error);
-}
-
-/** Little-endian, whatever the machine. */
-function toBytes(samples: Int16Array): Uint8Array {
-  const bytes = Buffer.alloc(samples.length * 2);
-  for (let i = 0; i < samples.length; i++) bytes.writeInt16LE(samples[i]!, i * 2);
-  return bytes;
-}
-
-function toSamples(bytes: Buffer): Int16Array<ArrayBuffer> {
-  const samples = new Int16Array(bytes.length >> 1);
-  for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(i * 2);
-  return samples;
 }

@@ -1,6 +1,8 @@
 // Reads as fast as the engine speaks, so that a slow reader does not hold its turn. For a reader that takes nothing for some
 // seconds, no more than `stalledBytesMax` are held where the engine can say the same again: the rest is dropped, and spoken
 // once more from there when the reader goes on. What any other engine says is held to the end of its segment.
+// Small pieces that wait for the reader are joined: each costs a pass through the pipeline and a turn of the event loop.
+import { join } from '../audio/join.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
@@ -17,6 +19,8 @@ export interface ReadOptions {
 /** Less than two seconds of sound. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
+/** No more than one event of sound takes: larger pieces are not copied. */
+const joinedSamplesMax = 15_360;
 /** One for all, which nobody is told of: to capture a stack is slow. */
 const readerLeft = new Error('the reader left');
 
@@ -85,7 +89,7 @@ class Reading {
   async next(): Promise<SpokenPcm | undefined> {
     this.#isStalled = false;
     for (;;) {
-      const piece = this.#pieces.shift();
+      const piece = this.#take();
       if (piece) {
         this.#bytes -= piece.samples.byteLength;
         return piece;
@@ -96,6 +100,21 @@ class Reading {
         this.#wake = resolve;
       });
     }
+  }
+
+  /** The next piece, and those behind it that it can be joined with; words stay with the piece that they came with. */
+  #take(): SpokenPcm | undefined {
+    const first = this.#pieces.shift();
+    if (!first || first.words) return first;
+    const joined = [first.samples];
+    let count = first.samples.length;
+    for (let next = this.#pieces[0]; next && !next.words; next = this.#pieces[0]) {
+      count += next.samples.length;
+      if (count > joinedSamplesMax || next.sampleRateHz !== first.sampleRateHz) break;
+      joined.push(next.samples);
+      this.#pieces.shift();
+    }
+    return joined.length === 1 ? first : { ...first, samples: join(Int16Array, joined) };
   }
 
   /** Nobody has read for a while. */

@@ -102,6 +102,28 @@ test('what cannot be said again is kept for the reader', async () => {
   expect(counts).toEqual({ begun: 1, pieces: 50, aborted: 0 });
 });
 
+test('small pieces that wait are joined as long as one event of sound; those with words, and large ones, stay as they are', async () => {
+  const sizes = [1_000, ...Array.from({ length: 20 }, () => 2_000), 40_000, 500, 700];
+  const word: WordTime = { from: 0, to: 1, startSeconds: 0, endSeconds: 1 };
+  let count = 0;
+  const all = sizes.map((size) => Int16Array.from({ length: size }, () => count++ % 30_000));
+  async function* run(): AsyncGenerator<SpokenPcm> {
+    for (const [n, samples] of all.entries())
+      yield { samples, sampleRateHz: 16_000, ...(n === 3 && { words: [word] }) };
+  }
+  const pieces: SpokenPcm[] = [];
+  for await (const piece of readAtEngineSpeed({ run, signal: never })) {
+    pieces.push(piece);
+    if (pieces.length === 1) await sleep(5);
+  }
+  expect(pieces.map(({ samples }) => samples.length)).toEqual([
+    1_000, 4_000, 2_000, 14_000, 14_000, 6_000, 40_000, 1_200,
+  ]);
+  expect(pieces.map(({ words }) => words?.length ?? 0)).toEqual([0, 0, 1, 0, 0, 0, 0, 0]);
+  const heard = pieces.map(({ samples }) => samples);
+  expect(join(Int16Array, heard)).toEqual(join(Int16Array, all));
+});
+
 test('an abort ends a reader that has stopped, and one that waits for what is said again', async () => {
   const first = createCounter(50 * pieceSamples);
   const leaving = new AbortController();

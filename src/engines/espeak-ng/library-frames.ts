@@ -4,6 +4,8 @@
 //     marks   rows of three i32: SoundMark    done    u32: whether the process is worn out
 // What it reads: a line of JSON for each segment (LibraryRequest), and the line "stop" while one is spoken.
 
+import { samplesOf } from '../../audio/pcm.ts';
+
 export const frameKinds = { ready: 1, sound: 2, marks: 3, done: 4 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 
@@ -67,7 +69,7 @@ export function createFrameParser({ onSound, onFrame }: FrameReader): (bytes: Bu
       }
       if (kind === frameKinds.sound) {
         const size = Math.min(left, rest.length & ~1);
-        if (size > 0) onSound(toSamples(rest, size));
+        if (size > 0) onSound(samplesOf(rest.subarray(0, size)));
         rest = rest.subarray(size);
         left -= size;
         if (left > 0) return;
@@ -80,11 +82,4 @@ export function createFrameParser({ onSound, onFrame }: FrameReader): (bytes: Bu
       kind = undefined;
     }
   };
-}
-
-/** Without a copy where the bytes are aligned. */
-function toSamples(bytes: Buffer, size: number): Int16Array {
-  const { buffer, byteOffset } = bytes;
-  if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, size >> 1);
-  return new Int16Array(buffer.slice(byteOffset, byteOffset + size));
 }
