@@ -27,7 +27,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
-    const { end } = await limiter.takeSynthesis(present, chars, { signal: until, report() {}, isPart: true });
+    const options = { signal: until, report() {}, isPart: true, needsNoSlot: true };
+    const { end } = await limiter.takeSynthesis(present, chars, options);
     return { keyId: present.keyId, end };
   };
   const keep = keepSegments({

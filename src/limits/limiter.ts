@@ -69,6 +69,8 @@ export interface TakeOptions {
   replaces?: Synthesis | undefined;
   /** One of many that one request takes: a refusal refunds no request, and is no fault of the text, however long it is. */
   isPart?: boolean | undefined;
+  /** Nobody listens: its characters are charged, and it neither waits for a slot nor is refused for lack of one. */
+  needsNoSlot?: boolean | undefined;
 }
 
 export interface LimiterOptions {
@@ -157,7 +159,7 @@ async function takeSynthesis(
   { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
   { callerId: owner }: Limited,
   chars: number,
-  { signal, report, replaces, isPart = false }: TakeOptions,
+  { signal, report, replaces, isPart = false, needsNoSlot = false }: TakeOptions,
 ): Promise<Synthesis> {
   const charges: QuotaCharge[] = [];
   const releases: Release[] = [];
@@ -166,7 +168,7 @@ async function takeSynthesis(
     for (const { account, limits, isOwn } of chain)
       charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
     const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
-    if (!isHeld) await takeSlots(chain, { owner, signal, releases });
+    if (!isHeld && !needsNoSlot) await takeSlots(chain, { owner, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
     endHolding({ parts: [{ chars, charges }], releases }, 0);

@@ -1,6 +1,6 @@
 // The failures for a key that exceeds a limit. `retryAfterSeconds` is exact for requests and characters: a retry after it
 // is admitted. When a concurrency slot will be free is unknown, so that failure suggests one second.
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import type { KeyLimits } from './key-limits.ts';
 
 /** `isOwn`: the limit is the key's own, not that of the account that its keys share. */
@@ -17,7 +17,7 @@ export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: 
   if (quota === undefined || chars <= quota) return;
   const subject = isOwn ? 'this key' : 'all keys of this account together';
   const message = `This text has ${chars} characters, and ${subject} may speak ${quota} in a month.`;
-  const details = [{ field: 'text', reason: 'length', message }];
+  const details: FieldViolation[] = [{ field: 'text', reason: 'length', message }];
   throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
 }
 

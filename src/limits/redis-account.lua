@@ -117,8 +117,10 @@ function operations.set_spent()
 end
 
 -- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of the request that a refusal refunds, or 0,
--- characters per month or nothing, concurrency; then the slot that it replaces, or nothing: the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
--- replicas wait for those that are; "unread" if the ledger must be read first; "late" if it is another month.
+-- characters per month or nothing, concurrency or nothing where none must be free; then the slot that it replaces, or nothing:
+-- the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an
+-- owner; "full" if an owner has no slot free, or other replicas wait for those that are; "unread" if the ledger must be read
+-- first; "late" if it is another month.
 function operations.take_slot()
   if not is_month then return { 'late', now, 1 } end
   local slot, lease, replica = ARGV[7], ARGV[8], ARGV[9]
@@ -137,7 +139,8 @@ function operations.take_slot()
   end
   for i, owner in ipairs(owners) do
     redis.call('ZREMRANGEBYSCORE', owner.queue, '-inf', whole(now - queue_us))
-    local free = ARGV[9 + 3 * i] - redis.call('ZCARD', owner.slots)
+    local slots_max = tonumber(ARGV[9 + 3 * i])
+    local free = (slots_max or math.huge) - redis.call('ZCARD', owner.slots)
     local before = redis.call('ZRANK', owner.queue, replica) or redis.call('ZCARD', owner.queue)
     if before >= free and not redis.call('ZSCORE', owner.slots, replaced) then
       redis.call('ZADD', owner.queue, 'NX', whole(now), replica)
@@ -145,8 +148,8 @@ function operations.take_slot()
       return { 'full', now, i }
     end
   end
-  for _, owner in ipairs(owners) do
-    redis.call('ZREM', owner.queue, replica)
+  for i, owner in ipairs(owners) do
+    if tonumber(ARGV[9 + 3 * i]) then redis.call('ZREM', owner.queue, replica) end
     if redis.call('ZREM', owner.slots, replaced) == 1 then spend(owner, -characters_of(replaced)) end
     redis.call('ZADD', owner.slots, whole(now + lease), slot)
     redis.call('PEXPIRE', owner.slots, expire_ms)

@@ -48,6 +48,8 @@ export interface SlotOptions {
   replaced: Slot | undefined;
   /** Whether a request is refunded where too few characters are left. */
   refundsRequest: boolean;
+  /** Whether it is taken where none is free. */
+  needsNoSlot: boolean;
 }
 
 export interface RedisAccountsOptions {
@@ -91,11 +93,11 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     takeNamed: (name: string, rate: Rate) =>
       run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
     read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
-    takeSlot(caller: Limited, slot: Slot, { replaced, refundsRequest }: SlotOptions) {
+    takeSlot(caller: Limited, slot: Slot, { replaced, refundsRequest, needsNoSlot }: SlotOptions) {
       const limits = chainOf(caller).flatMap(({ limits: { charactersPerMonth = '', concurrency, ...rest } }) => [
         refundsRequest ? intervalOf(rateOf(rest)) : 0,
         charactersPerMonth,
-        concurrency,
+        needsNoSlot ? '' : concurrency,
       ]);
       const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? ''];
       return run('take_slot', toChain(caller), { month: slot.month, args });

@@ -47,15 +47,15 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const take = async (
     caller: Limited,
     chars: number,
-    { signal, report, isPart = false }: TakeOptions,
+    { signal, report, isPart = false, needsNoSlot = false }: TakeOptions,
     before: HeldSlot | undefined,
   ): Promise<Slot> => {
     const chain = chainOf(caller);
     const refundsRequest = !isPart;
     let full = 0;
-    const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot, refundsRequest };
+    const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot, refundsRequest, needsNoSlot };
     const request = () => requestSlot({ accounts, leases }, taking, (decider) => (full = decider));
-    const kept = before && (await request());
+    const kept = before || needsNoSlot ? await request() : undefined;
     const granted =
       kept ??
       (await waitForSlot(caller, signal, request).catch((error: unknown) => {

@@ -201,6 +201,23 @@ export function limiterConformance(
       holder.end(10);
     });
 
+    test('what needs no slot waits for none, and is charged; who waits for one is not overtaken', async () => {
+      const { limiter, speak } = await openLimiter();
+      const limits = { concurrency: 1, charactersPerMonth: 100 };
+      const key = { callerId: 'key', keyId: 'key', limits: { ...usual, ...limits } };
+      const takeWithout = (chars: number) =>
+        limiter.takeSynthesis(key, chars, { signal, report: silent, isPart: true, needsNoSlot: true });
+      const holder = await speak(10, limits);
+      const waiting = speak(10, limits);
+      const segments = await Promise.all([takeWithout(20), takeWithout(20)]);
+      expect((await refusalOf(takeWithout(51)))?.facts.limitReason).toBe('characters');
+      for (const segment of segments) segment.end(20);
+      holder.end(10);
+      (await waiting).end(10);
+      (await takeWithout(40)).end(40);
+      expect((await refusalOf(takeWithout(1)))?.facts.limitReason).toBe('characters');
+    });
+
     test('a caller that leaves while waiting takes no slot', async () => {
       const { speak, limiter } = await openLimiter();
       const holder = await speak(1, { concurrency: 1 });
