@@ -24,7 +24,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   live: () => import('./live.ts'),
   jobs: () => import('./jobs.ts'),
   replicas: () => import('./replicas.ts'),
-  admission: () => import('./admission.ts'),
+  keys: () => import('./keys.ts'),
   limits: () => import('./limits.ts'),
   'bad-input': () => import('./bad-input.ts'),
   overload: () => import('./overload.ts'),

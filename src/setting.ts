@@ -1,4 +1,4 @@
-// A setting: its environment variable, help text with unit, default, and parser. Rooms declare their settings beside the
+// A setting: its environment variable, help text with unit, default, and parser. Folders declare their settings beside the
 // code that needs them; config.ts reads them all at once.
 
 export interface Setting<T = unknown> {

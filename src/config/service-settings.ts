@@ -1,4 +1,4 @@
-// The settings of the service, without those of the engines, in the order in which they are listed. A room with several
+// The settings of the service, without those of the engines, in the order in which they are listed. A folder with several
 // settings declares them itself.
 import { totalmem } from 'node:os';
 import { s3Settings } from '../clips/s3-settings.ts';
@@ -170,7 +170,7 @@ export const serviceSettings = {
   ...databaseSettings,
   defaultVoice: textSetting({
     name: 'SONANT_DEFAULT_VOICE',
-    help: 'Id or alias of the default voice: lists, the command line and the console begin with it, and it speaks where none is named. It goes before the voice of sonant voice default; else that one, or the first of the first engine',
+    help: 'Id or alias of the default voice: lists, the command line and the console begin with it, and it speaks where an API lets the voice out. It goes before the voice of sonant voice default; else that one, or the first of the first engine',
     allowed: 'the id or an alias of a voice',
   }),
   speakingMax: integerSetting({

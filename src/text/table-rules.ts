@@ -5,10 +5,10 @@ import { CapitalWords } from './capital-words.ts';
 import { formsOf } from './forms.ts';
 import { type RuleRow, toRows } from './language-table.ts';
 import { Measures } from './measures.ts';
+import { sumRulesFor } from './money.ts';
 import { type Rule, rule } from './rule.ts';
 import type { Form } from './say-template.ts';
 import { stoppedRuleFor } from './stopped-words.ts';
-import { sumRulesFor } from './sums.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { toRule } from './written-rules.ts';
 

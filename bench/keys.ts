@@ -33,7 +33,8 @@ interface Table {
 }
 
 export const bench: Bench = {
-  about: 'admission of an API key, in microseconds: from the cache, from the table, among few keys and among a million',
+  about:
+    'what it costs to let an API key in, in microseconds: from the cache, from the table, among few keys and among a million',
   async run() {
     const few = await openTable(sizes.few);
     const many = await openTable(sizes.many);
