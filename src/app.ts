@@ -145,7 +145,7 @@ interface JobParts extends Omit<Changing, 'runner'> {
   webhooks: Webhooks;
 }
 
-function openServiceJobs({ config, opened, onFault }: Opening, parts: JobParts) {
+function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: JobParts) {
   const { stored, speaking, access, links, webhooks } = parts;
   const jobs = openJobs({
     core: speaking.core,
@@ -158,8 +158,10 @@ function openServiceJobs({ config, opened, onFault }: Opening, parts: JobParts) 
     links,
     chaptersMax: config.jobChaptersMax,
     webhooks,
+    onEnd: metrics.onJobEnd,
     onFault,
   });
+  metrics.watchJobs(jobs.countChapters);
   opened.defer(jobs.close);
   return jobs;
 }

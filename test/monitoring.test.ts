@@ -19,6 +19,7 @@ function familyNames(): string[] {
   metrics.watchLedger({ owedRows: 0 });
   metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
+  metrics.watchJobs(() => 0);
   metrics.watchSpeech({
     engines: [],
     guards: (() => ({})) as never,

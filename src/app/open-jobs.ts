@@ -1,6 +1,6 @@
 // Opens jobs: their rows, who works on them in this process, and who forgets them.
 
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { toJobJson } from '../jobs/job-json.ts';
 import type { JobSettings } from '../jobs/job-request.ts';
 import { openJobRunner } from '../jobs/job-runner.ts';
@@ -10,7 +10,7 @@ import { toJob } from '../jobs/job-view.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { createJobOperations, type JobOperations } from '../operations/jobs.ts';
 import { isDead, processName } from '../operations/process-name.ts';
-import { createJobRows, type JobRowsOptions } from '../store/job-rows.ts';
+import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
 import type { StoredClips } from './stored-clips.ts';
@@ -25,12 +25,16 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   chaptersMax: number;
   /** Where callers are told of the end of a job; without it, a job that names a webhook is refused. */
   webhooks?: Webhooks | undefined;
+  /** Called when a job has ended. */
+  onEnd?(status: string): void;
   /** The name under which leases are held, if not that of this process. */
   holder?: string;
 }
 
 export interface OpenedJobs {
   operations: JobOperations;
+  /** How many chapters are worked on. */
+  countChapters(): number;
   /** Forgets now what is to be forgotten. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -38,10 +42,14 @@ export interface OpenedJobs {
 
 export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const { core, store, clips: stored, room, ledger, limiter, findCaller, links, onFault } = options;
-  const { chaptersMax, holder = processName, webhooks } = options;
+  const { chaptersMax, holder = processName, webhooks, onEnd } = options;
   const { index, memory } = stored;
   const { clips } = memory;
-  const rows = createJobRows(store, webhooks && { ...tellEnds(webhooks, links), afterEnd: webhooks.wake });
+  const afterEnd = ({ status }: JobRow) => {
+    onEnd?.(status);
+    webhooks?.wake();
+  };
+  const rows = createJobRows(store, { ...(webhooks && tellEnds(webhooks, links)), afterEnd });
   const { speech } = core;
   const { keepMs } = links;
   const tools = { rows, speech, clips, index, room, limiter, findCaller, keepMs, holder, onFault };
@@ -60,6 +68,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
       noteUsage: (usage) => ledger.add(usage),
       checkWebhook: webhooks ? webhooks.check : refuseWebhook,
     }),
+    countChapters: runner.countWorking,
     sweep: sweep.run,
     async close() {
       await runner.close();
@@ -69,7 +78,9 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
 }
 
 async function refuseWebhook(): Promise<never> {
-  const details = [{ field: 'webhook_url', reason: 'unsupported', message: 'webhooks are not sent here' }];
+  const details: FieldViolation[] = [
+    { field: 'webhook_url', reason: 'unsupported', message: 'webhooks are not sent here' },
+  ];
   throw new Failure('invalid_request', { details });
 }
 

@@ -8,7 +8,8 @@ import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { createWebhookTargets } from '../webhooks/webhook-target.ts';
 import type { Opening } from './opening.ts';
 
-export function openServiceWebhooks({ config, log, opened, onFault }: Opening, store: RowStore, seal: Seal): Webhooks {
+export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Seal): Webhooks {
+  const { config, log, opened, metrics, onFault } = opening;
   const rows = createWebhookRows(store);
   const secrets = createWebhookSecrets({ rows, seal });
   const targets = createWebhookTargets({ allow: config.webhookAllow });
@@ -18,7 +19,10 @@ export function openServiceWebhooks({ config, log, opened, onFault }: Opening, s
     targets,
     onFault,
     // The URL may hold a secret of the receiver's.
-    onEnd: (ended) => log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended }),
+    onEnd(ended) {
+      metrics.onWebhookEnd(ended.outcome);
+      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended });
+    },
   });
   opened.defer(webhooks.close);
   return webhooks;

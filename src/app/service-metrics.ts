@@ -1,5 +1,5 @@
 // The metrics of the service and their sources: calls, what they spoke, HTTP requests, segments, retries, circuit breakers
-// and queues of every engine, stored audio, outages of Redis, and the process. Those that the semantic conventions of
+// and queues of every engine, jobs, stored audio, outages of Redis, and the process. Those that the semantic conventions of
 // OpenTelemetry know have their names, labels and units.
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -8,6 +8,7 @@ import type { EndedCall } from '../operations/ended-call.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/queue/slots.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createJobMetrics } from './job-metrics.ts';
 import { watchProcess } from './process-metrics.ts';
 import { createSpeechMetrics } from './speech-metrics.ts';
 
@@ -26,6 +27,7 @@ export function createServiceMetrics() {
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const closeProcess = watchProcess(metrics);
   return {
+    ...createJobMetrics(metrics),
     engineWatch: createEngineWatch(metrics),
     onAdmit: (kind: 'interactive' | 'bulk', waitedMs: number): void => slotWait({ class: kind }, waitedMs / 1000),
     onCallEnd(call: EndedCall): void {

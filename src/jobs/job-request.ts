@@ -1,6 +1,6 @@
 // A request for a job, checked: which fields it may have, and every violation at once. Fields of speech have the rules of any
 // request for speech (speech/fields.ts), and are stored as they were sent.
-import { Failure, type FieldViolation } from '../errors.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -110,7 +110,7 @@ export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[
   return { settings, speech: ofWhole, chapters, chars };
 }
 
-type Report = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
+type Report = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
 const pick = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(
@@ -146,7 +146,7 @@ function checkSize(chapters: readonly Fields[]): void {
   const actual = chapters.reduce((sum, { text, ssml }) => sum + charsOf(text) + charsOf(ssml), 0);
   if (actual <= jobCharsMax) return;
   const message = `has ${actual} code points, over the limit of ${jobCharsMax}`;
-  const details = [{ field: 'text', reason: 'too_long', message }];
+  const details: FieldViolation[] = [{ field: 'text', reason: 'too_long', message }];
   throw new Failure('text_too_long', { message: `The text ${message}.`, limit: jobCharsMax, actual, details });
 }
 
@@ -222,7 +222,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
 /** A document is not divided, so that it may be too long though the job is not. */
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
-  const details = [{ field, reason: 'too_long', message }];
+  const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
   const advice = `The ${field} ${message}; divide it into several chapters.`;
   return new Failure('text_too_long', { message: advice, limit, actual, details }, cause);
 }

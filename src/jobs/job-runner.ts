@@ -23,6 +23,8 @@ export interface JobRunnerOptions extends JobTools {
 export interface JobRunner {
   /** There may be something to do. */
   wake(): void;
+  /** How many chapters are worked on. */
+  countWorking(): number;
   /** Ends the work on a job that has ended. */
   leave(jobKey: string): void;
   /** Ends all work, and gives the chapters to others. */
@@ -93,6 +95,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   wake();
   return {
     wake,
+    countWorking: () => working.size,
     leave: (jobKey) => working.get(jobKey)?.leaving.abort(new LeaseLost()),
     async close() {
       isClosed = true;

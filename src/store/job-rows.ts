@@ -116,7 +116,7 @@ export interface JobRowsOptions {
   /** Called in the transaction that ends a job. */
   onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
   /** Called when it is committed. */
-  afterEnd?(): void;
+  afterEnd?(job: JobRow): void;
 }
 
 export interface NewJob {
@@ -227,7 +227,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
     /** Undefined where it has ended already. */
     async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
       const job = await store.transaction((rows) => end(rows, jobKey, ended));
-      if (job) afterEnd?.();
+      if (job) afterEnd?.(job);
       return job;
     },
     /** Queues it again, if it has failed or was canceled, unless its account has so many that have not ended. */

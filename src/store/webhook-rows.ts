@@ -5,7 +5,8 @@ import { type AuditRow, addAudit } from './audit-rows.ts';
 import { createColumns } from './columns.ts';
 import type { RowStore, Rows } from './row-store.ts';
 
-export type WebhookOutcome = 'delivered' | 'gone' | 'given up' | 'unsigned';
+export const webhookOutcomes = ['delivered', 'gone', 'given up', 'unsigned'] as const;
+export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
 export interface WebhookMessageRow {
   messageId: string;
