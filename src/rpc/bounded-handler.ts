@@ -88,13 +88,14 @@ function fillRefusal(
   { allowedMethods }: Handler,
 ): UniversalServerResponse {
   const requestId = toRequestId(call.header.get('x-request-id'));
+  const recipient = { requestId, accept: call.header.get('accept') ?? undefined };
   if (status === 405) {
     const allow = allowedMethods.join(', ');
-    return toPlainAnswer(new Failure('method_not_allowed'), requestId, status, { allow });
+    return toPlainAnswer(new Failure('method_not_allowed'), recipient, status, { allow });
   }
-  if (status === 415) return toPlainAnswer(new Failure('unsupported_media_type'), requestId, status);
+  if (status === 415) return toPlainAnswer(new Failure('unsupported_media_type'), recipient, status);
   const message = 'This method streams in both directions, which needs HTTP/2.';
-  return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), requestId, status, header);
+  return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), recipient, status, header);
 }
 
 async function* bodyOf(

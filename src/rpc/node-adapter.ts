@@ -155,12 +155,13 @@ async function send(
 /** Of an unknown method, gRPC clients get the status UNIMPLEMENTED, others a 404. */
 function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
   const requestId = toRequestId(headers['x-request-id']);
+  const recipient = { requestId, accept: headers.accept };
   if (handler) {
     const message = 'The request must name a host, and its path must be well-formed.';
-    return toPlainAnswer(new Failure('invalid_request', { message }), requestId);
+    return toPlainAnswer(new Failure('invalid_request', { message }), recipient);
   }
   const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
-  if (!isGrpc) return toPlainAnswer(new Failure('not_found'), requestId);
+  if (!isGrpc) return toPlainAnswer(new Failure('not_found'), recipient);
   const status = toStatus(
     new Failure('method_not_allowed', { message: 'There is no such method.' }),
     'grpc',

@@ -1,7 +1,6 @@
 // The messages of a client of Cartesia, as inputs of its contexts. `done` is the last message of a context; after `cancel`,
 // nothing else of it follows.
-import { Failure } from '../../errors.ts';
-import { fromThrown } from '../http/failure-reply.ts';
+import { Failure, type FieldReason } from '../../errors.ts';
 import type { Fields } from '../http/known-fields.ts';
 import type {
   ContextProtocol,
@@ -10,6 +9,7 @@ import type {
   SpeechContext,
   SpeechContexts,
 } from '../http/speech-contexts.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
 import { createEventWriter, doneMessage } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
@@ -95,7 +95,7 @@ export function createCartesiaProtocol(
   };
 }
 
-const violation = (field: string, reason: string, message: string) =>
+const violation = (field: string, reason: FieldReason, message: string) =>
   new Failure('invalid_request', { details: [{ field, reason, message }] });
 
 function createWriter(contextId: string, generation: Generation, requestId: string): CartesiaWriter {

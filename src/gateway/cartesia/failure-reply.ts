@@ -2,7 +2,8 @@
 // on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx,
 // which is what an error has after which its context goes on.
 import { type Failure, failureTable } from '../../errors.ts';
-import { type FailureReply, type Recipient, toFailureReply, toMessage, withListUrl } from '../http/failure-reply.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
+import { toMessage, withListUrl } from '../http/failure-sentences.ts';
 import type { CartesiaMessage } from './events.ts';
 
 export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {

@@ -2,18 +2,18 @@
 // in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 import { checkTextFits } from '../http/live-start.ts';
 import { pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
@@ -39,7 +39,9 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
     const generation = parseGeneration(fieldsOf(request));
     if (generation.transcript.trim() === '') {
-      const details = [{ field: 'transcript', reason: 'blank', message: 'must hold something besides white space' }];
+      const details: FieldViolation[] = [
+        { field: 'transcript', reason: 'blank', message: 'must hold something besides white space' },
+      ];
       throw new Failure('invalid_request', { details });
     }
     checkTextFits(generation.transcript, 'use the WebSocket');

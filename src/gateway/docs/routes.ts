@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { failureTable } from '../../errors.ts';
+import { failureTable, type Reason, retryAdvice } from '../../errors.ts';
 import { addPage } from '../../net/page-route.ts';
 import { createDocument, sendDocument } from './documents.ts';
 import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
@@ -83,8 +83,8 @@ const toGrpcStart = () => `<section class="operation start" id="grpc"><div class
 
 function toFailures(): string {
   const rows = Object.entries(failureTable).map(
-    ([reason, { status, code: rpc, retryable, sentence }]) =>
-      `<tr id="${reason}"><th scope="row"><code>${reason}</code></th><td>${status}</td><td>${rpc}</td><td>${retryable ? 'yes' : 'no'}</td><td>${phrase(sentence)}</td></tr>`,
+    ([reason, { status, code: rpc, sentence }]) =>
+      `<tr id="${reason}"><th scope="row"><code>${reason}</code></th><td>${status}</td><td>${rpc}</td><td>${retryAdvice(reason as Reason)}</td><td>${phrase(sentence)}</td></tr>`,
   );
   return `<section class="group" id="failures"><h2><a href="#failures">Failures</a></h2>
 <p>An error response has the body <a href="#schema-Failure">Failure</a>. A client that accepts <code>application/problem+json</code> gets the form of RFC 9457. The response starts only when the first audio exists, so an error before that has its own status. If synthesis fails later, the transfer is aborted, so that it never looks complete.</p>

@@ -5,10 +5,10 @@
 // Closing a context speaks what was flushed to its end, and stops one whose text was not: that is how clients interrupt.
 // `isFinal` is its last message.
 import { Failure } from '../../errors.ts';
-import { fromThrown } from '../http/failure-reply.ts';
 import type { Fields } from '../http/known-fields.ts';
 import { closingSocketMs } from '../http/limits.ts';
 import type { ContextProtocol, ContextSocket, SpeechContext, SpeechContexts } from '../http/speech-contexts.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
 import type { SocketSettings } from './generation.ts';

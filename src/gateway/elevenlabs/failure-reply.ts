@@ -1,7 +1,8 @@
 // Renders a Failure as ElevenLabs's API does: `{"detail":{"status","message","request_id"}}` over HTTP, and
 // `{"error","contextId"}` on a WebSocket.
 import type { Failure } from '../../errors.ts';
-import { type FailureReply, type Recipient, toFailureReply, toMessage } from '../http/failure-reply.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
+import { toMessage } from '../http/failure-sentences.ts';
 
 /** Where its clients put the API key. */
 export const elevenLabsHeader = 'xi-api-key';

@@ -1,8 +1,8 @@
 // The failures of operations in the OpenAPI document: one response a status, with the schemas of the bodies and an example
 // of each failure, rendered by the code that renders real ones.
-import { Failure, failureTable, type Reason } from '../../errors.ts';
+import { Failure, type FieldViolation, failureTable, fieldReasons, type Reason, retryAdvice } from '../../errors.ts';
+import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
-import { toFailureBody, toFailureReply } from './failure-reply.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
@@ -17,7 +17,9 @@ const violationSchema: Schema = {
   required: ['field', 'reason', 'message'],
   properties: {
     field: text('Name of the field, such as `text_chunks[2]`.'),
-    reason: text('Kind of the violation, a stable identifier.'),
+    reason: text('Kind of the violation, a stable identifier.', {
+      enum: [...Object.keys(fieldReasons), ...Object.keys(failureTable)],
+    }),
     message: text('A description of the violation.'),
     allowed: {
       type: 'array',
@@ -79,7 +81,7 @@ export const openAiFailureSchema = objectSchema(
 );
 
 const example = (reason: Reason) => {
-  const details = [{ field: 'text', reason: 'required', message: 'is required' }];
+  const details: FieldViolation[] = [{ field: 'text', reason: 'required', message: 'is required' }];
   const facts: Partial<Record<Reason, Failure['facts']>> = {
     invalid_request: { details },
     text_too_long: { limit: 5000, actual: 6120 },
@@ -104,8 +106,7 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
 };
 
 /** Whether the reply may have Retry-After. */
-const mayRetry = (reason: Reason) =>
-  failureTable[reason].retryable || reason === 'engine_error' || reason === 'idempotency_conflict';
+const mayRetry = (reason: Reason) => retryAdvice(reason) !== 'no';
 
 /** The failures of all operations of its kind, and its own, in the order of the table. */
 function failuresOf(operation: RouteDocs): Reason[] {

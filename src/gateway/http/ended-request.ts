@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from '../../errors.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { wasReported } from '../../operations/running-call.ts';
-import { fromThrown } from './failure-reply.ts';
+import { fromThrown } from './thrown-failure.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

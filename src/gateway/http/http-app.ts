@@ -2,17 +2,18 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
+import { toFailureReply } from '../../net/failure-reply.ts';
 import { headerBytesMax } from '../../net/limits.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
 import { toCartesiaReply } from '../cartesia/failure-reply.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../elevenlabs/failure-reply.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
-import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
 import { isForKey } from './route-docs.ts';
+import { fromThrown } from './thrown-failure.ts';
 import { withUnknownFields } from './unknown-fields.ts';
 
 export interface HttpAppOptions {

@@ -6,11 +6,11 @@ import type { Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
 import { clientAddressOf } from '../../net/client-address.ts';
 import type { Connections } from '../../net/connections.ts';
+import { toFailureReply } from '../../net/failure-reply.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { handshakeMs, headerBytesMax, headersMax } from '../../net/limits.ts';
 import type { Tls } from '../../net/listen.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
-import { toFailureReply } from './failure-reply.ts';
 import {
   headersArrivalMs,
   keepAliveMs,

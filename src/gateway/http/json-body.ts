@@ -7,8 +7,8 @@ import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../net/limit
 import { type BodyLimits, readBody, takeBody } from '../../net/request-body.ts';
 import { parseStrictJson, parseStrictJsonInSteps } from '../../net/strict-json.ts';
 import { takeUploadSlot } from '../../net/upload-slots.ts';
-import { notJsonMessage } from './failure-reply.ts';
 import { type Fields, isObject } from './known-fields.ts';
+import { notJsonMessage } from './thrown-failure.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 

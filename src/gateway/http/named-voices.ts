@@ -1,6 +1,6 @@
 // Voices as the lists of other vendors' APIs have them: once under their id, and once more under each of their aliases, so
 // that a client finds the voice that it looks for. A page is asked for by the id that the page before ended with.
-import { Failure } from '../../errors.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
@@ -19,7 +19,7 @@ export function pageOfVoices(named: readonly NamedVoice[], { after: [field, valu
   const isFirst = value === undefined || value === '';
   const index = isFirst ? -1 : named.findIndex(({ id }) => id === value);
   if (!isFirst && index < 0) {
-    const details = [{ field, reason: 'unknown', message: 'must be the id of a voice in this list' }];
+    const details: FieldViolation[] = [{ field, reason: 'unknown', message: 'must be the id of a voice in this list' }];
     throw new Failure('invalid_request', { details });
   }
   const page = named.slice(index + 1, index + 1 + size);

@@ -58,7 +58,10 @@ export const replyHeaders = {
     'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.vtt',
     { type: 'string', format: 'uri' },
   ),
-  'X-Warnings': header('Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`.', 'transliterated'),
+  'X-Warnings': header(
+    'Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup.',
+    'transliterated',
+  ),
   'X-Descendants-Revoked': header(
     'How many other keys were revoked with it: those that descend from the key, and those it has replaced.',
     2,

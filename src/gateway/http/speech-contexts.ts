@@ -12,9 +12,9 @@ import { speechOperations } from '../../operations/operation.ts';
 import type { RunningCall } from '../../operations/running-call.ts';
 import type { VoiceOperations } from '../../operations/voices.ts';
 import type { Admission } from './admission.ts';
-import { fromThrown } from './failure-reply.ts';
 import type { Fields } from './known-fields.ts';
 import { contextsPerSocketMax } from './limits.ts';
+import { fromThrown } from './thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from './web-socket.ts';
 
 /** The messages of a context, in the vendor's words. */

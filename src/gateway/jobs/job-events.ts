@@ -6,7 +6,7 @@
 import type { Failure } from '../../errors.ts';
 import type { JobEvent } from '../../jobs/job.ts';
 import { toJobJson } from '../../jobs/job-json.ts';
-import { toFailureBody } from '../http/failure-reply.ts';
+import { toFailureBody } from '../../net/failure-reply.ts';
 
 const eventNames = {
   progress: 'job.progress',

@@ -3,6 +3,7 @@
 // service failed, and with 1012 where it is stopping; an error is the last message.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable } from '../../errors.ts';
+import { toFailureBody } from '../../net/failure-reply.ts';
 import { liveMessageBytesMax } from '../../net/limits.ts';
 import { callerLeft } from '../../operations/call.ts';
 import type { LiveInput } from '../../operations/live-session.ts';
@@ -10,10 +11,10 @@ import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { Tickets } from '../../operations/stream-tickets.ts';
 import { type Admission, stream } from '../http/admission.ts';
-import { fromThrown, toFailureBody } from '../http/failure-reply.ts';
 import { sortQuery } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from '../http/web-socket.ts';
 import { type LiveMessage, parseLiveMessage, toFrame } from './messages.ts';
 import { liveDocs, liveTicketDocs } from './openapi.ts';

@@ -12,11 +12,11 @@ import { collectBody } from '../../net/request-body.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../sign-in/sign-in.ts';
 import { tokenScopes } from '../../sign-in/sign-in-rules.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.ts';
-import { fromThrown } from '../http/failure-reply.ts';
 import { checkEncoding } from '../http/json-body.ts';
 import { formBytesMax } from '../http/limits.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
 import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
 

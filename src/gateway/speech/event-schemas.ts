@@ -87,14 +87,20 @@ const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event
   audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
   usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'What is charged.'),
 });
-const errorSchema = event('SpeechErrorEvent', 'error', 'The last event, if synthesis failed after the first audio.', {
-  error: text('The failure reason, as in Failure.'),
-  message: text('A description of the failure.'),
-  status: { type: 'integer', description: 'The equivalent HTTP status.' },
-  retryable: { type: 'boolean', description: 'Whether the same request may succeed later.' },
-  chunk_index: chunkIndex,
-  request_id: text('Include it when you contact the operator.'),
-});
+const errorSchema = event(
+  'SpeechErrorEvent',
+  'error',
+  'The last event, if synthesis failed after the first audio.',
+  {
+    error: text('The failure reason, as in Failure.'),
+    message: text('A description of the failure.'),
+    status: { type: 'integer', description: 'The equivalent HTTP status.' },
+    retryable: { type: 'boolean', description: 'Whether the same request may succeed later.' },
+    chunk_index: chunkIndex,
+    request_id: text('Include it when you contact the operator.'),
+  },
+  { retry_after: { type: 'integer', minimum: 1, description: 'Seconds to wait before a retry, if it is retryable.' } },
+);
 
 const eventSchema: Schema = {
   title: 'SpeechEvent',

@@ -5,9 +5,9 @@
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
 //
 // and an empty line; its data is one line of ASCII JSON. A line that begins with a colon is a comment: `: keepalive`.
-import { type Failure, failureTable } from '../../errors.ts';
+import type { Failure } from '../../errors.ts';
+import { toFailureBody } from '../../net/failure-reply.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
-import { toFailureBody } from '../http/failure-reply.ts';
 import { roundSeconds } from './headers.ts';
 
 /** A failure after the first audio. */
@@ -103,9 +103,9 @@ function toDoneData(id: string, { chars, seconds, byteCount, audioUrl }: SpeechD
 }
 
 function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
-  const { error, message, status, request_id } = toFailureBody(failure, requestId);
-  const { retryable } = failureTable[failure.reason];
-  return { error, message, status, retryable, chunk_index: chunkIndex, request_id };
+  const { error, message, status, retry_after, request_id } = toFailureBody(failure, requestId);
+  const retryable = retry_after !== undefined;
+  return { error, message, status, retryable, ...(retryable && { retry_after }), chunk_index: chunkIndex, request_id };
 }
 
 /** The number in a `Last-Event-ID`; undefined if malformed or of another stream. */

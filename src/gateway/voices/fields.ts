@@ -1,7 +1,7 @@
 // Parses the fields of a voice: from JSON for a voice of engines, from a form for a clone. Only types are checked here; the
 // operations check the values, and report all faults together.
 import type { BlendPart } from '../../engines/engine.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../../errors.ts';
 import { parseStrictJson } from '../../net/strict-json.ts';
 import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
 import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
@@ -97,7 +97,7 @@ function toBindings(value: unknown): { engine: string; voiceId: string }[] | und
 export function parseDefaultVoice(body: Fields, isStrict: boolean) {
   const { fields, ignored, faults } = sortFields(body, ['voice_id'], isStrict);
   const { voice_id: given } = fields;
-  const fault = (reason: string, message: string) => faults.push({ field: 'voice_id', reason, message });
+  const fault = (reason: FieldReason, message: string) => faults.push({ field: 'voice_id', reason, message });
   if (given === undefined) fault('required', 'name the voice, or give null for none');
   else if (given === '') fault('length', 'must not be empty');
   else if (given !== null && typeof given !== 'string') fault('type', 'must be text or null');

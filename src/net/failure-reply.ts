@@ -2,8 +2,8 @@
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
 // A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
-import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
-import { asksFor } from '../../net/accept.ts';
+import { type Failure, failureTable, retrySecondsOf } from '../errors.ts';
+import { asksFor } from './accept.ts';
 
 export interface FailureReply {
   status: number;
@@ -70,28 +70,3 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   detail: message,
   instance: `urn:sonant:request:${requestId}`,
 });
-
-/** The faults of a failure in one text, for APIs whose errors have no list; `listUrl` is where such an API lists its voices. */
-export function toMessage({ message, facts: { details = [] } }: Failure, listUrl: string): string {
-  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
-  return sentences === '' ? withListUrl(message, listUrl) : `${sentences}.`;
-}
-
-/** A sentence of ours that names the list of voices, as another API says it. */
-export const withListUrl = (sentence: string, listUrl: string): string =>
-  sentence.replace('GET /api/voices ', `GET ${listUrl} `);
-
-export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
-
-/** Errors of Fastify, by code. */
-const fastifyFaults: Readonly<Record<string, Failure>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', { message: notJsonMessage }),
-  FST_ERR_BAD_URL: new Failure('not_found'),
-  FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
-};
-
-/** The Failure for an error of a route or of Fastify. */
-export function fromThrown(error: unknown): Failure {
-  const code = (error as { code?: unknown } | null)?.code;
-  return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);
-}
