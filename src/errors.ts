@@ -84,10 +84,57 @@ export const failureTable = Object.freeze({
 
 export type Reason = keyof typeof failureTable;
 
+/** Of these only some can be retried: those that have a wait. */
+const sometimesRetryable: readonly Reason[] = ['idempotency_conflict', 'engine_error'];
+
+/** Whether the same request may succeed later, as documents say it. */
+export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
+  if (failureTable[reason].retryable) return 'yes';
+  return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
+}
+
+/** What may be wrong with a field. */
+export const fieldReasons = Object.freeze({
+  required: 'it must be given',
+  unknown: 'it means nothing here, or names something that is not there',
+  conflict: 'it was given twice, or excludes another field that was given',
+  duplicate: 'an item of it was given twice',
+  type: 'it is of another JSON type',
+  enum: 'it is none of the values in `allowed`',
+  range: 'it is a number that is too small or too large',
+  length: 'it is a short text or list, and is empty, too short or too long',
+  too_long: 'it is a long text or list, and is too long',
+  blank: 'there is nothing in it to speak',
+  encoding: 'it has characters that it must not have, such as NUL or half of a surrogate pair',
+  format: 'it is not written as it must be',
+  url: 'it is an address that this service sends nothing to',
+  markup: 'its SSML or PLS is not valid; the message says where',
+  taken: 'another voice has this id or alias',
+  state: 'what it names does not allow this now',
+  scope: 'it is more than the key that makes it may do',
+  unsupported: 'it is not possible in this installation or with this engine',
+  unsupported_language: 'the voice does not speak the language',
+  unsupported_text: 'the voice cannot speak some of the text, such as its script',
+  empty: 'the book has no text',
+  encrypted: 'the book is protected',
+  damaged: 'the book is not whole',
+  too_large: 'the book is too large',
+  too_deep: 'the book is nested too deeply',
+  too_slow: 'the book takes too long to read',
+  unreadable: 'the book cannot be read',
+  audio_decode: 'the recording cannot be read',
+  audio_too_short: 'the recording is too short',
+  audio_too_long: 'the recording is too long',
+  audio_quality: 'the recording is too quiet, clipped or without speech',
+});
+
+/** Or why what the field names is refused, such as `voice_not_found`. */
+export type FieldReason = keyof typeof fieldReasons | Reason;
+
 /** An invalid field: its name, a stable reason, and a sentence. */
 export interface FieldViolation {
   field: string;
-  reason: string;
+  reason: FieldReason;
   message: string;
   /** The values that are allowed, for the reason `enum`. */
   allowed?: readonly (string | number)[];

@@ -2,17 +2,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Failure, failureTable, toFailure } from '../src/errors.ts';
+import { Failure, failureTable, fieldReasons, type Reason, retryAdvice, toFailure } from '../src/errors.ts';
 
-test('docs/errors.md has the table, row by row', () => {
-  const page = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
-  const section = /^## All failures$(.*?)^## /ms.exec(page)![1]!;
-  const documented = section.split('\n').filter((line) => line.startsWith('| `'));
+const page = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
+const rowsOf = (title: string): string[] => {
+  const [, section = ''] = page.split(`## ${title}\n`);
+  return section
+    .split('\n## ')[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+};
+
+test('docs/errors.md has the table of failures and that of what is wrong with fields, row by row', () => {
   const rows = Object.entries(failureTable).map(
-    ([reason, { status, code, retryable, sentence }]) =>
-      `| \`${reason}\` | ${status} | ${code} | ${retryable ? 'yes' : 'no'} | ${sentence} |`,
+    ([reason, { status, code, sentence }]) =>
+      `| \`${reason}\` | ${status} | ${code} | ${retryAdvice(reason as Reason)} | ${sentence} |`,
   );
-  expect(documented).toEqual(rows);
+  expect(rowsOf('All failures')).toEqual(rows);
+  const reasons = Object.entries(fieldReasons).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
+  expect(rowsOf('What is wrong with a field')).toEqual(reasons);
 });
 
 test('statuses are those of the contract', () => {

@@ -1,5 +1,5 @@
 // The fields of a request that creates or updates a key, and the checks that need nothing else.
-import type { FieldViolation } from '../errors.ts';
+import type { FieldReason, FieldViolation } from '../errors.ts';
 import type { LimitFields } from '../limits/key-limits.ts';
 import { isAddressBlock } from '../net/address-list.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
@@ -38,7 +38,7 @@ export function faultsOfFields({
   violations = [],
 }: KeyFields): FieldViolation[] {
   const details = [...violations];
-  const fault = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) =>
+  const fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) =>
     details.push({ field, reason, message, ...(allowed && { allowed }) });
   const chars = countChars(name);
   if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);

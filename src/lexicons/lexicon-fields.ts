@@ -1,7 +1,7 @@
 // The fields of requests that make or replace a lexicon, and their checks, which report the faults of several entries at
 // once. Entries come as JSON, under the names that are used in all APIs, or as a PLS document.
 import { createHash } from 'node:crypto';
-import { Failure, type FieldViolation } from '../errors.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import type { Steps } from '../steps.ts';
@@ -126,7 +126,7 @@ function* checkEntries(given: unknown, faults: FieldViolation[]): Steps<LexiconE
 function checkEntry(given: unknown, path: string, faults: FieldViolation[]): LexiconEntry | undefined {
   if (faults.length >= entryFaultsMax) return undefined;
   const before = faults.length;
-  const fault = (member: string, reason: string, message: string, allowed?: readonly string[]) =>
+  const fault = (member: string, reason: FieldReason, message: string, allowed?: readonly string[]) =>
     void faults.push({ field: `${path}${member && `.${member}`}`, reason, message, ...(allowed && { allowed }) });
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     fault('', 'type', 'must be an object with grapheme, and alias or phoneme');
@@ -183,7 +183,7 @@ function checkLengths(
     const value = entry[member];
     const field = `${path}.${member}`;
     if (value === undefined || faults.length >= entryFaultsMax || wasTold(field)) continue;
-    const fault = (reason: string, message: string) => void faults.push({ field, reason, message });
+    const fault = (reason: FieldReason, message: string) => void faults.push({ field, reason, message });
     if (value.trim() === '' || countChars(value) > charsMax) fault('length', `must be 1 to ${charsMax} characters`);
     else if (/\p{Cc}/u.test(value)) fault('encoding', 'must be text on one line');
     else if (member === 'phoneme' && !wasTold(`${path}.alphabet`)) {

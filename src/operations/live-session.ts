@@ -3,7 +3,7 @@
 // `interrupted`, nothing of the turns before it is sent.
 
 import type { FormatName } from '../audio/formats.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -227,7 +227,9 @@ export class LiveSession {
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
     if (heard !== undefined && heard >= this.#turnCount) {
-      const details = [{ field: 'turn', reason: 'unknown', message: 'must be a turn that has begun' }];
+      const details: FieldViolation[] = [
+        { field: 'turn', reason: 'unknown', message: 'must be a turn that has begun' },
+      ];
       throw new Failure('invalid_request', { details });
     }
     const known = [...this.#spoken, ...this.#turns];

@@ -2,7 +2,7 @@
 // planned once, before it is charged: what cannot be spoken costs nothing.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
 import { createSlots } from '../speech/queue/slots.ts';
@@ -104,7 +104,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   if (bytesMax === undefined) return undefined;
   const refuse = (byteCount: number) => {
     const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
-    const details = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    const details: FieldViolation[] = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
     return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
   };
   return { bytesMax, refuse };

@@ -53,7 +53,7 @@ function toFields(spec: LexiconSpec | undefined): LexiconFields {
   const pls = spec?.pls ?? '';
   const message = 'stand beside a PLS document; give one of both';
   const isBoth = pls !== '' && spec!.entries.length > 0;
-  const violations = isBoth ? [{ field: 'entries', reason: 'conflict', message }] : [];
+  const violations: FieldViolation[] = isBoth ? [{ field: 'entries', reason: 'conflict', message }] : [];
   // No entries are as in JSON without the member: what a lexicon has is not lost to a message that leaves them out.
   const given = spec?.entries.length ? spec.entries : undefined;
   // Of too many, no more than their number is looked at.

@@ -6,7 +6,7 @@ import {
   type OutputFormat,
   OutputFormatSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import type { LiveEvent, LiveInput } from '../operations/live-session.ts';
 import { parseLiveMessage, toEnumValue } from './speech-fields.ts';
 import { toDuration, toMarkKind, toQuality } from './speech-messages.ts';
@@ -27,7 +27,9 @@ function toLiveInput(request: LiveSpeechRequest['request']): LiveInput {
       const { playedMs, turn } = request.value;
       const details = Object.entries({ played_ms: playedMs, turn })
         .filter(([, value]) => value !== undefined && !(value >= 0))
-        .map(([name]) => ({ field: `interrupt.${name}`, reason: 'range', message: 'must be 0 or more' }));
+        .map(
+          ([name]): FieldViolation => ({ field: `interrupt.${name}`, reason: 'range', message: 'must be 0 or more' }),
+        );
       if (details.length > 0) throw new Failure('invalid_request', { details });
       return { type: 'interrupt', playedMs, turn };
     }

@@ -20,7 +20,7 @@ export function requirePaths(mask: FieldMask | undefined, known: object): readon
   const { length: actual } = paths;
   if (actual > updatePathsMax) {
     const message = `has ${actual} paths, over the limit of ${updatePathsMax}`;
-    const details = [{ field: 'update_mask', reason: 'length', message }];
+    const details: FieldViolation[] = [{ field: 'update_mask', reason: 'length', message }];
     throw new Failure('invalid_request', { details, limit: updatePathsMax, actual });
   }
   if (actual > 0 && paths.every((path) => Object.hasOwn(known, path))) return [...new Set(paths)];

@@ -79,7 +79,11 @@ const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To)
 
 function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
   const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
-  const violation = { field: 'inline_bytes_max', reason: 'range', message: `must be 1 to ${inlineBytesMax}` };
+  const violation: FieldViolation = {
+    field: 'inline_bytes_max',
+    reason: 'range',
+    message: `must be 1 to ${inlineBytesMax}`,
+  };
   return { bytesMax, violations: isValid ? [] : [violation] };
 }
 

@@ -62,7 +62,7 @@ export const oauthSettings = {
   }),
   secret: textSetting({
     name: 'SONANT_SECRET',
-    help: 'Secret that seals sign-in cookies and tokens; the same for all replicas; default: generated and stored in the data folder',
+    help: 'Secret that seals sign-in cookies, tokens, tickets and the secrets of webhooks; the same for all replicas; default: generated and stored in the data folder',
     allowed: `empty, or at least ${secretCharsMin} characters`,
     secret: true,
     isAllowed: (given) => given.length >= secretCharsMin,

@@ -2,7 +2,7 @@
 // documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
 // key are read off the rows. A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import type { FieldViolation } from '../errors.ts';
+import type { FieldReason, FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
@@ -40,7 +40,7 @@ export interface SpeechFields {
 }
 
 /** Reports what is wrong with the value of a field. */
-export type ReportViolation = (reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
+export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
 /** The APIs in which a field may have another name than in JSON. */
 export type OtherName = 'proto' | 'openai';

@@ -1,4 +1,5 @@
 // The field of a request for speech that asks for lexicons, as fields.ts has its rows.
+import type { FieldReason } from '../errors.ts';
 
 /** Of one request, or bound to one voice. */
 export const lexiconIdsMax = 10;
@@ -20,7 +21,7 @@ export const lexiconIdsField = {
       'Lexicons that state how words are said, by id; the first that has a word wins, and those of the voice come ' +
       'last. GET /api/lexicons lists them.',
   },
-  parse(given: unknown, report: (reason: string, message: string) => void): readonly string[] {
+  parse(given: unknown, report: (reason: FieldReason, message: string) => void): readonly string[] {
     if (given === undefined) return [];
     const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
     if (!isListed) report('type', 'must be an array of ids of lexicons');

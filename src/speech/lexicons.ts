@@ -110,6 +110,6 @@ export function applyVoiceLexicons(text: MarkedText, cast: Cast, lexiconsOf: Lex
   const limit = aliasedLengthFactor * Math.max(textLimits.chunkCharsMax, text.chars);
   if (applied === text || applied.chars <= limit) return applied;
   const message = `has ${applied.chars} characters with what lexicons say, over the limit of ${limit}`;
-  const details = [{ field, reason: 'too_long', message }];
+  const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
   throw new Failure('text_too_long', { message: `${field} ${message}`, limit, actual: applied.chars, details });
 }

@@ -1,6 +1,6 @@
 // Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives, and the voices
 // that its markup asks for are found then.
-import { Failure } from '../errors.ts';
+import { Failure, type FieldReason } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import { MarkupFault } from '../text/markup-fault.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
@@ -120,7 +120,7 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
 
 /** A Failure where its markup cannot be read, or says too much. */
 function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
-  const refuse = (reason: string, message: string) =>
+  const refuse = (reason: FieldReason, message: string) =>
     new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
   try {
     const marked = readMarkup(text, markup);

@@ -2,7 +2,7 @@
 // choice of these the segments of every chunk, how each is spoken, and the warnings. Whatever can be refused without an
 // engine is refused here.
 import type { Voice } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { readMarkup } from '../text/read-markup.ts';
@@ -265,7 +265,7 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
       ? `; where nothing is sent, ${languageCode} is meant: send ${voice.languageCodes[0]}`
       : '';
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
-  const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
+  const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
   throw new Failure('invalid_request', { details });
 }
 

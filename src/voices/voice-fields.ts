@@ -1,7 +1,7 @@
 // The fields of requests that create, clone or change a voice, and their checks, which report every fault at once. An
 // omitted field keeps its value, or has its default in a new voice.
 import type { Blend } from '../engines/engine.ts';
-import type { FieldViolation } from '../errors.ts';
+import type { FieldReason, FieldViolation } from '../errors.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
@@ -57,7 +57,7 @@ export const aliasesMax = 20;
 /** What ids of other vendors are made of; no comma, which separates voices on the command line. */
 export const aliasForm = /^[A-Za-z0-9][A-Za-z0-9._:+/()@-]{0,127}$/;
 
-type Fault = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
+type Fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
 export const faultTo =
   (faults: FieldViolation[]): Fault =>

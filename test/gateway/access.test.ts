@@ -6,6 +6,8 @@ import { create, type DescMethod, fromBinary, toBinary } from '@bufbuild/protobu
 import grpc from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
@@ -123,7 +125,7 @@ function callRpc({ parent, name, input, output }: DescMethod, credential: Header
 
 const listRpcCalls = (): Map<string, Call> =>
   new Map(
-    [SpeechService, VoiceService, ApiKeyService].flatMap(({ methods }) =>
+    [SpeechService, VoiceService, LexiconService, JobService, ApiKeyService].flatMap(({ methods }) =>
       methods.map((method) => [
         `\`${method.parent.name}/${method.name}\``,
         (credential: Headers) => callRpc(method, credential),
@@ -173,6 +175,7 @@ test('docs/access.md is the table of every operation by credential', async () =>
   const page = `# Who may call what
 
 Every operation, called with every kind of credential. \`npx vitest run test/gateway/access.test.ts -u\` makes this page, by calling them all.
+The [addresses of other vendors' APIs](api.md#calls) ask for \`speech:stream\` and \`voices:read\` likewise.
 
 | cell | meaning |
 |---|---|

@@ -7,7 +7,7 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from '../../gen/google/rpc/error_details_pb.ts';
-import { Failure, type FailureFacts, failureTable, type Reason } from '../../src/errors.ts';
+import { Failure, type FailureFacts, type FieldReason, failureTable, type Reason } from '../../src/errors.ts';
 import { domain, reasonOfCode } from '../../src/rpc/status.ts';
 
 export function fromConnectError(error: ConnectError): Failure {
@@ -38,6 +38,6 @@ function toFacts(reason: Reason, error: ConnectError, info: ErrorInfo | undefine
 
 const toViolation = ({ field, description, reason }: { field: string; description: string; reason: string }) => ({
   field,
-  reason: reason.toLowerCase(),
+  reason: reason.toLowerCase() as FieldReason,
   message: description,
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
 import type { DeliveredFacts, Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure, type FieldViolation } from '../../src/errors.ts';
 import type { SpeechOperations } from '../../src/operations/speech.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../src/speech/plan.ts';
 import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
@@ -53,7 +53,7 @@ export function openShortSpeech() {
     const { voice } = voices.find(request.voiceId);
     if (!isSpokenBy(voice, request.languageCode)) {
       const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
-      const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
+      const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
       throw new Failure('invalid_request', { details });
     }
     return voice;

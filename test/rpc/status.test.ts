@@ -2,7 +2,7 @@
 // client, through each of Connect's protocols, and in process.
 import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
-import { Failure, type FailureFacts, failureTable, type Reason } from '../../src/errors.ts';
+import { Failure, type FailureFacts, type FieldViolation, failureTable, type Reason } from '../../src/errors.ts';
 import { detailBytesMax } from '../../src/rpc/limits.ts';
 import { toConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
@@ -61,7 +61,7 @@ test('a gRPC client reads all the facts of a failure', async () => {
 test('a violation lists what is allowed, in its sentence', async () => {
   const { fakeSpeech, speech } = await openTestServices();
   const allowed = ['wav', 'mp3'];
-  const details = [
+  const details: FieldViolation[] = [
     { field: 'a', reason: 'enum', message: 'must be one of wav, mp3', allowed },
     { field: 'b', reason: 'enum', message: 'must be a format', allowed },
   ];

@@ -4,7 +4,7 @@
 // Texts are UTF-8, lengths in bytes, and all numbers little-endian. The bytes are a person's voice: whoever has them can
 // speak with it.
 import type { Pcm } from '../../audio/pcm.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, type FieldReason } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model.ts';
 
@@ -77,7 +77,7 @@ const foreign = () => new Failure('engine_error', {}, new Error('these are not t
 const sampleSeconds = { min: 3, max: 10 };
 const textCharsMax = 500;
 
-const refuse = (field: string, reason: string, message: string) =>
+const refuse = (field: string, reason: FieldReason, message: string) =>
   new Failure('invalid_request', { details: [{ field, reason, message }] });
 
 export function createZeroShotCloning(model: Model): Cloning {
@@ -98,7 +98,7 @@ export function createZeroShotCloning(model: Model): Cloning {
       }
       if (text.length > textCharsMax)
         throw refuse('reference_text', 'too_long', `must be ${textCharsMax} characters at most`);
-      if (reference.samples.length === 0) throw refuse('reference_audio', 'too_short', 'has no sound in it');
+      if (reference.samples.length === 0) throw refuse('reference_audio', 'audio_too_short', 'has no sound in it');
       return packReference({ ...reference, modelId, text: needsReferenceText ? text : '' });
     },
   };
