@@ -228,7 +228,6 @@ class HeldSynthesis implements Synthesis {
     this.#holding = holding;
   }
 
-  /** Whether it runs. */
   get isHeld(): boolean {
     return this.#holding !== undefined;
   }
