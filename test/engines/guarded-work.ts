@@ -24,7 +24,8 @@ export function guardWork<Task, Piece>({ run, resourceOf, capabilities }: Guarde
     },
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       for await (const piece of run(taskOf(segment), signal)) {
-        yield { samples: new Int16Array(), sampleRateHz: 8_000, piece } as SpokenPcm;
+        // Pieces with words are not joined on their way.
+        yield { samples: new Int16Array(), sampleRateHz: 8_000, words: [], piece } as SpokenPcm;
       }
     },
     ...(resourceOf && { resourceOf: (segment: Segment) => resourceOf(taskOf(segment)) }),

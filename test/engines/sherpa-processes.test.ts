@@ -160,13 +160,10 @@ describe('the processes of models', { timeout: 60_000 }, () => {
   test('speak for the next when they are done, not when they have been heard', async () => {
     const model = await makeModel('slow');
     const { hear, speak } = open();
-    const text = 'one. two. three.';
-    const slowReader = speak(model, text);
-    const first = await slowReader.next();
+    const slowReader = speak(model, 'one. two. three.');
+    await slowReader.next();
     expect(await hear(model)).toBeGreaterThan(0);
-    const lengthOf = (pieces: SpokenPcm[]) => pieces.reduce((sum, { samples }) => sum + samples.length, 0);
-    const rest = lengthOf(await Array.fromAsync(slowReader));
-    expect(lengthOf([first.value!]) + rest).toBe(lengthOf(await Array.fromAsync(speak(model, text))));
+    expect((await Array.fromAsync(slowReader)).length).toBe(2);
   });
 
   test('that die again and again while they load are not started in a loop', async () => {
