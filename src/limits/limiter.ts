@@ -27,6 +27,8 @@ export interface Limited extends LimitedAccount {
 
 /** A running synthesis, which must be ended on success and on failure. */
 export interface Synthesis {
+  /** So many of its characters are in the usage ledger. Only for a limiter that reads the ledger again while it runs. */
+  recorded?(chars: number): void;
   /** Frees its slot and refunds the characters that were not spoken. */
   end(spokenChars: number): void;
 }
@@ -85,11 +87,9 @@ export interface LimiterOptions {
 /** How long a synthesis waits for a slot. */
 export const slotWaitMs = 250;
 
-export function createLimiter(options: LimiterOptions): Limiter {
-  const { spentSince, now = Date.now, share = 1 } = options;
+export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
   const nowUs = () => Math.round(now() * 1000);
   const accounts = createAccounts({ spentSince, now, share }, nowUs);
-
   const limitsHere = createLimitsHere(share);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({

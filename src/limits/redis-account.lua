@@ -6,7 +6,8 @@
 --           1  {account}:owner:requests       when all requests are available again, as in gcra.ts
 --           2  {account}:owner:places         sorted set of concurrency slots: "id:month:characters" -> when the lease ends
 --           3  {account}:owner:waiting        sorted set, the queue for slots: replica -> since when it waits
---           4  {account}:owner:month:2026-11  characters: the ledger's when it was read, plus running and ended syntheses since
+--           4  {account}:owner:recorded       hash: slot -> how many of its characters are in the ledger, when last told
+--           5  {account}:owner:month:2026-11  characters: the ledger's when it was read, plus running and ended syntheses since
 --           then, only with take_request:
 --              {account}:ended:key_...        exists if the key was revoked
 --              {account}:below:key_...        exists if all that descend from that key were revoked; of each ancestor
@@ -17,9 +18,10 @@
 --     reply: outcome, current time, the owner that decided it (1 is the key's own), and of each owner when all its requests
 --     are available again, and its characters of the month (nil if unknown)
 --
--- The slots of a crashed replica are free when their leases end, and their characters are refunded. The count of a month
--- without syntheses expires soon; the next caller reads the ledger and sets it again. So a count that has gone wrong is
--- corrected soon.
+-- The slots of a crashed replica are free when their leases end, and what they have not recorded is refunded. The count of a
+-- month without syntheses expires soon; the next caller reads the ledger and sets it again. The same where a slot is found
+-- missing, for what was recorded of it may be in the count or not. What is recorded is told when leases are renewed, so only
+-- what an account speaks between two renewals may be counted twice by a read, or be refunded after a crash.
 local operation = ARGV[1]
 local owner_count = tonumber(ARGV[6])
 local expire_ms = 120000 -- twice the time in which the slowest burst is available again
@@ -36,8 +38,8 @@ local is_month = now >= tonumber(ARGV[4]) and now < tonumber(ARGV[5])
 
 local owners = {}
 for i = 1, owner_count do
-  local at = 4 * (i - 1)
-  owners[i] = { requests = KEYS[at + 1], slots = KEYS[at + 2], queue = KEYS[at + 3], month = KEYS[at + 4] }
+  local requests, slots, queue, recorded, month = unpack(KEYS, 5 * i - 4, 5 * i)
+  owners[i] = { requests = requests, slots = slots, queue = queue, recorded = recorded, month = month }
 end
 
 local function whole(number) return string.format('%.0f', number) end
@@ -72,12 +74,30 @@ local function characters_of(slot)
   return of_month == ARGV[3] and tonumber(characters) or 0
 end
 
+local function set_recorded(owner, slot, characters)
+  if characters == 0 then return end
+  redis.call('HSET', owner.recorded, slot, whole(characters))
+  redis.call('PEXPIRE', owner.recorded, expire_ms)
+end
+local function unrecorded_of(owner, slot)
+  return math.max(0, characters_of(slot) - tonumber(redis.call('HGET', owner.recorded, slot) or 0))
+end
+
+-- Whether the slot was there.
+local function remove_slot(owner, slot)
+  redis.call('HDEL', owner.recorded, slot)
+  return redis.call('ZREM', owner.slots, slot) == 1
+end
+
 local function end_lapsed(owner)
   for _, slot in ipairs(redis.call('ZRANGEBYSCORE', owner.slots, '-inf', whole(now))) do
-    redis.call('ZREM', owner.slots, slot)
-    spend(owner, -characters_of(slot))
+    spend(owner, -unrecorded_of(owner, slot))
+    remove_slot(owner, slot)
   end
 end
+
+-- The next caller reads the ledger.
+local function forget_count(owner) redis.call('DEL', owner.month) end
 
 -- `first` is where the interval of the first owner stands in ARGV, `each` how many arguments an owner has.
 local function refund_requests(first, each)
@@ -89,7 +109,7 @@ local operations = {}
 -- Of each owner: interval, capacity. "taken"; "rejected" by the owner with the longest wait; "ended" if the key or an ancestor
 -- was revoked.
 function operations.take_request()
-  for i = 4 * owner_count + 1, #KEYS do
+  for i = 5 * owner_count + 1, #KEYS do
     if redis.call('EXISTS', KEYS[i]) == 1 then return { 'ended', now, 1 } end
   end
   local longest, decider = 0, nil
@@ -110,29 +130,32 @@ function operations.set_spent()
   local owner = owners[1]
   if not spent_chars(owner) then
     local spent = tonumber(ARGV[7])
-    for _, slot in ipairs(redis.call('ZRANGE', owner.slots, 0, -1)) do spent = spent + characters_of(slot) end
+    for _, slot in ipairs(redis.call('ZRANGE', owner.slots, 0, -1)) do spent = spent + unrecorded_of(owner, slot) end
     redis.call('SET', owner.month, whole(spent), 'PX', idle_ms)
   end
   return reply('read')
 end
 
 -- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of the request that a refusal refunds, or 0,
--- characters per month or nothing, concurrency or nothing where none must be free; then the slot that it replaces, or nothing:
--- the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an
--- owner; "full" if an owner has no slot free, or other replicas wait for those that are; "unread" if the ledger must be read
--- first; "late" if it is another month.
+-- characters per month or nothing, concurrency or nothing where none must be free; then the slot that it replaces, or nothing,
+-- and how many characters of that are recorded: the new one has its characters too, and no other is needed. "taken";
+-- "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other replicas wait for
+-- those that are; "unread" if the ledger must be read first; "late" if it is another month.
 function operations.take_slot()
   if not is_month then return { 'late', now, 1 } end
   local slot, lease, replica = ARGV[7], ARGV[8], ARGV[9]
-  local replaced = ARGV[10 + 3 * owner_count] or ''
+  local replaced, recorded = ARGV[10 + 3 * owner_count], tonumber(ARGV[11 + 3 * owner_count])
+  -- Of a slot that was lost, only what is recorded may be in the count.
+  local function counted(owner)
+    return redis.call('ZSCORE', owner.slots, replaced) and characters_of(replaced) or recorded
+  end
   for i, owner in ipairs(owners) do
     end_lapsed(owner)
     if tonumber(ARGV[8 + 3 * i]) and not spent_chars(owner) then return reply('unread', i) end
   end
   for i, owner in ipairs(owners) do
     local quota = tonumber(ARGV[8 + 3 * i])
-    local counted = redis.call('ZSCORE', owner.slots, replaced) and characters_of(replaced) or 0
-    if quota and spent_chars(owner) + characters_of(slot) - counted > quota then
+    if quota and spent_chars(owner) + characters_of(slot) - counted(owner) > quota then
       refund_requests(10, 3)
       return reply('characters', i)
     end
@@ -150,10 +173,11 @@ function operations.take_slot()
   end
   for i, owner in ipairs(owners) do
     if tonumber(ARGV[9 + 3 * i]) then redis.call('ZREM', owner.queue, replica) end
-    if redis.call('ZREM', owner.slots, replaced) == 1 then spend(owner, -characters_of(replaced)) end
+    spend(owner, characters_of(slot) - counted(owner))
+    if not remove_slot(owner, replaced) and replaced ~= '' then forget_count(owner) end
     redis.call('ZADD', owner.slots, whole(now + lease), slot)
     redis.call('PEXPIRE', owner.slots, expire_ms)
-    spend(owner, characters_of(slot))
+    set_recorded(owner, slot, recorded)
     expire_count(owner, busy_ms)
   end
   return reply('taken')
@@ -169,19 +193,24 @@ end
 -- 7 slot, 8 characters that were spoken.
 function operations.end_slot()
   for _, owner in ipairs(owners) do
-    local was_there = redis.call('ZREM', owner.slots, ARGV[7]) == 1
-    spend(owner, ARGV[8] - (was_there and characters_of(ARGV[7]) or 0))
+    if remove_slot(owner, ARGV[7]) then
+      spend(owner, ARGV[8] - characters_of(ARGV[7]))
+    elseif tonumber(ARGV[8]) > 0 then
+      forget_count(owner)
+    end
     expire_count(owner, redis.call('ZCARD', owner.slots) > 0 and busy_ms or idle_ms)
   end
   return reply('read')
 end
 
--- 7 duration of the leases, 8... running slots: extends their leases, or adds them again.
+-- 7 duration of the leases, then of each running slot: its name, its recorded characters. Extends the leases, or adds the
+-- slots again.
 function operations.renew_slots()
   for _, owner in ipairs(owners) do
     end_lapsed(owner)
-    for i = 8, #ARGV do
-      if redis.call('ZADD', owner.slots, whole(now + ARGV[7]), ARGV[i]) == 1 then spend(owner, characters_of(ARGV[i])) end
+    for i = 8, #ARGV, 2 do
+      if redis.call('ZADD', owner.slots, whole(now + ARGV[7]), ARGV[i]) == 1 then forget_count(owner) end
+      set_recorded(owner, ARGV[i], tonumber(ARGV[i + 1]))
     end
     redis.call('PEXPIRE', owner.slots, expire_ms)
     expire_count(owner, busy_ms)
@@ -192,8 +221,8 @@ end
 -- 7... slots that have ended while Redis was away: the ledger must be read again.
 function operations.drop_slots()
   for _, owner in ipairs(owners) do
-    for i = 7, #ARGV do redis.call('ZREM', owner.slots, ARGV[i]) end
-    redis.call('DEL', owner.month)
+    for i = 7, #ARGV do remove_slot(owner, ARGV[i]) end
+    forget_count(owner)
   end
   return reply('read')
 end

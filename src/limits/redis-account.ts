@@ -41,6 +41,8 @@ export interface Slot {
   month: Month;
   /** The member of the sorted set in Redis. */
   name: string;
+  /** How many of its characters are in the usage ledger. */
+  recordedChars: number;
 }
 
 export interface SlotOptions {
@@ -99,7 +101,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
         charactersPerMonth,
         needsNoSlot ? '' : concurrency,
       ]);
-      const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? ''];
+      const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? '', replaced?.recordedChars ?? 0];
       return run('take_slot', toChain(caller), { month: slot.month, args });
     },
     /** With `isRefunded`, refunds a request; with `isLast`, takes this replica out of the queues. */
@@ -109,9 +111,11 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     },
     endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
       run('end_slot', chain, { month, args: [name, spokenChars] }),
-    /** Extends the leases of slots, and takes back those that Redis has lost. */
-    renewSlots: (chain: Chain, slots: readonly Slot[]) =>
-      run('renew_slots', chain, { args: [leaseMs * 1000, ...namesOf(slots)] }),
+    /** Extends the leases of slots, tells what is recorded of them, and takes back those that Redis has lost. */
+    renewSlots(chain: Chain, slots: readonly Slot[]) {
+      const args = slots.flatMap(({ name, recordedChars }) => [name, recordedChars]);
+      return run('renew_slots', chain, { args: [leaseMs * 1000, ...args] });
+    },
     /** Frees slots whose outcome Redis missed; the count of the month is then read from the ledger again. */
     dropSlots: (chain: Chain, slots: readonly Slot[]) => run('drop_slots', chain, { args: namesOf(slots) }),
     running: async (ownerId: string, accountId: string) =>
@@ -119,7 +123,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     /** Returns a slot with a name of its own, to be taken. */
     newSlot(chars: number): Slot {
       const month = monthNow();
-      return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}` };
+      return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}`, recordedChars: 0 };
     },
   };
 }
@@ -185,7 +189,7 @@ function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
     const { month = monthNow(), markers = [], args } = options;
     const parts = ownerIds.flatMap((ownerId) => {
       const of = ownerId === accountId ? '' : `${ownerId}:`;
-      return [`${of}requests`, `${of}places`, `${of}waiting`, `${of}month:${month.name}`];
+      return [`${of}requests`, `${of}places`, `${of}waiting`, `${of}recorded`, `${of}month:${month.name}`];
     });
     const keys = [...parts, ...markers].map((part) => nameOf(prefix, accountId, part));
     const clock = now ? Math.round(now() * 1000) : '';

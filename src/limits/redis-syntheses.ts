@@ -17,6 +17,9 @@ export function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases
   const hold = (chain: Chain, holding: Held): Synthesis => {
     leases.hold(chain, holding.slot);
     const synthesis: Synthesis = {
+      recorded(chars) {
+        holding.slot.recordedChars = chars;
+      },
       end(spokenChars) {
         if (!held.delete(synthesis)) return;
         holding.local?.end(spokenChars);
@@ -42,7 +45,10 @@ export function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases
       if (before) leases.hold(chain, before.slot);
       throw error;
     });
-    if (before) held.delete(replaces);
+    if (before) {
+      held.delete(replaces);
+      taken.slot.recordedChars = before.slot.recordedChars;
+    }
     return hold(chain, { ...taken, chars: chars + (before?.chars ?? 0) });
   };
 

@@ -1,6 +1,6 @@
-// The leases of the concurrency slots that this process holds in Redis: renewed while their syntheses run, released when
-// they end. Slots that ended while Redis was away are dropped when it is back. What those syntheses spoke is only in the
-// usage ledger, so the owner's count of the month is then read from there again.
+// The leases of the concurrency slots that this process holds in Redis: renewed while their syntheses run, together with how
+// much of these the usage ledger has, and released when they end. Slots that ended while Redis was away are dropped when it is
+// back. What those syntheses spoke is only in the usage ledger, so the owner's count of the month is then read from there again.
 import type { Redis } from '../redis/redis.ts';
 import type { Chain, RedisAccounts, Slot } from './redis-account.ts';
 
@@ -94,13 +94,14 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
 }
 
 async function synchronize(accounts: RedisAccounts, { chain, held, dropped }: OwnerSlots): Promise<void> {
-  const droppedNow = [...dropped];
-  if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
-  for (const slot of droppedNow) dropped.delete(slot);
   const heldNow = [...held];
   for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
     // A slot that has ended since must not be taken again.
     const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
     if (slots.length > 0) await accounts.renewSlots(chain, slots);
   }
+  // Then the month is read again, and Redis must know what the ledger has of those that still run.
+  const droppedNow = [...dropped];
+  if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
+  for (const slot of droppedNow) dropped.delete(slot);
 }

@@ -82,7 +82,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const account = new StreamAccount(call, noteFor(call, request));
       try {
         for await (const event of events()) {
-          if (account.isToSettle(event)) await account.settle();
+          if (account.isToSettle(event)) await account.settle(synthesis);
           yield event;
         }
       } finally {
@@ -101,7 +101,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const charges = new TurnCharges(account, takeSlot);
       try {
         for await (const event of events(charges)) {
-          if (account.isToSettle(event)) await account.settle();
+          if (account.isToSettle(event)) await account.settle(charges);
           yield event;
         }
       } finally {
@@ -175,7 +175,8 @@ class StreamAccount {
     }
   }
 
-  async settle(): Promise<void> {
+  /** Records what is not recorded yet, and tells a synthesis that goes on how much is. */
+  async settle(running?: Pick<Synthesis, 'recorded'>): Promise<void> {
     const before = this.#noted;
     const requests = this.#hasSound ? 1 : 0;
     this.#noted = { requests, chars: this.spokenChars, seconds: this.#seconds };
@@ -185,6 +186,7 @@ class StreamAccount {
     if (requests === before.requests && chars === 0 && seconds === 0) return;
     try {
       await this.#note(requests - before.requests, chars, seconds);
+      running?.recorded?.(this.#noted.chars);
     } catch (error) {
       this.#noted = before;
       throw error;

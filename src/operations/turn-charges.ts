@@ -37,15 +37,25 @@ export class TurnCharges implements LivePlace {
   rest(): void {
     if (!this.#held) return;
     const { chars, synthesis } = this.#held;
-    synthesis.end(Math.max(0, Math.min(chars, this.#account.spokenChars - this.#charsBefore)));
+    synthesis.end(this.#ofHeld(this.#account.spokenChars, chars));
     this.#charsBefore += chars;
     this.#held = undefined;
+  }
+
+  /** So many characters of the turn are in the usage ledger. */
+  recorded(turnChars: number): void {
+    if (this.#held) this.#held.synthesis.recorded?.(this.#ofHeld(turnChars, this.#held.chars));
   }
 
   /** The turn is over; what was not spoken is given back. */
   close(): void {
     this.#isClosed = true;
     if (!this.#isTaking) this.rest();
+  }
+
+  /** How many of the first characters of the turn are among those that are held. */
+  #ofHeld(turnChars: number, heldChars: number): number {
+    return Math.max(0, Math.min(heldChars, turnChars - this.#charsBefore));
   }
 
   async #takePatiently(chars: number): Promise<Synthesis> {
