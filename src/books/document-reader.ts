@@ -52,6 +52,12 @@ interface Element {
   hasFragment: boolean;
 }
 
+/** A row of a table that is being read. */
+interface Row {
+  element: Element;
+  cells: string[];
+}
+
 const root: Element = {
   name: '',
   isSkipped: false,
@@ -76,7 +82,8 @@ class DocumentReader {
   #isCode = false;
   #listed = '';
   #counters: (number | undefined)[] = [];
-  #cells: string[] | undefined;
+  /** The innermost last: a cell may hold a table. */
+  #rows: Row[] = [];
   #title: string[] = [];
   #language = '';
   #meta = new Map<string, string>();
@@ -100,6 +107,7 @@ class DocumentReader {
     const isSkipped = parent.isSkipped || isHidden(name, attributes) || this.#isFurniture(name, attributes);
     if (blockTags.has(name) && !parent.isSkipped)
       isSkipped ? this.#endBlock(parent) : this.#startBlock(name, attributes);
+    else if (isCell(name) && !parent.isSkipped) this.#endCell(parent);
     this.#anchor(name, attributes);
     const part = partOfAttributes(name, attributes) ?? parent.part;
     this.#stack.push({
@@ -115,7 +123,8 @@ class DocumentReader {
       hasFragment: name === 'a' && (attributes.href ?? '').includes('#'),
     });
     if (this.#current.isSkipped) return;
-    if (name === 'br') this.#pieces.push(lineBreak);
+    if (name === 'tr') this.#rows.push({ element: this.#current, cells: [] });
+    else if (name === 'br') this.#pieces.push(lineBreak);
     else if (name === 'code' && parent.name === 'pre') this.#isCode = true;
     else if (name === 'img' && /^\p{L}$/u.test(attributes.alt ?? '')) this.#pieces.push(attributes.alt!);
     else if (name === 'math') this.#pieces.push(` ${attributes.alttext ?? ''} `);
@@ -125,7 +134,7 @@ class DocumentReader {
     const element = this.#stack.length > 1 ? this.#stack.pop()! : root;
     if (element.isSkipped) return;
     if (name === 'a' || name === 'sup') this.#endReference(element);
-    if (name === 'td' || name === 'th') this.#endCell();
+    if (isCell(name)) this.#endCell(element);
     else if (name === 'tr') this.#endRow(element);
     else if (blockTags.has(name)) this.#endBlock(element);
     if (name === 'ol' || name === 'ul') this.#counters.pop();
@@ -167,10 +176,10 @@ class DocumentReader {
   #startBlock(name: string, attributes: Attributes): void {
     this.#endBlock(this.#current);
     this.#level = headingLevelOf(name, attributes);
+    if (name === 'hr' || name === 'tr') this.#putRow();
     if (name === 'hr') this.#blocks.push(this.#toBlock('break', '', this.#current));
     else if (name === 'ol') this.#counters.push(isUnnumbered(attributes) ? undefined : Number(attributes.start ?? 1));
     else if (name === 'ul') this.#counters.push(undefined);
-    else if (name === 'tr') this.#cells = [];
     else if (name === 'li') this.#listed = this.#nextNumber(attributes);
   }
 
@@ -193,21 +202,27 @@ class DocumentReader {
     if (isReference || isOne || isLoose) this.#pieces.length = piecesBefore;
   }
 
-  #endCell(): void {
-    const text = this.#takeText();
-    if (text !== '') this.#cells?.push(text);
+  /** A cell that is in no row is a paragraph. */
+  #endCell(element: Element): void {
+    const row = this.#rows.at(-1);
+    if (row) {
+      const text = this.#takeText();
+      if (text !== '') row.cells.push(text);
+    } else this.#endBlock(element);
   }
 
   #endRow(element: Element): void {
-    this.#endCell();
-    this.#putRow(element);
-    this.#cells = undefined;
+    this.#endCell(element);
+    this.#putRow();
+    this.#rows.pop();
   }
 
-  #putRow(element: Element): void {
-    const cells = this.#cells ?? [];
-    this.#cells &&= [];
-    if (cells.length === 0) return;
+  /** What is read of the row; the cells that follow make another. */
+  #putRow(): void {
+    const row = this.#rows.at(-1);
+    if (!row || row.cells.length === 0) return;
+    const { element, cells } = row;
+    row.cells = [];
     const text = cells.length === 1 ? cells[0]! : `| ${cells.map((cell) => cell.replaceAll('\n', ' ')).join(' | ')} |`;
     this.#blocks.push(this.#toBlock('text', text, element));
   }
@@ -219,7 +234,7 @@ class DocumentReader {
     this.#level = 0;
     this.#isCode = false;
     if (text === '') return;
-    this.#putRow(element);
+    this.#putRow();
     const numbered = `${this.#listed}${text}`;
     this.#listed = '';
     const kind = isCode ? 'code' : level > 0 ? 'heading' : 'text';
@@ -254,6 +269,8 @@ class DocumentReader {
     return joined;
   }
 }
+
+const isCell = (name: string): boolean => name === 'td' || name === 'th';
 
 const isUnnumbered = ({ style = '', class: classes = '' }: Attributes): boolean =>
   /list-style[^;]*none/i.test(style) || /\b(none|nonumber|toc|plain|no-?list)\b/i.test(classes);
