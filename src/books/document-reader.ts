@@ -13,6 +13,7 @@ import {
   isNoteBox,
   isPageFurniture,
   partOfAttributes,
+  statesFormula,
   statesNoteReference,
 } from './document-tags.ts';
 import { isNoteReference, isRaisedReference } from './note-references.ts';
@@ -127,7 +128,10 @@ class DocumentReader {
     else if (name === 'br') this.#pieces.push(lineBreak);
     else if (name === 'code' && parent.name === 'pre') this.#isCode = true;
     else if (name === 'img' && /^\p{L}$/u.test(attributes.alt ?? '')) this.#pieces.push(attributes.alt!);
-    else if (name === 'math') this.#pieces.push(` ${attributes.alttext ?? ''} `);
+    else if (statesFormula(name, attributes)) {
+      this.#pieces.push(` ${attributes.alttext} `);
+      this.#current.isSkipped = true;
+    }
   }
 
   close(name: string): void {

@@ -27,11 +27,15 @@ export function headingLevelOf(name: string, { role, 'aria-level': level }: Attr
   return /^[1-6]$/.test(level ?? '') ? Number(level) : 2;
 }
 
+/** Whether it is a formula that says how it is read; XHTML may have a prefix before its name. */
+export const statesFormula = (name: string, { alttext }: Attributes): boolean =>
+  /^(?:[\w-]+:)?math$/.test(name) && alttext !== undefined && alttext.trim() !== '';
+
 const pageNumberClass = /(?:^|\s)(?:page-?num(?:ber)?s?|pageno|pgnum|x-ebookmaker-pageno|page-?break-?number)(?:\s|$)/i;
 
 /** What is not seen, or not to be heard. */
 export function isHidden(name: string, attributes: Attributes): boolean {
-  if (unreadTags.has(name)) return !(name === 'math' && attributes.alttext);
+  if (unreadTags.has(name) && !statesFormula(name, attributes)) return true;
   if (attributes.hidden !== undefined || attributes['aria-hidden'] === 'true') return true;
   if (/(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attributes.style ?? '')) return true;
   if (hasRole(attributes, /(?:^|\s)(?:doc-)?(?:pagebreak|page-list|backlink)(?:\s|$)/)) return true;

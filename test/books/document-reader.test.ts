@@ -36,6 +36,24 @@ describe('tables', () => {
   });
 });
 
+describe('formulas', () => {
+  const power = '<msup><mi>x</mi><mn>2</mn></msup>';
+  const tex = '<annotation encoding="application/x-tex">x^{2}</annotation>';
+  test.each<[what: string, formula: string, text: string]>([
+    ['that say how they are read', `<math alttext="x squared">${power}</math>`, 'Take x squared twice.'],
+    [
+      'with the source in an annotation',
+      `<math alttext="x squared"><semantics>${power}${tex}</semantics></math>`,
+      'Take x squared twice.',
+    ],
+    ['with a prefix', '<m:math alttext="x squared"><m:mi>x</m:mi></m:math>', 'Take x squared twice.'],
+    ['that say nothing', `<math alttext=" ">${power}${tex}</math>`, 'Take twice.'],
+    ['that are not seen', `<math hidden alttext="x squared">${power}</math>`, 'Take twice.'],
+  ])('%s', (_what, formula, text) => {
+    expect(read(`<p>Take ${formula} twice.</p>`)).toEqual([text]);
+  });
+});
+
 describe('tag soup', () => {
   const structure =
     'table thead tbody tr tr td td th caption ul ol li li dl dt dd p div section h2 blockquote pre'.split(' ');
