@@ -142,6 +142,7 @@ class DocumentReader {
     else if (name === 'tr') this.#endRow(element);
     else if (blockTags.has(name)) this.#endBlock(element);
     if (name === 'ol' || name === 'ul') this.#counters.pop();
+    else if (name === 'li') this.#listed = '';
   }
 
   add(text: string): void {

@@ -54,6 +54,14 @@ describe('formulas', () => {
   });
 });
 
+test.each<[what: string, source: string, blocks: string[]]>([
+  ['after the list', '<ol><li>One<li><img src="a.png"></ol><h2>Head</h2>', ['1. One', 'Head']],
+  ['in the item around it', '<ol><li><ul><li>A</ul>B<li>C</ol>', ['A', 'B', '2. C']],
+  ['in the list', '<ol><li><img src="a.png"></li>A<li>B</ol>', ['A', '2. B']],
+])('the number of an item without text is not that of what follows %s', (_where, source, blocks) => {
+  expect(read(source)).toEqual(blocks);
+});
+
 describe('tag soup', () => {
   const structure =
     'table thead tbody tr tr td td th caption ul ol li li dl dt dd p div section h2 blockquote pre'.split(' ');
