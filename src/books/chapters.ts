@@ -1,5 +1,6 @@
 // Makes chapters of the text of a book and of the places where they begin. Every paragraph is in one of them: one that has
 // nothing to say but its heading belongs to the next, and notes that stand in the text are gathered at the end.
+import { cutText } from '../text/cut-text.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
 import { titleCharsMax } from './book-limits.ts';
@@ -29,7 +30,7 @@ export function toTitle(text: string): string {
   const joined = lines
     .filter((line) => line !== '')
     .reduce((title, line) => (title === '' ? line : `${title}${/[\p{P}]$/u.test(title) ? ' ' : ': '}${line}`), '');
-  return joined.length <= titleCharsMax ? joined : `${joined.slice(0, titleCharsMax - 1).trimEnd()}…`;
+  return joined.length <= titleCharsMax ? joined : `${cutText(joined, titleCharsMax - 1).trimEnd()}…`;
 }
 
 interface Draft {

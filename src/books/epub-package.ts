@@ -1,5 +1,6 @@
 // Reads the package of an EPUB 2 or 3: its metadata, its files, and their reading order
 // (https://www.w3.org/TR/epub-33/#sec-package-doc).
+import { cutText } from '../text/cut-text.ts';
 import type { BookMetadata } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { metadataCharsMax } from './book-limits.ts';
@@ -95,7 +96,7 @@ function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author'
   const authors = creators.filter((creator) => /^(|aut)$/.test(roleOf(root, creator)));
   const metadata: BookMetadata = {};
   for (const name of ['publisher', 'date', 'description', 'identifier', 'rights'] as const) {
-    const value = withoutTags(first(name)).slice(0, metadataCharsMax);
+    const value = cutText(withoutTags(first(name)), metadataCharsMax);
     if (value !== '') metadata[name] = value;
   }
   const series = metaOf(root, 'calibre:series') || propertyOf(root, 'belongs-to-collection');

@@ -2,6 +2,7 @@
 // text. A part ends with a paragraph, else with a sentence, a line or a word; spaces stay with the part before them. The
 // parts together are the text.
 import { countChars } from '../text/count-chars.ts';
+import { cutText } from '../text/cut-text.ts';
 import { partCharsMax } from './limits.ts';
 
 export interface TextPart {
@@ -42,6 +43,5 @@ function endOfPart(text: string, from: number, charsMax: number): number {
     const length = at ? at.index + at[0].length : 0;
     if (length > charsMax / 2 && length < charsMax) return from + length;
   }
-  const isPair = (text.charCodeAt(from + charsMax - 1) & 0xfc00) === 0xd800;
-  return from + charsMax - (isPair ? 1 : 0);
+  return from + cutText(window, charsMax).length;
 }

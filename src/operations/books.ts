@@ -6,6 +6,7 @@ import { type BookReading, readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
 import { isCover } from '../jobs/cover.ts';
 import { metadataMax } from '../jobs/limits.ts';
+import { cutText } from '../text/cut-text.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
 
@@ -52,7 +53,7 @@ export interface JobFieldsOfBook {
 export function toJobFields({ title, author, metadata, cover }: Book): JobFieldsOfBook {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
   return {
-    metadata: Object.fromEntries(known.map(([name, value]) => [name, value.slice(0, metadataMax.valueChars)])),
+    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataMax.valueChars)])),
     cover: cover && isCover(cover.bytes) ? Buffer.from(cover.bytes).toString('base64') : undefined,
   };
 }

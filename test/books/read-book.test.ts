@@ -9,6 +9,7 @@ import { readMarkdownBook } from '../../src/books/markdown-book.ts';
 import { readPlainBook } from '../../src/books/plain-book.ts';
 import { type BookReading, readBook } from '../../src/books/read-book.ts';
 import { Failure } from '../../src/errors.ts';
+import { toJobFields } from '../../src/operations/books.ts';
 import { chapterPage, container, opf, prose, writeEpub } from './epub-writer.ts';
 
 const options = { readsCode: false };
@@ -173,6 +174,23 @@ test.each([
 ])('%s: what is not seen changes nothing that is read after it', (_what, source, text) => {
   const { chapters } = readHtmlBook(`<h1>Chapter 1</h1><p>${prose(1)}</p>${source}`, options);
   expect(chapters.map((chapter) => chapter.text)).toEqual([`Chapter 1\n\n${prose(1)}\n\n${text}`]);
+});
+
+test('titles and metadata are cut between characters', async () => {
+  const title = `${'a'.repeat(298)}\u{1f600}\u{1f600}`;
+  const description = `${'b'.repeat(999)}\u{1f600}${'c'.repeat(2998)}\u{1f600}`;
+  const bytes = writeEpub({
+    'META-INF/container.xml': container(),
+    'OEBPS/content.opf': opf({
+      metadata: `<dc:description>${description}</dc:description>`,
+      items: ['c1=1.xhtml'],
+    }),
+    'OEBPS/1.xhtml': chapterPage(1, title),
+  });
+  const book = await read(bytes);
+  expect(book.chapters[0]!.title).toBe(`${'a'.repeat(298)}…`);
+  expect(book.metadata.description).toBe(description.slice(0, 3999));
+  expect(toJobFields(book).metadata.description).toBe('b'.repeat(999));
 });
 
 describe('in a thread,', () => {
