@@ -81,16 +81,16 @@ export async function speakAtService(path: string, flags: ServedFlags, served: S
   const folder = workFolderOf(output);
   const lock = openWork(folder, output);
   const speak = async () => {
-    const id = await takeUpJob(folder, fingerprintOf(bytes, { ...flags, output: '', format }), served, async () => {
+    const fingerprint = fingerprintOf(bytes, { ...flags, output: '', format });
+    const toBody = async () => {
       const book = await readServedBook(path, bytes, { ...served, readsCode: flags.code ?? false });
       const chosen = chooseChapters(book.chapters, { skip: flags.skip, numbers: flags.chapters });
       return toFields(book, chosen, { flags, format, voices: voicesAt(client) });
-    });
-    const job = await finishJob(id, served);
-    const files = await fetchFiles(job, output, served);
+    };
+    const { job, files } = await fetchMade({ folder, fingerprint, toBody }, output, served);
     const { title = '', author = '' } = job.metadata;
     const chapters = job.chapters.map(({ title, start, end }) => ({ title, start, end }));
-    return { output, title, author, format, ...files, seconds: job.progress.seconds, chapters, job_id: id };
+    return { output, title, author, format, ...files, seconds: job.progress.seconds, chapters, job_id: job.id };
   };
   const made = await speak().finally(async () => {
     lock.release();
@@ -112,21 +112,47 @@ function openWork(folder: string, output: string): FileLock {
   return lock;
 }
 
-/** The id of the job that makes the file: of the one that was begun by the same command, or of a new one. */
-async function takeUpJob(
-  folder: string,
-  fingerprint: string,
-  { client, signal }: Served,
-  toBody: () => Promise<object>,
-): Promise<string> {
+interface Work {
+  folder: string;
+  fingerprint: string;
+  /** Of the request for a new job. */
+  toBody(): Promise<object>;
+}
+
+/** The files of the job; of a new one where those of a job that was begun before are gone. */
+async function fetchMade(work: Work, output: string, served: Served) {
+  const { url } = served.client;
+  const formerId = await findFormerJob(work, served.client);
+  const job = await finishJob(formerId ?? (await beginJob(work, served)), served);
+  try {
+    return { job, files: await fetchFiles(job, output, served) };
+  } catch (error) {
+    const isGone = error instanceof Failure && (error.reason === 'audio_expired' || error.reason === 'not_found');
+    if (formerId === undefined || !isGone) throw error;
+  }
+  process.stderr.write(`sonant: ${url} has no audio of the job ${job.id} any more; beginning a new one\n`);
+  const made = await finishJob(await beginJob(work, served), served);
+  return { job: made, files: await fetchFiles(made, output, served) };
+}
+
+/** The id of the job that was begun by the same command. */
+async function findFormerJob({ folder, fingerprint }: Work, client: ServiceClient): Promise<string | undefined> {
   const { url } = client;
   const before = servedJobIn(folder);
-  if (before?.url === url && before.fingerprint === fingerprint) {
-    const job = await findJob(client, before.id);
-    if (job?.status === 'failed' || job?.status === 'canceled')
-      await client.send(`${pathOf(before.id)}/retry`, { method: 'POST' });
-    if (job) return before.id;
-  } else if (before) await leave(before, client);
+  if (before?.url !== url || before.fingerprint !== fingerprint) {
+    if (before) await leave(before, client);
+    return undefined;
+  }
+  const job = await findJob(client, before.id);
+  if (job?.status === 'failed' || job?.status === 'canceled')
+    await client.send(`${pathOf(before.id)}/retry`, { method: 'POST' });
+  if (!job) process.stderr.write(`sonant: ${url} has no job ${before.id}; beginning a new one\n`);
+  return job?.id;
+}
+
+/** The id of a new job. */
+async function beginJob({ folder, fingerprint, toBody }: Work, { client, signal }: Served): Promise<string> {
+  const { url } = client;
   const body = await checkServedFlags(url, toBody);
   const job: ServedJob = { url, id: createId('book'), fingerprint };
   keepServedJob(folder, job);

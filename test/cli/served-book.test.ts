@@ -34,11 +34,22 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Passes everything on, but cuts the first replies to these paths after so many bytes. */
+/** Passes everything on, but cuts the first replies to these paths after so many bytes, or refuses the first requests. */
 async function openProxy() {
-  const state = { target: '', cuts: [] as { path: RegExp; bytes: number }[], cutCount: 0 };
+  const state = {
+    target: '',
+    cuts: [] as { path: RegExp; bytes: number }[],
+    cutCount: 0,
+    refusals: [] as { path: RegExp; status: number; error: string }[],
+  };
   const server = createServer((incoming, outgoing) => {
     const { method, url = '', headers } = incoming;
+    const refusedAt = state.refusals.findIndex(({ path }) => path.test(url));
+    if (refusedAt >= 0) {
+      const [{ status, error }] = state.refusals.splice(refusedAt, 1) as [(typeof state.refusals)[number]];
+      outgoing.writeHead(status).end(JSON.stringify({ error, message: 'The audio is gone' }));
+      return;
+    }
     const onward = request(state.target + url, { method, headers }, (reply: IncomingMessage) => {
       outgoing.writeHead(reply.statusCode!, reply.headers);
       const at = state.cuts.findIndex(({ path }) => path.test(url));
@@ -181,6 +192,31 @@ test(
     expect((await fetch(`${service.url}/api/audio/jobs/${id}`, init)).status).toBe(204);
     const { code, err } = await spoken;
     expect([code, err]).toEqual([1, expect.stringContaining(`${service.url} answers: `)]);
+  },
+  ms,
+);
+
+test.each([
+  ['the job', /\/api\/audio\/jobs\/[^/]+$/, 'not_found', 404, 'has no job'],
+  ['the audio by its time', /^\/audio\/.*\.wav$/, 'audio_expired', 410, 'has no audio of the job'],
+  ['the file of the audio', /^\/audio\/.*\.wav$/, 'not_found', 404, 'has no audio of the job'],
+])(
+  'begins a new job where %s is gone when the command is given again',
+  async (_what, path, error, status, told) => {
+    const command = ['ledger.md', '-o', 'gone.wav', '--server', proxy.url, '--key', service.key, '--json'];
+    proxy.refusals = [{ path: /^\/audio\/.*\.wav$/, status: 410, error: 'audio_expired' }];
+    const first = await book(...command);
+    expect([first.code, first.err]).toEqual([1, expect.stringContaining('The audio is gone')]);
+    const { id } = JSON.parse(read('gone.wav.work/job.json').toString());
+    proxy.refusals = [{ path, status, error }];
+    const again = await book(...command);
+    expect([again.code, again.err]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^sonant: .* ${told} ${id}[^\\n]*\\n$`)),
+    ]);
+    expect(JSON.parse(again.out).job_id).not.toBe(id);
+    expect(read('gone.wav').toString('latin1', 0, 4)).toBe('RIFF');
+    expect(existsSync(join(folder, 'gone.wav.work'))).toBe(false);
   },
   ms,
 );
