@@ -33,14 +33,48 @@ test('a text that is cut in the middle of a character is joined', async () => {
   expect(textOf(await final('cut'))).toBe('Hi \u{1F600} there. ');
 });
 
-test('close_socket closes while a context still speaks', async () => {
-  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+test('close_socket speaks all text of every context, flushed or not, and closes after it', async () => {
+  const text = 'This goes on and on and on. '.repeat(10);
+  const whole = openSocket(pipecatPath, shared);
+  await whole.opened;
+  whole.send({ text, context_id: 'all', flush: true }, { context_id: 'all', close_context: true });
+  const expected = soundOf(await whole.final('all'));
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 40 } });
   const { opened, send, closed, of } = openSocket(pipecatPath, gateway);
   await opened;
-  send({ text: 'This goes on and on and on. '.repeat(100), context_id: 'long' });
-  await expect.poll(() => of('long').length, patient).toBeGreaterThan(0);
-  send({ close_socket: true });
+  send({ text, context_id: 'flushed', flush: true }, { text, context_id: 'open' }, { text: 'Hi', context_id: 'short' });
+  const sentMs = performance.now();
+  send({ close_socket: true }, { text: 'Too late.', context_id: 'late' });
   expect(await closed).toBe(1000);
+  expect(performance.now() - sentMs, 'longer than a connection was left to close').toBeGreaterThan(2_000);
+  for (const id of ['flushed', 'open']) {
+    expect(textOf(of(id))).toBe(text);
+    expect(soundOf(of(id)).equals(expected), id).toBe(true);
+  }
+  expect(textOf(of('short'))).toBe('Hi ');
+  for (const id of ['flushed', 'open', 'short']) expect(of(id).at(-1), id).toEqual({ isFinal: true, contextId: id });
+  expect(of('late')).toEqual([]);
+});
+
+test('a context that fails after close_socket is told so, and the close is not a clean one', async () => {
+  const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
+  const { opened, send, closed, of } = openSocket(pipecatPath, gateway);
+  await opened;
+  send({ text: 'Broken.', context_id: 'b' }, { close_socket: true });
+  expect(await closed).toBe(1008);
+  expect(of('b')).toEqual([
+    { error: expect.any(String), contextId: 'b' },
+    { isFinal: true, contextId: 'b' },
+  ]);
+});
+
+test('a client that leaves after close_socket stops its contexts', async () => {
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { socket, opened, send, of } = openSocket(pipecatPath, gateway);
+  await opened;
+  send({ text: 'This goes on and on and on. '.repeat(100), context_id: 'long' }, { close_socket: true });
+  await expect.poll(() => of('long').length, patient).toBeGreaterThan(0);
+  socket.close();
   await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
 });
 

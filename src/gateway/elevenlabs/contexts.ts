@@ -3,10 +3,9 @@
 //     {"text":""}                                 keeps alive; ends the text where the connection has a single context
 //     {"close_socket":true}
 // Closing a context speaks what was flushed to its end, and stops one whose text was not: that is how clients interrupt.
-// `isFinal` is its last message.
+// Closing the socket speaks all text of all contexts first. `isFinal` is the last message of a context.
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { closingSocketMs } from '../http/limits.ts';
 import type { ContextProtocol, ContextSocket, SpeechContext, SpeechContexts } from '../http/speech-contexts.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
@@ -119,11 +118,11 @@ export class ElevenLabsProtocol implements ContextProtocol {
     this.#socket.close(1000);
   }
 
+  /** The connection stays until every context has spoken all of its text: a clean close means complete audio. */
   #closeSocket(): void {
     this.#isClosing = true;
-    for (const context of this.#contexts.all()) closeContext(context);
+    for (const context of this.#contexts.all()) finish(context);
     if (this.#contexts.isIdle) this.#socket.close(1000);
-    else setTimeout(() => this.#socket.close(1000), closingSocketMs).unref();
   }
 
   #nameOf(id: string): string | undefined {

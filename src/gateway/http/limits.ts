@@ -37,7 +37,6 @@ export const socketWaitMsMin = 100;
 export const socketUnreadBytesMax = 8 << 20;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
 export const contextsPerSocketMax = 100;
-/** Of a client of ElevenLabs: how long a context waits for a message, and how long a closing connection goes on speaking. */
+/** Of a client of ElevenLabs: how long a context waits for a message. */
 export const contextIdleMsDefault = 20_000;
 export const contextIdleMsMax = 180_000;
-export const closingSocketMs = 1_500;
