@@ -38,6 +38,9 @@ const knownWithin: Readonly<Record<string, readonly string[]>> = {
   generation_config: ['speed'],
 };
 const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
+/** Of `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
+const namedSteps: Readonly<Record<string, number>> = { slowest: -1, slow: -0.5, normal: 0, fast: 0.5, fastest: 1 };
+const speedPerStep = 0.4;
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
 
@@ -107,13 +110,24 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
 /** The first that is given: the others are older names of it. */
 function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
-  const exact = isObject(config) ? (config.speed ?? undefined) : undefined;
-  const given = exact ?? speed ?? controls.speed ?? undefined;
-  if (given === undefined || typeof given === 'number') return given;
-  if (exact === undefined && Object.hasOwn(namedSpeeds, String(given))) return namedSpeeds[String(given)];
-  const field =
-    exact !== undefined ? 'generation_config.speed' : speed != null ? 'speed' : 'voice.__experimental_controls.speed';
-  const orNamed = exact === undefined ? `, or one of ${Object.keys(namedSpeeds).join(', ')}` : '';
+  const exact = isObject(config) ? config.speed : undefined;
+  if (exact != null) return numberOf(exact, {}, 'generation_config.speed', faults);
+  if (speed != null) return numberOf(speed, namedSpeeds, 'speed', faults);
+  if (controls.speed == null) return undefined;
+  const step = numberOf(controls.speed, namedSteps, 'voice.__experimental_controls.speed', faults);
+  return step === undefined ? undefined : 1 + speedPerStep * Math.min(Math.max(-1, step), 1);
+}
+
+function numberOf(
+  given: unknown,
+  named: Readonly<Record<string, number>>,
+  field: string,
+  faults: FieldViolation[],
+): number | undefined {
+  if (typeof given === 'number') return given;
+  if (typeof given === 'string' && Object.hasOwn(named, given)) return named[given];
+  const names = Object.keys(named);
+  const orNamed = names.length > 0 ? `, or one of ${names.join(', ')}` : '';
   faults.push({ field, reason: 'type', message: `must be a number${orNamed}` });
   return undefined;
 }
