@@ -61,6 +61,19 @@ test('Pipecat: sentences without a space between them are sentences, and their w
   socket.close();
 });
 
+test('a phrase that is cut in the middle of a character is joined', async () => {
+  const { send, stopped, words, errors, socket } = await openPipecat();
+  const say = (text: string) => messageOf('cut', text, { max_buffer_delay_ms: 0 });
+  const before = shared.tone.segments.length;
+  send(...['Hi \ud83d', '\ude00 there.', 'Bye.'].map(say), { ...say(''), continue: false });
+  await expect.poll(() => stopped, patient).toEqual(['cut']);
+  expect(errors).toEqual([]);
+  expect(words.cut!.map(([word]) => word)).toEqual(['Hi', 'there.', 'Bye.']);
+  const spoken = shared.tone.segments.slice(before).map(({ text }) => text);
+  expect(spoken.join(' ')).toMatch(/Hi.*there\. Bye\./);
+  socket.close();
+});
+
 test('Pipecat: tokens are joined as they are', async () => {
   const { send, stopped, words, socket } = await openPipecat();
   const tokens = ['Good', ' mor', 'ning', ',', ' all', '.', ' How', ' are you', '?'];

@@ -2,12 +2,13 @@
 // nothing else of it follows.
 import { Failure, type FieldReason } from '../../errors.ts';
 import type { Fields } from '../http/known-fields.ts';
-import type {
-  ContextProtocol,
-  ContextSocket,
-  ContextWriter,
-  SpeechContext,
-  SpeechContexts,
+import {
+  type ContextProtocol,
+  type ContextSocket,
+  type ContextWriter,
+  type SpeechContext,
+  type SpeechContexts,
+  toPhrase,
 } from '../http/speech-contexts.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { createEventWriter, doneMessage } from './events.ts';
@@ -15,7 +16,7 @@ import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
-  /** Without a delay each transcript is a phrase: clients send sentences without the space that stands between them. */
+  /** Without a delay each transcript is a phrase. */
   takesPhrases: boolean;
   /** Notes text of the turn. */
   addText(text: string): void;
@@ -50,7 +51,7 @@ export function createCartesiaProtocol(
     const { writer, inputs } = known ?? open(contextId, parseGeneration(message));
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
     if (transcript !== '') {
-      const text = writer.takesPhrases && !/\s$/.test(transcript) ? `${transcript} ` : transcript;
+      const text = writer.takesPhrases ? toPhrase(transcript) : transcript;
       writer.addText(text);
       inputs.push({ type: 'text', text });
     }

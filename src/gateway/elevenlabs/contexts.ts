@@ -6,7 +6,13 @@
 // Closing the socket speaks all text of all contexts first. `isFinal` is the last message of a context.
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../http/known-fields.ts';
-import type { ContextProtocol, ContextSocket, SpeechContext, SpeechContexts } from '../http/speech-contexts.ts';
+import {
+  type ContextProtocol,
+  type ContextSocket,
+  type SpeechContext,
+  type SpeechContexts,
+  toPhrase,
+} from '../http/speech-contexts.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
@@ -88,8 +94,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
     if (isOver) return;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
-      // Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next.
-      const text = this.#options.settings.isAuto && !/[\s\uD800-\uDBFF]$/.test(given) ? `${given} ` : given;
+      const text = this.#options.settings.isAuto ? toPhrase(given) : given;
       writer.addText(text);
       inputs.push({ type: 'text', text });
     }

@@ -57,6 +57,9 @@ export interface ContextProtocol {
   onIdle?(): void;
 }
 
+/** Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next one. */
+export const toPhrase = (text: string): string => (/[\s\uD800-\uDBFF]$/.test(text) ? text : `${text} `);
+
 export class SpeechContext<Writer extends ContextWriter> {
   readonly writer: Writer;
   readonly inputs = new PushQueue<LiveInput>();
