@@ -1,7 +1,7 @@
 // ElevenLabs's WebSockets, with Node's own client: contexts begun, closed and failed, and what refuses an upgrade.
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { openSocket, patient, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
+import { alignmentsOf, openSocket, patient, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
@@ -31,6 +31,26 @@ test('a text that is cut in the middle of a character is joined', async () => {
   send({ text: 'Hi \ud83d', context_id: 'cut' }, { text: '\ude00 there.', context_id: 'cut', flush: true });
   send({ context_id: 'cut', close_context: true });
   expect(textOf(await final('cut'))).toBe('Hi \u{1F600} there. ');
+});
+
+test('a character that is cut is timed as one, and the words after it have the same times', async () => {
+  const [cut, whole] = await Promise.all(
+    [
+      ['One \ud83d', '\ude00\ud83d', '\ude00 two three', ' four. '],
+      ['One \u{1F600}\u{1F600} two three', ' four. '],
+    ].map(async (texts) => {
+      const path = `${speakUrl}/stream-input?output_format=pcm_24000&sync_alignment=true`;
+      const { opened, send, closed, seen } = openSocket(path, shared);
+      await opened;
+      for (const text of [...texts, '']) send({ text });
+      expect(await closed).toBe(1000);
+      return alignmentsOf(seen).flatMap(({ chars, charStartTimesMs, charDurationsMs }) =>
+        chars.map((char, i) => [char, charStartTimesMs[i]!, charDurationsMs[i]!]),
+      );
+    }),
+  );
+  expect(whole!.map(([char]) => char).join('')).toBe('One \u{1F600}\u{1F600} two three four. ');
+  expect(cut).toEqual(whole);
 });
 
 test('close_socket speaks all text of every context, flushed or not, and closes after it', async () => {

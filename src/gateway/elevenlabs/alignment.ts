@@ -12,6 +12,8 @@ export interface TimedChar {
 interface TurnText {
   chars: string[];
   told: number;
+  /** The first half of a surrogate pair, whose second half comes with the next text. */
+  half: string;
 }
 
 export class CharacterTimes {
@@ -22,8 +24,10 @@ export class CharacterTimes {
   #lastMs = 0;
 
   addText(turn: number, text: string): void {
-    const known = this.#turns.get(turn) ?? { chars: [], told: 0 };
-    for (const char of text) known.chars.push(char);
+    const known = this.#turns.get(turn) ?? { chars: [], told: 0, half: '' };
+    const joined = known.half + text;
+    known.half = /[\uD800-\uDBFF]$/.exec(joined)?.[0] ?? '';
+    for (const char of joined.slice(0, joined.length - known.half.length)) known.chars.push(char);
     this.#turns.set(turn, known);
   }
 
