@@ -202,7 +202,8 @@ function toChangedRow(
   const oldBindings = bindingsOf(before);
   const bindings = checkSpeakers(fields, { voiceId: before.voiceId, bindings: oldBindings }, checks, faults);
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
-  if (languageCodes) checkSpoken(languageCodes, bindings ?? oldBindings, engines, faults);
+  const codesToCheck = languageCodes ?? (bindings && before.languageCodes.split(' '));
+  if (codesToCheck) checkSpoken(codesToCheck, bindings ?? oldBindings, engines, faults);
   if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const { name = before.name, description = before.description, labels, enabled } = fields;

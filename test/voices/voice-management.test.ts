@@ -1,0 +1,59 @@
+// Changes of a stored voice: its languages stay among those that its bindings speak.
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { operator } from '../../src/keys/actor.ts';
+import { noLexicons } from '../../src/speech/lexicons.ts';
+import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
+import { createVoiceRows } from '../../src/store/voice-rows.ts';
+import { createVault } from '../../src/voices/clone-vault.ts';
+import { openVoiceCache } from '../../src/voices/voice-cache.ts';
+import { createVoiceManagement, type VoiceManagement } from '../../src/voices/voice-management.ts';
+import { openTone } from '../engines/tone-engine.ts';
+import { openSqliteInFolder } from '../store/open-test-store.ts';
+
+const german = { engine: 'german', voiceId: 'german-low' };
+const french = { engine: 'french', voiceId: 'french-low' };
+let management: VoiceManagement;
+
+beforeEach(async () => {
+  const { store } = await openSqliteInFolder();
+  const rows = createVoiceRows(store);
+  const vault = createVault(async () => 'a master key of thirty-two chars.');
+  const voiceCache = await openVoiceCache({ rows, vault, purge: async () => {}, onFault: () => {} });
+  onTestFinished(() => voiceCache.close());
+  const engines = [
+    openTone({ name: 'german', languageCodes: ['de'] }),
+    openTone({ name: 'french', languageCodes: ['fr'], blends: true }),
+  ];
+  const voices = createVoices(engines, { listStored: voiceCache.list, readNames: voiceCache.names });
+  const makeClones = () => Promise.reject(new Error('no clone is made here'));
+  const making = { makeClones, vault };
+  management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
+  await management.create('reader', { name: 'Reader', bindings: [german] }, operator);
+});
+
+test.each([
+  ['bindings', { bindings: [french] }],
+  [
+    'a blend',
+    {
+      blend: [
+        { voiceId: 'french-low', weight: 1 },
+        { voiceId: 'french-high', weight: 1 },
+      ],
+    },
+  ],
+])('%s that do not speak the languages of the voice are refused, if it gets no others with them', async (_, change) => {
+  await expect(management.update('reader', change, operator)).rejects.toMatchObject({
+    reason: 'invalid_request',
+    facts: { details: [{ field: 'language_codes', reason: 'unsupported_language' }] },
+  });
+  const { voice, bindings } = await management.update('reader', { name: 'Same' }, operator);
+  expect([voice.languageCodes, bindings[0]!.speaker.voiceId]).toEqual([['de'], 'german-low']);
+  const changed = await management.update('reader', { ...change, languageCodes: ['fr'] }, operator);
+  expect(isSpokenBy(changed.bindings[0]!.speaker, changed.voice.languageCodes[0]!)).toBe(true);
+});
+
+test('bindings that speak more than the languages of the voice leave them as they are', async () => {
+  const { voice } = await management.update('reader', { bindings: [french, german] }, operator);
+  expect(voice.languageCodes).toEqual(['de']);
+});
