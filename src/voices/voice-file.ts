@@ -1,14 +1,14 @@
-// A stored voice as a file, to be imported into another installation or again into this one. What its clones are spoken
-// from is encrypted in it, so the file is useless without the master key:
-//
-//     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
+// A stored voice as a file, to be imported elsewhere or here again. Its clones are encrypted, so useless without the master key:
+//     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels", "consent",
 //       "bindings": [{ "engine", "voice_id" } | { "engine", "blend": [{ "voice_id", "weight" }] } |
-//                    { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent",
-//       "owner": the id of its account, null for the operator's, "access" }       both absent in files of earlier versions
+//                    { "engine", "clone_id", "gain_db", "language_codes", "sealed" }],
+//       "owner": the id of its account, null for the operator's, "access", "lexicon_ids" }
+// The last three may be absent in files of earlier versions.
 import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { operator, toRecordEntry } from '../keys/actor.ts';
+import { lexiconIdsMax } from '../speech/lexicon-field.ts';
 import type { VoiceAccess } from '../speech/voice.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { blendParts } from './blend-fields.ts';
@@ -55,6 +55,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
     consent: row.consent === null ? null : JSON.parse(row.consent),
     owner: row.ownerId,
     access: row.access,
+    lexicon_ids: row.lexiconIds ? row.lexiconIds.split(' ') : [],
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
@@ -124,6 +125,7 @@ interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 
   labels: Record<string, string>;
   bindings: readonly FileBinding[];
   consent: ConsentRecord | null;
+  lexiconIds: readonly string[];
 }
 
 function parseFile(text: string): VoiceFile {
@@ -139,7 +141,8 @@ function parseFile(text: string): VoiceFile {
   if (!isOwner(owner)) fault('owner', 'format', 'must be the id of an account, or null');
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
-  const { kind, status } = file;
+  const { kind, status, lexicon_ids: lexiconIds = [] } = file;
+  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} ids of lexicons`);
   const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
   if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned', ['stock', 'cloned']);
   if (status !== 'ready' && status !== 'disabled')
@@ -171,6 +174,7 @@ function parseFile(text: string): VoiceFile {
     consent: isCloned ? (file.consent as ConsentRecord) : null,
     ownerId: owner as string | null,
     access: access!,
+    lexiconIds: lexiconIds as readonly string[],
   };
 }
 
@@ -189,6 +193,12 @@ const isTexts = (value: unknown): value is Record<string, string> =>
 
 const isOwner = (value: unknown): boolean =>
   value === null || (typeof value === 'string' && /^[a-z]{3}_[0-9A-Za-z]{1,60}$/.test(value));
+
+const isLexiconIds = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length <= lexiconIdsMax &&
+  new Set(value).size === value.length &&
+  value.every((id) => typeof id === 'string' && /^lex_[0-9A-Za-z]{1,60}$/.test(id));
 
 const isConsent = (value: unknown): boolean => {
   const { speakerName, statement, languageCode, audioSha256, givenAtMs, confirmedBy } = (value ?? {}) as ConsentRecord;

@@ -34,7 +34,7 @@ beforeEach(async () => {
         { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
-      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private', lexiconIds: null },
+      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private', lexiconIds: 'lex_1B lex_0A' },
     },
     entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operator),
     clones: [{ cloneId: 'cln_ada', sealed }],
@@ -56,6 +56,7 @@ test('goes there and is the same', async () => {
     'consent',
     'ownerId',
     'access',
+    'lexiconIds',
   ] as const)
     expect(after[field]).toEqual(before[field]);
   const [clone] = await there.listClones('ada');
@@ -68,10 +69,17 @@ test('goes there and is the same', async () => {
   expect(entry).toMatchObject({ action: 'import', voiceId: 'ada', actor: 'operator' });
 });
 
-test('of an earlier version it is the operator’s and everyone’s, if no access is asked for', async () => {
-  const { owner: _, access: __, ...earlier } = JSON.parse(await exportVoice(here, 'ada'));
+test('without lexicons it comes back without any', async () => {
+  const file = { ...JSON.parse(await exportVoice(here, 'ada')), voice_id: 'eve', lexicon_ids: [] };
+  await importVoiceFile(JSON.stringify(file), { rows: there, vault });
+  expect(await there.find('eve')).toMatchObject({ lexiconIds: null });
+  expect(JSON.parse(await exportVoice(there, 'eve')).lexicon_ids).toEqual([]);
+});
+
+test('of an earlier version it is the operator’s and everyone’s, if no access is asked for, and has no lexicons', async () => {
+  const { owner: _, access: __, lexicon_ids: ___, ...earlier } = JSON.parse(await exportVoice(here, 'ada'));
   await importVoiceFile(JSON.stringify(earlier), { rows: there, vault });
-  expect(await there.find('ada')).toMatchObject({ ownerId: null, access: 'everyone' });
+  expect(await there.find('ada')).toMatchObject({ ownerId: null, access: 'everyone', lexiconIds: null });
   const renamed = JSON.stringify({ ...earlier, voice_id: 'eve' });
   await importVoiceFile(renamed, { rows: there, vault, access: 'private' });
   expect(await there.find('eve')).toMatchObject({ ownerId: null, access: 'private' });
@@ -116,6 +124,9 @@ test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
   ['no bindings', (file) => ({ ...file, bindings: [] }), 'bindings'],
   ['an access that there is not', (file) => ({ ...file, access: 'friends' }), 'access'],
   ['an owner that cannot be', (file) => ({ ...file, owner: 'nobody in particular' }), 'owner'],
+  ['a lexicon that cannot be', (file) => ({ ...file, lexicon_ids: ['lex_1 lex_2'] }), 'lexicon_ids'],
+  ['lexicons that are no list', (file) => ({ ...file, lexicon_ids: 'lex_1' }), 'lexicon_ids'],
+  ['the same lexicon twice', (file) => ({ ...file, lexicon_ids: ['lex_1', 'lex_1'] }), 'lexicon_ids'],
   ['a blend of one', (file) => ({ ...file, bindings: [{ engine: 'a', blend: [part] }] }), 'bindings'],
   ['a blend of nothing', (file) => ({ ...file, bindings: [{ engine: 'a', blend: [part, part] }] }), 'bindings'],
   ['half a binding', (file) => ({ ...file, bindings: [{ engine: 'a', clone_id: 'x' }] }), 'bindings'],
