@@ -52,7 +52,8 @@ export class PostgresListener {
     const client = new pg.Client(this.#config);
     const lost = Promise.withResolvers<void>();
     for (const event of ['error', 'end'] as const) client.on(event, () => lost.resolve());
-    signal.addEventListener('abort', () => lost.resolve(), { once: true });
+    const onAbort = () => lost.resolve();
+    signal.addEventListener('abort', onAbort);
     client.on('notification', ({ payload }) => this.#call((topic) => topic === payload));
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -63,6 +64,8 @@ export class PostgresListener {
       timer = setInterval(() => client.query('select 1').catch(() => lost.resolve()), pingEveryMs);
       await lost.promise;
     } finally {
+      // The signal outlives the connection, and would keep it.
+      signal.removeEventListener('abort', onAbort);
       clearInterval(timer);
       void client.end().catch(() => {});
     }

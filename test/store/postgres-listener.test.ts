@@ -1,0 +1,28 @@
+// The listener of a database that it cannot reach: what a failed connection leaves in memory.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import v8 from 'node:v8';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { PostgresListener } from '../../src/store/postgres-listener.ts';
+
+/** Counts what is still in use: a full collection runs before. */
+const countClients = () => v8.queryObjects(pg.Client, { format: 'count' });
+
+test('connections that failed are not kept', async () => {
+  let connects = 0;
+  const server = createServer((socket) => {
+    connects++;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const before = countClients();
+  const listener = new PostgresListener({ host: '127.0.0.1', port, user: 'nobody', database: 'none' });
+  listener.listen('keys', () => {});
+  await expect.poll(() => connects).toBeGreaterThan(4);
+  // The one that has just failed, and the one that may follow it.
+  expect(countClients() - before).toBeLessThanOrEqual(2);
+  await listener.close();
+});
