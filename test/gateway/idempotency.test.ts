@@ -108,8 +108,8 @@ test.each([
   ['that nobody has', deadPid],
   ['of its successor', () => process.pid],
 ])('a request of a dead process of this machine, with an id %s, does not count at all', async (_, pidOf) => {
-  const [host, namespace] = processName.split('|');
-  const { here, there, once } = await openReplicas([`${host}|${namespace}|${pidOf()}|run_BEFORE`]);
+  const before = processName.replace(/\d+\|[^|]*$/, `${pidOf()}|run_BEFORE`);
+  const { here, there, once } = await openReplicas([before]);
   await begin((work) => once(here, work), nobody);
   expect(await once(there, two)).toBe(2);
 });
