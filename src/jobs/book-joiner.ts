@@ -5,13 +5,15 @@ import { writeBookFile } from '../audio/book-file/book-file.ts';
 import { bookTimeline, encodedRateOf } from '../audio/book-file/timeline.ts';
 import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
+import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
-import { type ClipRow, toVoiceList } from '../store/clip-rows.ts';
+import { type ClipRow, type NewClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
+import { expiryOf } from './expiry.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
 import { removeChapterAudio } from './removal.ts';
@@ -35,10 +37,10 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   try {
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     const nowMs = Date.now();
-    const expiresAtMs = nowMs + (settings.keepHours === undefined ? keepMs : settings.keepHours * 3_600_000);
+    const expiresAtMs = expiryOf(settings, nowMs, keepMs);
     // If it is unknown then whether the job has ended with it, it stays, and expires when the job does.
     const clip = { ...stored, expiresAtMs };
-    await index.add(clip);
+    await addOrRemove(clip, tools);
     reservation.keep(clip.byteCount);
     // A voice that ended meanwhile has ended its chapters, and may have been too early for the file of the whole.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
@@ -49,6 +51,16 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     await index.expireAt(chapterIds, expiresAtMs);
   } finally {
     reservation.release();
+  }
+}
+
+/** Without a row, nothing else would remove the file before the sweep of a day. */
+async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools): Promise<void> {
+  try {
+    await index.add(clip);
+  } catch (error) {
+    await removeClip(clips, clip.clipId).catch(onFault);
+    throw error;
   }
 }
 

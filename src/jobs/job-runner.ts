@@ -7,6 +7,7 @@ import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { LeaseLost } from '../store/job-segment-rows.ts';
 import { joinBook } from './book-joiner.ts';
 import { speakChapter } from './chapter-speaker.ts';
+import { expiryOf } from './expiry.ts';
 import type { JobFault } from './job.ts';
 import type { JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
@@ -119,6 +120,8 @@ async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortCont
     else if (job) await joinBook(job, options, leaving.signal);
   } catch (error) {
     if (leaving.signal.aborted || error instanceof LeaseLost) return;
+    // Where the job cannot be ended, the chapter is not tried again without pause.
+    notBeforeMs = Date.now() + retryMs.max;
     notBeforeMs = (await afterFailure(error, id, options)) ?? 0;
   } finally {
     stopRenewing();
@@ -151,8 +154,8 @@ async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOpt
   const nowMs = Date.now();
   const job = await rows.findByKey(id.jobKey);
   if (!job) return undefined;
-  const { keepHours }: JobSettings = JSON.parse(job.settings);
-  const expiresAtMs = nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000);
+  const settings: JobSettings = JSON.parse(job.settings);
+  const expiresAtMs = expiryOf(settings, nowMs, keepMs);
   const isOfChapter = id.chapter < job.chapterCount;
   const fault: JobFault = {
     reason: failure.reason,

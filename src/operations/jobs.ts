@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
+import { expiryOf } from '../jobs/expiry.ts';
 import type { Job, JobEvent, JobStatus } from '../jobs/job.ts';
 import type { ChapterRequest, JobRequest, JobSettings } from '../jobs/job-request.ts';
 import { toPartRequest } from '../jobs/job-request.ts';
@@ -99,9 +100,9 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     watchJob: (call, id, afterRevision) => watch(call, () => find(call, id), afterRevision, options),
     async cancelJob(call, id) {
       const job = await find(call, id);
-      const { keepHours }: JobSettings = JSON.parse(job.settings);
+      const settings: JobSettings = JSON.parse(job.settings);
       const nowMs = Date.now();
-      const expiresAtMs = nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000);
+      const expiresAtMs = expiryOf(settings, nowMs, keepMs);
       const ended = await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs });
       runner.leave(job.jobKey);
       if (ended) await index.expireAt(audioOf(await rows.chaptersOf(job.jobKey)), expiresAtMs);
