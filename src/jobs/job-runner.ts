@@ -185,4 +185,6 @@ const mayPass = ({ reason, facts }: Failure): boolean =>
   reason === 'engine_timeout' ||
   (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
 
-const waitMsOf = ({ facts }: Failure): number => Math.min(retryMs.max, (facts.retryAfterSeconds ?? 0) * 1000);
+/** Whole, as rows have it: what asks for it may count in fractions of a second. */
+const waitMsOf = ({ facts }: Failure): number =>
+  Math.min(retryMs.max, Math.ceil((facts.retryAfterSeconds ?? 0) * 1000));

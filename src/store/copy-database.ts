@@ -1,5 +1,6 @@
-// Copies all rows of one database into another, empty one, in one transaction. Each table is read back before the commit:
-// it must have the same number of rows and the same hash as its source:
+// Copies all rows of a SQLite database into another, empty one, in one transaction. SQLite keeps a fraction in a column of
+// integers, which PostgreSQL refuses; it is rounded. Each table is read back before the commit: it must have the same number
+// of rows and the same hash as its source, as rounded:
 //     hash = SHA-256 of all rows in the order of their key, each as a JSON list of its values in the order of column names
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
@@ -53,7 +54,9 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
       }
       const copied: CopiedTable[] = [];
       for (const table of tables) {
-        const source = await hashTable(table, from, (rows) => insertAll(target, table, rows));
+        const integers = await integersOf(table, from);
+        const round = (row: Row) => roundIntegers(row, integers);
+        const source = await hashTable(table, from, { round, onPage: (rows) => insertAll(target, table, rows) });
         const copy = await hashTable(table, target);
         if (copy.rows !== source.rows || copy.sha256 !== source.sha256)
           throw refusal(`The rows of ${table.name} did not arrive as they were.`);
@@ -64,17 +67,37 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
     { durable: true, blind: true },
   );
 
+/** The columns of a table of SQLite that have integers. */
+async function integersOf({ name }: Table, from: Rows): Promise<string[]> {
+  const sql = "select name from pragma_table_info($1) where type = 'bigint'";
+  return (await from.query<{ name: string }>(sql, name)).map((column) => column.name);
+}
+
+function roundIntegers(row: Row, integers: readonly string[]): Row {
+  const fractions = integers.flatMap((column) => {
+    const value = row[column];
+    return typeof value === 'number' && !Number.isInteger(value) ? [[column, Math.round(value)] as const] : [];
+  });
+  return fractions.length === 0 ? row : { ...row, ...Object.fromEntries(fractions) };
+}
+
+interface Reading {
+  round?(row: Row): Row;
+  onPage?(rows: readonly Row[]): Promise<void>;
+}
+
 async function hashTable(
   table: Table,
   from: Rows,
-  onPage: (rows: readonly Row[]) => Promise<void> = async () => {},
+  { round = (row) => row, onPage = async () => {} }: Reading = {},
 ): Promise<CopiedTable> {
   const hash = createHash('sha256');
   let count = 0;
   for await (const page of readPages(table, from)) {
-    for (const row of page) hash.update(`${toText(row)}\n`);
-    count += page.length;
-    await onPage(page);
+    const rows = page.map(round);
+    for (const row of rows) hash.update(`${toText(row)}\n`);
+    count += rows.length;
+    await onPage(rows);
   }
   return { name: table.name, rows: count, sha256: hash.digest('hex') };
 }

@@ -99,6 +99,28 @@ there('every row of every table arrives as it was, and comes only into an empty 
   await postgres.close();
 });
 
+there('fractions in columns of integers, which SQLite keeps, are rounded', async () => {
+  const { file, url, run } = await openTestServices();
+  const sqlite = await openSqlite(file);
+  await fill(sqlite);
+  await sqlite.query('update jobs set expires_at_ms = 1790000000000.6, seconds = 0.6');
+  await sqlite.query('update job_chapters set not_before_ms = 1790000000000.4 where chapter > 0');
+  const before = await readAll(sqlite);
+  await sqlite.close();
+  await run(dbCommand, 'copy');
+  const postgres = await openPostgres({ url });
+  const rounded = JSON.parse(
+    JSON.stringify(before)
+      .replaceAll('1790000000000.6', '1790000000001')
+      .replaceAll('1790000000000.4', '1790000000000'),
+  );
+  expect(await readAll(postgres)).toEqual(rounded);
+  expect(await postgres.query('select distinct expires_at_ms as ms, seconds from jobs')).toEqual([
+    { ms: 1_790_000_000_001, seconds: 0.6 },
+  ]);
+  await postgres.close();
+});
+
 there('what cannot arrive as it is leaves nothing behind', async () => {
   const { file, url, run } = await openTestServices();
   const sqlite = await openSqlite(file);

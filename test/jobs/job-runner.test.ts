@@ -1,5 +1,6 @@
-// When a chapter is tried again: after a wait, also where the job cannot be ended.
+// When a chapter is tried again: after the wait that its failure asks for, and after one too where the job cannot be ended.
 import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import type { Webhooks } from '../../src/webhooks/webhook.ts';
 import { type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
@@ -11,6 +12,17 @@ async function notBeforeOf({ store }: JobsGateway): Promise<number> {
   const [row] = await store.query<{ ms: number }>(sql);
   return row?.ms ?? 0;
 }
+
+test('the wait that a failure asks for is stored in whole milliseconds', async () => {
+  const failure = new Failure('engine_unavailable', { retryAfterSeconds: 30.0004567 });
+  const gateway = await openJobsGateway({ trouble: { failsAfterSegments: 0, failure } });
+  const begunMs = Date.now();
+  await gateway.create(body);
+  await expect.poll(() => notBeforeOf(gateway)).toBeGreaterThan(0);
+  const notBeforeMs = await notBeforeOf(gateway);
+  expect(notBeforeMs).toBe(Math.trunc(notBeforeMs));
+  expect(notBeforeMs).toBeGreaterThanOrEqual(begunMs + 30_001);
+});
 
 test('a job that cannot be ended is not tried again without pause', async () => {
   const gateway = await openJobsGateway({ jobChaptersMax: 0, trouble: { failsAfterSegments: 0 } });
