@@ -11,7 +11,7 @@ import { toPartRequest } from '../jobs/job-request.ts';
 import { audioOf, type JobRunner } from '../jobs/job-runner.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
 import { type FileLinks, toJob } from '../jobs/job-view.ts';
-import { jobsPerAccountMax } from '../jobs/limits.ts';
+import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/limits.ts';
 import { removeJob } from '../jobs/removal.ts';
 import { dayOf } from '../limits/usage-period.ts';
 import type { Caller } from '../speech/request.ts';
@@ -110,7 +110,9 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     },
     async retryJob(call, id) {
       const { jobKey } = await find(call, id);
-      if ((await rows.retry(jobKey, jobsPerAccountMax)) === 'too many') throw tooManyJobs();
+      const keepUntilMs = Date.now() + jobKeepHoursMax * 3_600_000;
+      const retried = await rows.retry(jobKey, { unendedMax: jobsPerAccountMax, keepUntilMs });
+      if (retried === 'too many') throw tooManyJobs();
       runner.wake();
       return view(await find(call, id));
     },

@@ -230,8 +230,14 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
       if (job) afterEnd?.(job);
       return job;
     },
-    /** Queues it again, if it has failed or was canceled, unless its account has so many that have not ended. */
-    retry: (jobKey: string, unendedMax: number): Promise<'queued' | 'left' | 'too many'> =>
+    /**
+     * Queues it again, if it has failed or was canceled, unless its account has so many that have not ended. The audio of its
+     * chapters, which was to go with it, is kept until then, unless it has expired by now.
+     */
+    retry: (
+      jobKey: string,
+      { unendedMax, keepUntilMs }: { unendedMax: number; keepUntilMs: number },
+    ): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {
         const of =
           "select account_id as \"accountId\" from jobs where job_key = $1 and status in ('failed', 'canceled')";
@@ -243,6 +249,9 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
           returning job_key`;
         if ((await rows.query(sql, jobKey)).length === 0) return 'left';
         await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
+        const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3
+          and clip_id in (select audio_id from job_chapters where job_key = $1)`;
+        await rows.query(keep, jobKey, keepUntilMs, Date.now());
         return 'queued';
       }),
     /** Deletes the job and all rows of it. */
