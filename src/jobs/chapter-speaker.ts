@@ -23,7 +23,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
   const caller = await findCaller(job);
-  const fields = { ...settings.speech, ...JSON.parse(row.speech) };
+  // An alias may move to another voice meanwhile: who reads the chapter was found when the job was made.
+  const fields = { ...settings.speech, ...JSON.parse(row.speech), voice_id: row.voiceId };
   const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
