@@ -12,37 +12,47 @@ export interface OpenChapter extends ChapterId {
   accountId: string;
 }
 
+/**
+ * Every process asks for chapters every second. It asks by job, and only of jobs that have not ended: the others, whose chapters
+ * stay queued for a retry, may be many. The index `jobs_active` serves conditions that begin with its own.
+ */
+const unended = "status in ('queued', 'running')";
+const running = `${unended} and status = 'running'`;
+
+const firstOpen = `select "jobKey", chapter, "accountId" from (
+  select "jobKey", chapter, "accountId",
+    row_number() over (partition by "accountId" order by "jobKey") as place
+  from (
+    select j.job_key as "jobKey", j.account_id as "accountId",
+      (select c.chapter from job_chapters c
+        where c.job_key = j.job_key and c.status = 'queued' and c.lease_until_ms <= $1 and c.not_before_ms <= $1
+        order by c.chapter limit 1) as chapter
+    from jobs j where ${unended}
+  ) of_jobs where chapter is not null
+) of_accounts order by place, "jobKey" limit $2`;
+
 const isActive = (job: string) => `(select status from jobs where job_key = ${job}) in ('queued', 'running')`;
 
 export function createJobLeases(store: RowStore) {
   return {
     /** The first chapter of each job that nobody works on, and may be worked on now: the oldest job of every account first. */
     listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
-      store.query<OpenChapter>(
-        `select "jobKey", chapter, "accountId" from (
-            select c.job_key as "jobKey", min(c.chapter) as chapter, min(j.account_id) as "accountId",
-              row_number() over (partition by min(j.account_id) order by c.job_key) as place
-            from job_chapters c join jobs j on j.job_key = c.job_key
-            where c.status = 'queued' and c.lease_until_ms <= $1 and c.not_before_ms <= $1
-              and j.status in ('queued', 'running')
-            group by c.job_key
-          ) of_accounts order by place, "jobKey" limit $2`,
-        nowMs,
-        limit,
-      ),
+      store.query<OpenChapter>(firstOpen, nowMs, limit),
     /** How many chapters of each account are worked on, in all processes. */
     async countHeld(nowMs: number): Promise<Map<string, number>> {
       const held = await store.query<{ accountId: string; count: number }>(
-        `select j.account_id as "accountId", count(*) as count
-          from job_chapters c join jobs j on j.job_key = c.job_key
-          where c.status = 'queued' and c.lease_until_ms > $1 group by j.account_id`,
+        `select account_id as "accountId", cast(sum(held) as bigint) as count from (
+            select j.account_id, (select count(*) from job_chapters c
+              where c.job_key = j.job_key and c.status = 'queued' and c.lease_until_ms > $1) as held
+            from jobs j where ${running}
+          ) of_jobs group by account_id`,
         nowMs,
       );
       return new Map(held.map(({ accountId, count }) => [accountId, Number(count)]));
     },
     async listHolders(nowMs: number): Promise<string[]> {
       const sql = `select distinct lease_holder as holder from job_chapters
-        where status = 'queued' and lease_until_ms > $1`;
+        where job_key in (select job_key from jobs where ${running}) and status = 'queued' and lease_until_ms > $1`;
       const rows = await store.query<{ holder: string | null }>(sql, nowMs);
       return rows.flatMap(({ holder }) => holder ?? []);
     },

@@ -148,7 +148,10 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const { jobKey } = await add();
       await rows.end(jobKey, { status: 'failed', nowMs: 5, expiresAtMs: 6, error: '{}' });
       expect((await rows.listExpired(6, 100)).map((job) => job.jobKey)).toContain(jobKey);
+      const isOpen = async () => (await rows.listOpen(50_000, 1_000)).some((each) => each.jobKey === jobKey);
+      expect(await isOpen()).toBe(false);
       expect(await retry(jobKey)).toBe('queued');
+      expect(await isOpen()).toBe(true);
       expect(await rows.findByKey(jobKey)).toMatchObject({ status: 'queued', error: null, expiresAtMs: null });
       await rows.remove(jobKey);
       expect(await rows.findByKey(jobKey)).toBeUndefined();
