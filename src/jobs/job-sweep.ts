@@ -1,9 +1,10 @@
-// Forgets jobs when their time is over, with what was made for them, and the jobs of voices that may not be heard any more.
+// Forgets jobs when their time is over, with what was made for them; before that, the segments that those which have failed or
+// were canceled have left: bare samples, which no quota counts.
 import type { JobTools } from './job-tools.ts';
-import { jobSweepMs } from './limits.ts';
-import { removeJob } from './removal.ts';
+import { jobSweepMs, leftSegmentsMs } from './limits.ts';
+import { removeJob, removeLeftSegments } from './removal.ts';
 
-/** Jobs that are forgotten in one round. */
+/** Jobs that are looked at in one round. */
 const batch = 20;
 
 export type JobSweep = ReturnType<typeof openJobSweep>;
@@ -11,12 +12,23 @@ export type JobSweep = ReturnType<typeof openJobSweep>;
 export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 'room' | 'onFault'>) {
   const { rows, onFault } = tools;
   let isClosed = false;
-  const sweep = async () => {
+  const sweepAll = async <One>(list: () => Promise<One[]>, remove: (one: One) => Promise<void>) => {
     for (;;) {
-      const expired = isClosed ? [] : await rows.listExpired(Date.now(), batch);
-      for (const job of expired) await removeJob(tools, job);
-      if (expired.length < batch) return;
+      const found = isClosed ? [] : await list();
+      for (const one of found) await remove(one);
+      if (found.length < batch) return;
     }
+  };
+  const sweep = async () => {
+    await sweepAll(
+      () => rows.listExpired(Date.now(), batch),
+      (job) => removeJob(tools, job),
+    );
+    const endedMs = Date.now() - leftSegmentsMs;
+    await sweepAll(
+      () => rows.listLeavingSegments(endedMs, batch),
+      (jobKey) => removeLeftSegments(tools, jobKey, endedMs),
+    );
   };
   let running = Promise.resolve();
   const run = (): Promise<void> => {

@@ -54,6 +54,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   const { id, rows, clips, holder, leaseUntilMs, take, offsetOf } = options;
   const countOwn = createCount();
   let next = 0;
+  const soFar = { chars: 0, seconds: 0 };
   let charged: Promise<number> | undefined;
   let sinceMs = performance.now();
 
@@ -71,7 +72,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   };
 
   async function* keep(
-    { cut, segment, chars }: { cut: PlannedCut; segment: number; chars: number },
+    { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
     speak: () => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
   ): AsyncGenerator<SpokenPcm> {
@@ -80,7 +81,10 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const isSame = before?.fingerprint === fingerprint;
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
-    if (kept) return yield kept;
+    if (kept) {
+      soFar.seconds += secondsOf(cut, kept);
+      return yield kept;
+    }
     charged ??= rows.countCharged(id);
     const ownChars = segment < (await charged) ? 0 : chars;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
@@ -88,12 +92,13 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
     const voiceId = cut.rendering?.voice.voiceId ?? '';
-    const seconds = spoken ? spoken.samples.length / spoken.sampleRateHz / (cut.rendering?.tempo ?? 1) : 0;
+    const seconds = spoken ? secondsOf(cut, spoken) : 0;
+    soFar.seconds += seconds;
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
-    const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: before ? 0 : chars, seconds, busyMs };
+    const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();
     let countedChars = 0;
     try {
@@ -109,8 +114,15 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (spoken) yield spoken;
   }
 
-  return (cut, speak, signal) => keep({ cut, segment: next++, chars: countOwn(cut) }, speak, signal);
+  return (cut, speak, signal) => {
+    const chars = countOwn(cut);
+    soFar.chars += chars;
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
+  };
 }
+
+const secondsOf = ({ rendering }: PlannedCut, { samples, sampleRateHz }: SpokenPcm): number =>
+  samples.length / sampleRateHz / (rendering?.tempo ?? 1);
 
 /** The sound of segments as it is stored. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({

@@ -23,6 +23,17 @@ async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>,
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 
+/** Removes all segments of a job that had ended without success by then, and was not queued again. */
+export async function removeLeftSegments(
+  tools: Pick<Removing, 'rows' | 'clips'>,
+  jobKey: string,
+  endedMs: number,
+): Promise<void> {
+  await removeSegments(tools, jobKey);
+  // Where it was queued meanwhile, its segments have no sound, and are spoken again.
+  await tools.rows.deleteLeftSegments(jobKey, endedMs);
+}
+
 /** Removes the sound of a voice that may not be heard any more. */
 export async function removeSegmentsOfVoice(
   { rows, clips }: { rows: Pick<JobTools['rows'], 'deleteSegmentsOfVoice'>; clips: Pick<JobTools['clips'], 'remove'> },

@@ -1,5 +1,6 @@
 // The table `job_segments`: the segments of a chapter that are spoken, each with the clip of its sound, until the chapter is
-// done. A segment, the progress of its job and its usage are written in one transaction, so that each is charged once.
+// done, or its job has ended without success some time ago. A segment, the progress of its job and its usage are written in
+// one transaction, so that each is charged once; what was charged, and the progress, stay without it.
 import { createColumns } from './columns.ts';
 import type { ChapterId } from './job-leases.ts';
 import type { RowStore, Transaction } from './row-store.ts';
@@ -30,10 +31,11 @@ const columns = createColumns<SegmentRow>('job_segments', [
   'words',
 ]);
 
-/** What a segment adds to the progress of its job. */
+/** What a segment adds to the progress of its job: nothing where the chapter was as far before. */
 export interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
+  /** Of its chapter up to its end. */
   chars: number;
   seconds: number;
   busyMs: number;
@@ -52,6 +54,18 @@ export interface DoneChapter {
 
 /** Another process has the chapter, or the job has ended. */
 export class LeaseLost extends Error {}
+
+const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
+
+/** Steps from job to job in the index of segments, not through all segments; of these jobs, none is left for long. */
+const leavingSegments = `with recursive of_segments (job_key) as (
+    select min(job_key) from job_segments
+    union all
+    select (select min(s.job_key) from job_segments s where s.job_key > of_segments.job_key)
+      from of_segments where of_segments.job_key is not null
+  )
+  select j.job_key as "jobKey" from of_segments join jobs j on j.job_key = of_segments.job_key
+    where ${hasLeft('$1')} limit $2`;
 
 export function createJobSegmentRows(store: RowStore) {
   const clipsOf = async (sql: string, value: string): Promise<string[]> =>
@@ -79,6 +93,17 @@ export function createJobSegmentRows(store: RowStore) {
     /** Returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
+    /** Jobs that have segments, and had ended without success by then. */
+    async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
+      const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
+      return rows.map(({ jobKey }) => jobKey);
+    },
+    /** Deletes the segments of one of these, unless it was queued again. */
+    async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
+      const sql = `delete from job_segments where job_key = $1
+        and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;
+      await store.query(sql, jobKey, endedMs);
+    },
     segmentClipsOf: (jobKey: string): Promise<string[]> =>
       clipsOf('select clip_key as "clipKey" from job_segments where job_key = $1', jobKey),
     isSegmentClip: async (clipKey: string): Promise<boolean> =>
@@ -96,23 +121,27 @@ async function writeSegment(
   { holder, leaseUntilMs, chars, seconds, busyMs, usage }: SegmentProgress,
 ): Promise<void> {
   const { jobKey, chapter, segment } = row;
-  const [before] = await rows.query<{ charged: number }>(
-    'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2',
+  const [before] = await rows.query<{ charged: number; chars: number; seconds: number }>(
+    `select charged_segments as charged, chars_done as chars, seconds from job_chapters
+      where job_key = $1 and chapter = $2`,
     jobKey,
     chapter,
   );
+  if (!before) throw new LeaseLost();
+  const charsMore = Math.max(0, chars - Number(before.chars));
+  const secondsMore = Math.max(0, seconds - before.seconds);
   const ofJob = `update jobs set chars_done = chars_done + $2, seconds = seconds + $3, busy_ms = busy_ms + $4,
     revision = revision + 1 where job_key = $1 and status = 'running' returning job_key`;
-  const updated = await rows.query(ofJob, jobKey, chars, seconds, busyMs);
+  const updated = await rows.query(ofJob, jobKey, charsMore, secondsMore, busyMs);
   const ofChapter = `update job_chapters set chars_done = chars_done + $4, seconds = seconds + $5, attempts = 0,
     lease_until_ms = $6, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
     where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
-  const held = await rows.query(ofChapter, jobKey, chapter, holder, chars, seconds, leaseUntilMs, segment);
+  const held = await rows.query(ofChapter, jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment);
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);
   await rows.query(columns.insert, ...columns.valuesOf(row));
-  if (Number(before!.charged) <= segment) await addUsage(rows, usage);
+  if (Number(before.charged) <= segment) await addUsage(rows, usage);
 }
 
 async function finishChapter(

@@ -84,11 +84,11 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       expect((await rows.countHeld(9_500)).get((await rows.findByKey(jobKey))!.accountId)).toBe(1);
     });
 
-    test('a segment is charged once, however often it is written, and only by who holds the chapter', async () => {
+    test('a segment is charged once, also where it is deleted and written again, and only by who holds the chapter', async () => {
       const { jobKey, keyId } = await add();
       const id = { jobKey, chapter: 0 };
       await rows.claim(id, 'me', 1_000, 2_000);
-      const write = (segment: number, holder = 'me', chars = 10) => {
+      const write = (segment: number, holder = 'me') => {
         const usage = { keyId, voiceId: 'ada', day: '2026-11-21', requests: 0, characters: 10, audioMs: 500 };
         const row = {
           ...id,
@@ -98,23 +98,38 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
           clipKey: createId('seg'),
           sampleRateHz: 24_000,
         };
-        const progress = { holder, leaseUntilMs: 3_000, chars, seconds: 0.5, busyMs: 7, usage };
+        const upTo = { chars: 10 * (segment + 1), seconds: 0.5 * (segment + 1) };
+        const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, usage };
         return rows.addSegment({ ...row, words: '[]' }, progress);
       };
       await write(0);
       await write(1);
-      await write(0, 'me', 0);
+      await write(0);
       await expect(write(2, 'another')).rejects.toThrow(LeaseLost);
       expect(await charged(keyId)).toEqual([20]);
       expect(await rows.countCharged(id)).toBe(2);
       expect(await rows.findSegment(id, 2)).toBeUndefined();
-      expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1.5, busyMs: 21 });
+      expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1, busyMs: 21 });
       const clips = await rows.segmentClipsOf(jobKey);
       expect(clips).toHaveLength(2);
       expect(await rows.isSegmentClip(clips[0]!)).toBe(true);
       await rows.end(jobKey, { status: 'canceled', nowMs: 5, expiresAtMs: 6 });
       await expect(write(2)).rejects.toThrow(LeaseLost);
       expect(await charged(keyId)).toEqual([20]);
+      const isLeft = async (endedMs: number) => (await rows.listLeavingSegments(endedMs, 100)).includes(jobKey);
+      expect([await isLeft(4), await isLeft(5)]).toEqual([false, true]);
+      expect(await retry(jobKey)).toBe('queued');
+      expect(await isLeft(5)).toBe(false);
+      await rows.deleteLeftSegments(jobKey, 5);
+      expect(await rows.segmentClipsOf(jobKey)).toHaveLength(2);
+      await rows.end(jobKey, { status: 'failed', nowMs: 7, expiresAtMs: 8, error: '{}' });
+      await rows.deleteLeftSegments(jobKey, 7);
+      expect([await isLeft(7), await rows.segmentClipsOf(jobKey)]).toEqual([false, []]);
+      await retry(jobKey);
+      await rows.claim(id, 'me', 1_000, 2_000);
+      await write(0);
+      expect(await charged(keyId)).toEqual([20]);
+      expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1 });
     });
 
     test('joining is queued when all chapters are done, and waits again when one is reopened', async () => {

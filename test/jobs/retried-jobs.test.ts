@@ -1,6 +1,8 @@
-// What a retry finds of a job that has failed or was canceled: the audio of its finished chapters, for as long as it runs.
+// What a retry finds of a job that has failed or was canceled: the audio of its finished chapters, for as long as it runs, and
+// for a day the segments of the others.
 import { expect, test } from 'vitest';
-import { type JobJson, openJobsGateway } from './open-jobs.ts';
+import { leftSegmentsMs } from '../../src/jobs/limits.ts';
+import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';
 
 const hourMs = 3_600_000;
 const texts = ['The first chapter.', 'The second chapter.', 'The third chapter.'].map((text) => ({ text }));
@@ -35,3 +37,53 @@ test.each(['failed', 'canceled'])(
     expect(await expiries()).toEqual([2, 2, 2, 2]);
   },
 );
+
+test('the segments of a job that has failed go after a day; a retry speaks them again, and charges nothing', async () => {
+  const gateway = await openJobsGateway({ jobChaptersMax: 0 });
+  const { create, untilEnded, openOwnJobs, readJobs, readJson, jobsKey, jobs, store, storedClips, tone } = gateway;
+  const { clips } = storedClips.memory;
+  const book = chapters.slice(0, 1);
+  const chars = book[0]!.text.length;
+  const speak = async (id: string) => {
+    const worker = openOwnJobs();
+    const job = await untilEnded(id);
+    await worker.close();
+    return job;
+  };
+  const keysOf = async () => {
+    const kept = await store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');
+    return kept.map(({ clipKey }) => clipKey);
+  };
+  const age = (ms: number) => store.query('update jobs set ended_at_ms = ended_at_ms - $1', ms);
+  const whole = await speak((await create({ chapters: book })).id);
+  const used = async () => (await readJson('/api/usage', { headers: { 'X-API-Key': jobsKey } })).total.characters;
+  expect(await used()).toBe(chars);
+  const spoken = tone.segments.length;
+  expect(spoken).toBeGreaterThan(1);
+
+  tone.trouble = { failsAfterSegments: tone.counts.begun + spoken - 1 };
+  const { id } = await create({ chapters: book });
+  const failed = await speak(id);
+  expect(failed.status).toBe('failed');
+  const keys = await keysOf();
+  expect(keys).toHaveLength(spoken - 1);
+  await age(leftSegmentsMs - 60_000);
+  await jobs.sweep();
+  expect(await keysOf()).toEqual(keys);
+  await age(60_000);
+  await jobs.sweep();
+  expect(await keysOf()).toEqual([]);
+  expect(await Promise.all(keys.map((key) => clips.open(key)))).toEqual(keys.map(() => undefined));
+  const { progress, usage } = await readJobs(`/${id}`);
+  expect({ progress, usage }).toMatchObject({ progress: failed.progress, usage: failed.usage });
+
+  tone.trouble = { failsAfterSegments: tone.counts.begun + spoken - 1 };
+  await readJobs(`/${id}/retry`, post);
+  expect((await speak(id)).progress).toEqual(failed.progress);
+  tone.trouble = {};
+  await readJobs(`/${id}/retry`, post);
+  expect(await speak(id)).toMatchObject({ status: 'succeeded', progress: whole.progress, usage: whole.usage });
+  expect(await used()).toBe(2 * chars);
+  const [row] = await store.query<{ done: number }>('select chars_done as done from jobs where job_id = $1', id);
+  expect(Number(row!.done)).toBe(chars);
+});
