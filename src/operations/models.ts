@@ -25,6 +25,10 @@ export interface ListedModels {
   canInstall: boolean;
 }
 
+/** How long a removal waits until its engine has noticed and offers the voices no more. */
+const noticedMsMax = 5_000;
+const noticedPollMs = 50;
+
 export type ModelOperations = ReturnType<typeof createModelOperations>;
 
 export interface ModelOperationsOptions {
@@ -79,7 +83,12 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
     },
     async removeVoiceModel(call: Call, name: string): Promise<void> {
       checkIsUnlimited(call);
+      const { engine, voiceIds } = await describe(await installs.find(name), call);
       await installs.remove(name, call.caller.actorName, call.signal);
+      const isOffered = () =>
+        engines.some((each) => each.name === engine && each.voices.some(({ voiceId }) => voiceIds.includes(voiceId)));
+      for (let ms = 0; ms < noticedMsMax && isOffered(); ms += noticedPollMs)
+        await sleep(noticedPollMs, undefined, { signal: call.signal });
     },
   };
 }
