@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   engine: () => import('./engine.ts'),
   heart: () => import('./heart.ts'),
   'first-sound': () => import('./first-sound.ts'),
+  'served-voice': () => import('./served-voice.ts'),
   espeak: () => import('./espeak.ts'),
   models: () => import('./models.ts'),
   parallel: () => import('./parallel.ts'),

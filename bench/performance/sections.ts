@@ -129,8 +129,8 @@ Node; where it says "same handler", it stands in front of Sonant's own operation
   {
     title: 'Around an engine',
     text: `What the service costs above the engine that it calls. The first engine has a fixed cost and is elsewhere: it is asked directly,
-and through the service. The second is espeak-ng, by its bare library in a loop, and through the service. The third is the embedded
-voice: the pipeline against its parts, each measured alone.`,
+and through the service. The second is espeak-ng, by its bare library in a loop, and through the service. The third is the built-in
+voice: its bare program, and through a running service; and the pipeline against its parts, each measured alone.`,
     benches: [
       {
         bench: 'service-cost',
@@ -155,6 +155,20 @@ voice: the pipeline against its parts, each measured alone.`,
               table: 0,
             },
             ...{ values: /\/raw$/, ours: /, (?!engine)/ },
+            goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
+          },
+        ],
+      },
+      {
+        bench: 'served-voice',
+        plots: [
+          {
+            ...{
+              title: 'Built-in voice: CPU of the service for a text, divided by that of the bare program',
+              axis: 'ratio, less is better',
+              table: 0,
+            },
+            ...{ values: /\/raw$/, ours: all },
             goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
           },
         ],

@@ -1,0 +1,91 @@
+// What a running service adds to the built-in voice: a process of its own that is asked over REST for streams, one after the
+// other, against the engine's bare program in this process, which speaks the same texts whole. CPU is that of the service's
+// process, its engine's threads included, and not of the client.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import { ownCpuMs } from './measuring/machine.ts';
+import type { OpenCheckout } from './measuring/open-checkout.ts';
+import { openRawEngine } from './measuring/raw-engine.ts';
+import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
+import { passage } from './measuring/texts.ts';
+
+const voiceId = 'arthur';
+const rounds = 5;
+const warmUps = 4;
+/** Texts of a turn, by their length. */
+const countOf = new Map([
+  [60, 12],
+  [1000, 1],
+]);
+const outputs = [
+  { name: 'PCM 24 kHz', output_format: 'pcm', sample_rate: 24_000, max: 1.15 },
+  { name: 'WAV 44.1 kHz', output_format: 'wav', sample_rate: 44_100, max: 1.2 },
+  { name: 'MP3 24 kHz', output_format: 'mp3', sample_rate: 24_000, max: 1.45 },
+] as const;
+
+export const bench: Bench = {
+  about: 'raw flite program : the built-in voice through a running service (CPU)',
+  async run() {
+    const root = join(import.meta.dirname, '..');
+    const child = fork(join(import.meta.dirname, 'overload/serve.ts'), [root, 'flite'], {
+      stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+    });
+    const [service] = (await once(child, 'message')) as [OpenCheckout];
+    const serviceCpuMs = async (): Promise<number> => {
+      child.send('cpu');
+      return (await once(child, 'message'))[0];
+    };
+    const raw = await openRawEngine();
+    const measure = async (work: () => Promise<boolean>): Promise<Cost> => {
+      const [own, served] = [ownCpuMs(), await serviceCpuMs()];
+      const isRaw = await work();
+      return { wallMs: 0, cpuMs: isRaw ? ownCpuMs() - own : (await serviceCpuMs()) - served };
+    };
+    const rows: Cell[][] = [];
+    const goals: Goal[] = [];
+    for (const [chars, count] of countOf) {
+      const texts = Array.from({ length: count }, (_, n) => passage(chars, n));
+      const served = outputs.map(({ name, max: _, ...output }) => {
+        const speakAll = async () => {
+          for (const text of texts) await stream(service, { ...output, text_chunks: [text] });
+          return false;
+        };
+        return [name, speakAll] as const;
+      });
+      const speakRaw = async () => {
+        for (const text of texts) raw.say(voiceId, [text]);
+        return true;
+      };
+      const contenders = { raw: speakRaw, ...Object.fromEntries(served) };
+      const costs = await compare<string, () => Promise<boolean>>(contenders, { rounds, warmUps, measure });
+      const ratios = outputs.map(({ name }) => cpuRatio([costs[name]!], [costs.raw!]));
+      const cpu = Object.values(costs).map((cost) => cpuOf(cost) / count);
+      rows.push([`${chars}`, ...cpu, ...ratios]);
+      for (const [i, { name, max }] of outputs.entries())
+        goals.push({ name: `${name} / raw, ${chars} characters`, figure: ratios[i]!, digits: 2, max });
+    }
+    const exited = once(child, 'exit');
+    child.disconnect();
+    await exited;
+    const names = outputs.map(({ name }) => name);
+    const columns = [
+      { name: 'characters' },
+      ...['raw', ...names].map((name) => ({ name: `${name} ms`, digits: 1 })),
+      ...names.map((name) => ({ name: `${name}/raw`, digits: 2 })),
+    ];
+    return { tables: [{ title: 'CPU for a text, and its ratio to the raw program', columns, rows }], goals };
+  },
+};
+
+/** Streams are never answered from the cache. */
+async function stream({ port, apiKey }: OpenCheckout, fields: object): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/audio/speech`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ voice_id: voiceId, method: 'streaming', ...fields }),
+  });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  for await (const _ of answer.body!);
+}
