@@ -4,7 +4,7 @@
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
 import { join } from '../audio/join.ts';
-import { samplesOf } from '../audio/pcm.ts';
+import { samplesOf, secondsOf } from '../audio/pcm.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { toFailure } from '../errors.ts';
@@ -82,7 +82,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) {
-      soFar.seconds += secondsOf(cut, kept);
+      soFar.seconds += heardSecondsOf(cut, kept);
       return yield kept;
     }
     charged ??= rows.countCharged(id);
@@ -92,7 +92,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
     const voiceId = cut.rendering?.voice.voiceId ?? '';
-    const seconds = spoken ? secondsOf(cut, spoken) : 0;
+    const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
     soFar.seconds += seconds;
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
@@ -121,8 +121,9 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   };
 }
 
-const secondsOf = ({ rendering }: PlannedCut, { samples, sampleRateHz }: SpokenPcm): number =>
-  samples.length / sampleRateHz / (rendering?.tempo ?? 1);
+/** As a listener hears it. */
+const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
+  secondsOf(spoken) / (rendering?.tempo ?? 1);
 
 /** The sound of segments as it is stored. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({

@@ -3,6 +3,7 @@
 // no call to begin anew; so its static memory is put back before each text. `openLibrary` throws where that cannot be done,
 // or does not have the effect.
 import { createHash } from 'node:crypto';
+import { samplesOf } from '../../audio/pcm.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.ts';
 import { type Address, openNativeCalls } from './native-calls.ts';
@@ -104,7 +105,7 @@ function createListener(view: (address: Address, byteLength: number) => ArrayBuf
 
   const hearMarks = (bytes: Uint8Array, at: Address, marks: SoundMark[]) => {
     if (events.address !== at) events = { address: at, data: new DataView(view(at, eventsMax * event.bytes)) };
-    const samples = new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+    const samples = samplesOf(bytes);
     const listenTo = (end: number) => {
       for (let n = heard; n < end; n++) if (Math.abs(samples[n]!) > audiblePeak) audibleUntil = sampleCount + n + 1;
       heard = Math.max(heard, end);
