@@ -1,8 +1,10 @@
 // `npm run bench [NAME...]`: runs these benches, or all, prints what they find and keeps it in bench/results. Each runs
-// in a process of its own, so that none inherits another's memory or warm code. Exits with 1 where a goal is missed.
+// in a process of its own, so that none inherits another's memory or warm code; it and all contenders that it starts have
+// the settings of memory that `sonant serve` gives itself. Exits with 1 where a goal is missed.
 // `npm run bench report` writes docs/performance.md from what was kept last.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { serviceEnvironment, serviceFlags } from '../src/lean-memory.js';
 import { type Bench, isMet } from './measuring/bench.ts';
 import { machineFacts, watchMachine } from './measuring/machine.ts';
 import { keepReport, reportText } from './measuring/report.ts';
@@ -55,7 +57,9 @@ async function runHere(name: string): Promise<boolean> {
 }
 
 async function runInChild(name: string): Promise<boolean> {
-  const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, name], { stdio: 'inherit' });
+  const args = [...serviceFlags, ...process.execArgv, import.meta.filename, name];
+  const env = { ...process.env, ...serviceEnvironment };
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env });
   const [code] = await once(child, 'exit');
   return code === 0;
 }
@@ -71,9 +75,10 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const names = chosen.length > 0 ? chosen : Object.keys(benches);
+const isChild = names.length === 1 && serviceFlags.every((flag) => process.execArgv.includes(flag));
 let allMet = true;
 for (const name of names) {
-  const met = names.length === 1 ? await runHere(name) : await runInChild(name);
+  const met = isChild ? await runHere(name) : await runInChild(name);
   allMet &&= met;
 }
 process.exitCode = allMet ? 0 : 1;

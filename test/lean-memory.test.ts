@@ -19,8 +19,15 @@ beforeAll(async () => {
   const fields = `{ pid, flags: execArgv, mapped: env.MALLOC_MMAP_THRESHOLD_, trimmed: env.MALLOC_TRIM_THRESHOLD_ }`;
   const script = `const { pid, execArgv, env } = process; process.stderr.write(JSON.stringify(${fields}) + '\\n');`;
   await writeFile(join(folder, 'told.cjs'), script);
+  await writeFile(join(folder, 'v8-flags.cjs'), tellingV8Flags);
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+/** Writes each flag that a program sets while it runs to stderr. */
+const tellingV8Flags = `
+  require('node:v8').setFlagsFromString = (flag) => process.stderr.write('set ' + flag + '\\n');
+  require('node:module').syncBuiltinESMExports();
+`;
 
 /** Each beginning of a program, and the output of the last. */
 async function begin(args: string[], env: Record<string, string> = {}) {
@@ -57,4 +64,15 @@ test('other commands begin once', async () => {
   const { beginnings, out } = await begin(['--version']);
   expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(beginnings).toEqual([expect.objectContaining({ flags: [] })]);
+});
+
+test('commands that run for long set when V8 marks, whatever else is set', async () => {
+  const NODE_OPTIONS = `--require ${join(folder, 'v8-flags.cjs')}`;
+  const flagsOf = async (command: string, env: Record<string, string> = {}) => {
+    const { err } = await runSonant(folder, [command, '--help'], '', { NODE_OPTIONS, ...env });
+    return [...err.matchAll(/^set (--incremental-marking-soft-trigger=\d+)$/gm)].map(([, flag]) => flag);
+  };
+  const [flag] = await flagsOf('serve', { MALLOC_TRIM_THRESHOLD_: '4000000' });
+  expect(flag).toBeDefined();
+  expect(await flagsOf('voices')).toEqual([]);
 });
