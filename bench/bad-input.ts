@@ -1,7 +1,6 @@
 // What a megabyte of bad input costs those beside its sender: each kind at each door, again and again, and the longest turn
 // of the service's event loop meanwhile, in CPU of its main thread, since nobody else is served in it. An honest caller
 // asks for /healthz all the time; its waits are by the clock, with whatever else the machine does.
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { AskedService } from './bad-input/serve.ts';
 import { grpcInputs, httpInputs, type Sent, socketInputs } from './bad-input/shapes.ts';
+import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
@@ -85,13 +85,12 @@ const rowOf = ({ kind, turnsMs, waitsMs }: Measured): Cell[] => [
 ];
 
 async function start(opened: AsyncDisposableStack): Promise<Asked> {
-  const child = fork(join(import.meta.dirname, 'bad-input/serve.ts'));
-  opened.defer(async () => {
-    const exited = once(child, 'exit');
-    child.disconnect();
-    await exited;
-  });
-  const [service] = (await once(child, 'message')) as [AskedService];
+  const {
+    told: service,
+    ask: longestTurnMs,
+    close,
+  } = await startProcess<AskedService>(join(import.meta.dirname, 'bad-input/serve.ts'));
+  opened.defer(close);
   const waitsMs: number[] = [];
   let isOver = false;
   opened.defer(() => {
@@ -106,14 +105,7 @@ async function start(opened: AsyncDisposableStack): Promise<Asked> {
     }
   };
   void ask().catch(() => {});
-  return {
-    service,
-    waitsMs,
-    async longestTurnMs() {
-      child.send('longest');
-      return (await once(child, 'message'))[0];
-    },
-  };
+  return { service, waitsMs, longestTurnMs };
 }
 
 async function measure(

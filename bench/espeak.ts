@@ -1,6 +1,5 @@
 // eSpeak NG: its bare library in a loop, the engine, and the way through the pipeline, at the library's own rate and at 24 kHz.
-// CPU is that of all processes. Contenders have their turns in each round, and only costs of the same round are divided. And
-// what a service with it alone serves in a second to 64 clients, each of which asks again at once; they share its machine.
+// CPU is that of all processes. Contenders have their turns in each round, and only costs of the same round are divided.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,12 +13,9 @@ import { parseSpeechRequest } from '../src/speech/request.ts';
 import type { RawWork } from './espeak/raw-library.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs } from './measuring/machine.ts';
-import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { drain } from './measuring/open-speech.ts';
 import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
-import { closedLoop } from './overload/load.ts';
-import type { LoadedEngine } from './overload/serve.ts';
 
 const voiceId = 'espeak-en-us';
 const rounds = 5;
@@ -34,10 +30,6 @@ const goalsMax = new Map([
   [60, { own: 1.5, wanted: 2, mp3: 5 }],
   [1000, { own: 1.15, wanted: 1.5, mp3: 5 }],
 ]);
-const clients = 64;
-const clientSeconds = 8;
-const clientWarmUpSeconds = 6;
-const perSecondMin = 150;
 const titles = { raw: 'raw', engine: 'engine', own: '22 050 Hz', wanted: '24 kHz', mp3: '24 kHz mp3' };
 const never = new AbortController().signal;
 
@@ -104,36 +96,12 @@ export const bench: Bench = {
     }
     raw.disconnect();
     await app.close();
-    const perSecond = await servedPerSecond();
-    goals.push({
-      name: `requests/s, ${clients} clients, 60 characters`,
-      figure: perSecond,
-      digits: 0,
-      min: perSecondMin,
-    });
     const all = Object.values(titles);
     const names = [...all.map((name) => `${name} ms`), ...all.slice(1).map((name) => `${name}/raw`)];
     const columns = [{ name: 'characters' }, ...names.map((name) => ({ name, digits: 2 }))];
     return { tables: [{ title: 'CPU for a text, and its ratio to the bare library', columns, rows }], goals };
   },
 };
-
-/** PCM at 24 kHz, in streams of 60 characters, no text twice. */
-async function servedPerSecond(): Promise<number> {
-  const engine: LoadedEngine = 'espeak-ng';
-  const child = fork(join(import.meta.dirname, 'overload/serve.ts'), [join(import.meta.dirname, '..'), engine]);
-  const [service] = (await once(child, 'message')) as [OpenCheckout];
-  const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: 24_000, method: 'streaming' };
-  const request = (n: number) => ({ fields: { ...sound, text_chunks: [`${n}: ${passage(54, n)}`] } });
-  await closedLoop({ service, seconds: clientWarmUpSeconds, request: (n) => request(1e6 + n) }, clients);
-  const sinceMs = performance.now();
-  const offered = await closedLoop({ service, seconds: clientSeconds, request }, clients);
-  const seconds = (performance.now() - sinceMs) / 1000;
-  const exited = once(child, 'exit');
-  child.disconnect();
-  await exited;
-  return offered.filter(({ firstMs }) => firstMs !== undefined).length / seconds;
-}
 
 async function rawCpuMs(child: ChildProcess, work: RawWork): Promise<number> {
   child.send(work);

@@ -2,11 +2,11 @@
 // offered once, twice and ten times what it can do, and how soon that is heard; what is refused, how soon, and whether who
 // comes back when told is served; short streams among long texts; and the adaptive limit against another, simulated. The
 // service has a core of its own, where there are two. SONANT_BENCH_BEFORE names another checkout to measure as well.
-import { fork, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createAdaptiveLimit } from '../src/speech/queue/adaptive-limit.ts';
+import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal, Table } from './measuring/bench.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { median } from './measuring/rounds.ts';
@@ -123,21 +123,10 @@ async function start(opened: AsyncDisposableStack, root: string): Promise<Servic
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
   // What it logs is written, as ever, and not kept.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };
-  const child = fork(join(import.meta.dirname, 'overload/serve.ts'), [root], { ...options, stdio: [...options.stdio] });
-  opened.defer(async () => {
-    const exited = once(child, 'exit');
-    child.disconnect();
-    await exited;
-  });
-  const [addresses] = await once(child, 'message');
-  return {
-    isPinned,
-    addresses,
-    async cpuMs() {
-      child.send('cpu');
-      return (await once(child, 'message'))[0];
-    },
-  };
+  const file = join(import.meta.dirname, 'overload/serve.ts');
+  const service = await startProcess<OpenCheckout>(file, [root], { ...options, stdio: [...options.stdio] });
+  opened.defer(service.close);
+  return { isPinned, addresses: service.told, cpuMs: service.ask };
 }
 
 async function measure(title: string, service: Service, load: () => Promise<Offered[]>): Promise<Measured> {

@@ -17,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'first-sound': () => import('./first-sound.ts'),
   'served-voice': () => import('./served-voice.ts'),
   espeak: () => import('./espeak.ts'),
+  'served-espeak': () => import('./served-espeak.ts'),
   models: () => import('./models.ts'),
   parallel: () => import('./parallel.ts'),
   memory: () => import('./memory.ts'),

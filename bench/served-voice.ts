@@ -1,9 +1,8 @@
 // What a running service adds to the built-in voice: a process of its own that is asked over REST for streams, one after the
 // other, against the engine's bare program in this process, which speaks the same texts whole. CPU is that of the service's
 // process, its engine's threads included, and not of the client.
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs } from './measuring/machine.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
@@ -29,19 +28,15 @@ export const bench: Bench = {
   about: 'raw flite program : the built-in voice through a running service (CPU)',
   async run() {
     const root = join(import.meta.dirname, '..');
-    const child = fork(join(import.meta.dirname, 'overload/serve.ts'), [root, 'flite'], {
+    const file = join(import.meta.dirname, 'overload/serve.ts');
+    const service = await startProcess<OpenCheckout>(file, [root, 'flite'], {
       stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
     });
-    const [service] = (await once(child, 'message')) as [OpenCheckout];
-    const serviceCpuMs = async (): Promise<number> => {
-      child.send('cpu');
-      return (await once(child, 'message'))[0];
-    };
     const raw = await openRawEngine();
     const measure = async (work: () => Promise<boolean>): Promise<Cost> => {
-      const [own, served] = [ownCpuMs(), await serviceCpuMs()];
+      const [own, served] = [ownCpuMs(), await service.ask()];
       const isRaw = await work();
-      return { wallMs: 0, cpuMs: isRaw ? ownCpuMs() - own : (await serviceCpuMs()) - served };
+      return { wallMs: 0, cpuMs: isRaw ? ownCpuMs() - own : (await service.ask()) - served };
     };
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
@@ -49,7 +44,7 @@ export const bench: Bench = {
       const texts = Array.from({ length: count }, (_, n) => passage(chars, n));
       const served = outputs.map(({ name, max: _, ...output }) => {
         const speakAll = async () => {
-          for (const text of texts) await stream(service, { ...output, text_chunks: [text] });
+          for (const text of texts) await stream(service.told, { ...output, text_chunks: [text] });
           return false;
         };
         return [name, speakAll] as const;
@@ -66,9 +61,7 @@ export const bench: Bench = {
       for (const [i, { name, max }] of outputs.entries())
         goals.push({ name: `${name} / raw, ${chars} characters`, figure: ratios[i]!, digits: 2, max });
     }
-    const exited = once(child, 'exit');
-    child.disconnect();
-    await exited;
+    await service.close();
     const names = outputs.map(({ name }) => name);
     const columns = [
       { name: 'characters' },

@@ -1,12 +1,11 @@
 // Stored sound through the whole service: a fetch of a link and a hit of the cache, against nginx with the same file and a
 // bare Fastify with the same bytes and headers. Each contender has a process of its own; the load comes from this one. CPU
 // is the server's alone. SONANT_BENCH_BEFORE names another checkout, whose service is then measured in the same rounds.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNginx } from './doors/server-process.ts';
+import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts';
@@ -80,24 +79,9 @@ export const bench: Bench = {
 };
 
 async function start(opened: AsyncDisposableStack, kind: 'sonant' | 'fastify', of: string): Promise<Server> {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'stored/serve.ts'), [kind, of]);
-  opened.defer(async () => {
-    const exited = once(child, 'exit');
-    child.disconnect();
-    await exited;
-  });
-  const failed = once(child, 'exit').then(([code]) => {
-    throw new Error(`${kind} ended with ${code}`);
-  });
-  const [addresses] = await Promise.race([once(child, 'message'), failed]);
-  failed.catch(() => {});
-  return {
-    addresses,
-    async cpuMs() {
-      child.send('cpu');
-      return (await once(child, 'message'))[0];
-    },
-  };
+  const server = await startProcess<OpenCheckout>(join(import.meta.dirname, 'stored/serve.ts'), [kind, of]);
+  opened.defer(server.close);
+  return { addresses: server.told, cpuMs: server.ask };
 }
 
 const get = (path: string) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);

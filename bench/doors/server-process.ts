@@ -1,10 +1,11 @@
 // A contender in a process of its own, and what that process uses.
-import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcess } from '../measuring/asked-process.ts';
 import { freePort } from '../measuring/free-port.ts';
 import type { Addresses, ContenderName } from './serve.ts';
 
@@ -15,19 +16,12 @@ export interface ServerProcess {
 }
 
 export async function startServer(name: ContenderName): Promise<ServerProcess> {
-  const child = fork(join(import.meta.dirname, 'serve.ts'), [name]);
-  const failed = once(child, 'exit').then(([code]) => {
-    throw new Error(`${name} ended with ${code}`);
-  });
-  const [addresses] = (await Promise.race([once(child, 'message'), failed])) as [Addresses];
+  const { told: addresses, ask, close } = await startProcess<Addresses>(join(import.meta.dirname, 'serve.ts'), [name]);
   return {
     addresses,
-    async cpuMs() {
-      child.send('cpu');
-      return (await once(child, 'message'))[0];
-    },
+    cpuMs: ask,
     async close() {
-      await end(child);
+      await close();
       if (addresses.clip) await rm(dirname(dirname(dirname(addresses.clip.file))), { recursive: true });
     },
   };

@@ -1,0 +1,228 @@
+// What servers add to eSpeak NG: Sonant, and a Flask and a FastAPI around the same library, as such services are usually
+// written (bench/espeak/python_peer.py), asked over HTTP for the same texts, one after the other, against the bare library in
+// a loop. CPU is that of the server and its children, and not of the client. And how many texts each serves in a second to 64
+// clients, who ask again at once and share its machine.
+import { fork, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import type { RawWork } from './espeak/raw-library.ts';
+import { startProcess } from './measuring/asked-process.ts';
+import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import { freePort } from './measuring/free-port.ts';
+import type { OpenCheckout } from './measuring/open-checkout.ts';
+import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
+import { passage } from './measuring/texts.ts';
+
+const voiceId = 'espeak-en-us';
+const rounds = 5;
+const warmUps = 8;
+/** Texts of a turn, by their length. */
+const countOf = new Map([
+  [60, 20],
+  [1000, 2],
+]);
+const outputs = [
+  { name: '22 050 Hz', rate: 22_050, format: 'pcm' },
+  { name: '24 kHz', rate: 24_000, format: 'pcm' },
+  { name: '24 kHz mp3', rate: 24_000, format: 'mp3' },
+] as const;
+const clients = 64;
+const clientSeconds = 8;
+const clientWarmUpSeconds = 6;
+const perSecondMin = 150;
+const peers = ['flask', 'fastapi'] as const;
+/** Debian's: another Python may be first on the path, without its packages. */
+const python = '/usr/bin/python3';
+
+type Output = (typeof outputs)[number];
+
+interface Server {
+  name: string;
+  port: number;
+  cpuMs(): Promise<number>;
+  /** The path, headers and body of a request for a text. */
+  asking(text: string, output: Output): { path: string; headers: Record<string, string>; body: object };
+}
+
+export const bench: Bench = {
+  about: "eSpeak NG's bare library : Sonant : Flask and FastAPI around the same library",
+  async run() {
+    await using opened = new AsyncDisposableStack();
+    const raw = await openRaw(opened);
+    const servers = [await openSonant(opened), ...(await openPeers(opened))];
+    const rows: Cell[][] = [];
+    const goals: Goal[] = [];
+    for (const [chars, count] of countOf) {
+      const { costs, texts } = await measure(raw, servers, chars, count);
+      for (const output of outputs) {
+        const cost = (server: string) => costs[`${server}, ${output.name}`]!;
+        for (const { name } of servers)
+          rows.push([chars, output.name, name, cpuOf(cost(name)) / texts, cpuRatio([cost(name)], [costs.raw!])]);
+        for (const { name } of servers.slice(1)) {
+          const figure = cpuRatio([cost('sonant')], [cost(name)]);
+          goals.push({ name: `CPU, sonant / ${name}, ${output.name}, ${chars} characters`, figure, digits: 2, max: 1 });
+        }
+      }
+    }
+    const rates = new Map<string, number>();
+    for (const server of servers) rates.set(server.name, await perSecondOf(server));
+    const [own, ...others] = rates;
+    goals.push({
+      name: `requests/s, ${clients} clients, 60 characters`,
+      figure: own![1],
+      digits: 0,
+      min: perSecondMin,
+    });
+    for (const [name, rate] of others)
+      goals.push({ name: `requests/s, sonant / ${name}`, figure: own![1] / rate, digits: 2, min: 1 });
+    const columns = [
+      ...['characters', 'sound', 'server'].map((name) => ({ name })),
+      ...['CPU ms', ': bare library'].map((name) => ({ name, digits: 2 })),
+    ];
+    const rateColumns = [{ name: 'server' }, { name: 'requests/s', digits: 0 }];
+    return {
+      tables: [
+        { title: 'CPU for a text, and its ratio to the bare library', columns, rows },
+        { title: `${clients} clients, 60 characters, PCM at 24 kHz`, columns: rateColumns, rows: [...rates] },
+      ],
+      goals,
+    };
+  },
+};
+
+type Raw = (texts: readonly string[]) => Promise<number>;
+
+async function measure(raw: Raw, servers: readonly Server[], chars: number, count: number) {
+  const texts = Array.from({ length: count }, (_, n) => passage(chars, n));
+  const served = servers.flatMap((server) =>
+    outputs.map((output) => {
+      const cpuMs = async () => {
+        const before = await server.cpuMs();
+        for (const text of texts) await ask(server, server.asking(text, output));
+        return (await server.cpuMs()) - before;
+      };
+      return [`${server.name}, ${output.name}`, cpuMs] as const;
+    }),
+  );
+  const contenders = { raw: () => raw(texts), ...Object.fromEntries(served) };
+  const costs = await compare<string, () => Promise<number>>(contenders, {
+    rounds,
+    warmUps,
+    measure: async (work): Promise<Cost> => ({ wallMs: 0, cpuMs: await work() }),
+  });
+  return { costs, texts: count };
+}
+
+async function perSecondOf(server: Server): Promise<number> {
+  const run = async (seconds: number, from: number) => {
+    let count = 0;
+    const untilMs = performance.now() + 1000 * seconds;
+    const client = async () => {
+      while (performance.now() < untilMs) {
+        // No text twice.
+        const text = `${from + count++}: ${passage(54, count)}`;
+        await ask(server, server.asking(text, outputs[1]));
+      }
+    };
+    const sinceMs = performance.now();
+    await Promise.all(Array.from({ length: clients }, client));
+    return (1000 * count) / (performance.now() - sinceMs);
+  };
+  await run(clientWarmUpSeconds, 1e6);
+  return run(clientSeconds, 0);
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** Until all of the sound is there. */
+function ask({ port, name }: Server, { path, headers, body }: ReturnType<Server['asking']>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const bytes = Buffer.from(JSON.stringify(body));
+  const sent = { 'content-type': 'application/json', 'content-length': bytes.length, ...headers };
+  const call = httpRequest({ agent, port, host: '127.0.0.1', method: 'POST', path, headers: sent });
+  call.on('error', reject);
+  call.on('response', (answer) => {
+    if (answer.statusCode !== 200) reject(new Error(`${name}: status ${answer.statusCode}`));
+    answer.on('error', reject).on('end', resolve).resume();
+  });
+  call.end(bytes);
+  return promise;
+}
+
+/** In a process of its own, since the library is under the GPL: it answers with the CPU that texts took. */
+async function openRaw(opened: AsyncDisposableStack): Promise<Raw> {
+  const child = fork(join(import.meta.dirname, 'espeak/raw-library.ts'), { execArgv: [] });
+  opened.defer(() => child.disconnect());
+  return async (texts) => {
+    child.send({ texts, rounds: 1 } satisfies RawWork);
+    return (await once(child, 'message'))[0];
+  };
+}
+
+async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
+  const root = join(import.meta.dirname, '..');
+  const file = join(import.meta.dirname, 'overload/serve.ts');
+  const service = await startProcess<OpenCheckout>(file, [root, 'espeak-ng']);
+  opened.defer(service.close);
+  const { port, apiKey } = service.told;
+  return {
+    name: 'sonant',
+    port,
+    cpuMs: async () => (await service.ask()) + childrenCpuMsOf(service.pid),
+    asking: (text, { rate, format }) =>
+      // Streams are never answered from the cache. The library's own rate is there in the ElevenLabs API only.
+      rate === 22_050
+        ? {
+            path: `/v1/text-to-speech/${voiceId}/stream?output_format=pcm_22050`,
+            headers: { 'xi-api-key': apiKey },
+            body: { text, language_code: 'en' },
+          }
+        : {
+            path: '/api/audio/speech',
+            headers: { 'x-api-key': apiKey },
+            body: {
+              ...{ voice_id: voiceId, language_code: 'en', method: 'streaming', text_chunks: [text] },
+              ...{ output_format: format, sample_rate: rate },
+            },
+          },
+  };
+}
+
+/** Those that have what they need; none without Debian's Python and its packages. */
+async function openPeers(opened: AsyncDisposableStack): Promise<Server[]> {
+  const servers: Server[] = [];
+  for (const name of peers) {
+    const modules = `import av, numpy, ${name === 'fastapi' ? 'fastapi, uvicorn' : 'flask'}`;
+    if (spawnSync(python, ['-c', modules]).status === 0) servers.push(await openPeer(opened, name));
+  }
+  return servers;
+}
+
+async function openPeer(opened: AsyncDisposableStack, name: string): Promise<Server> {
+  const port = await freePort();
+  const file = join(import.meta.dirname, 'espeak/python_peer.py');
+  const child = spawn(python, [file, name, `${port}`], { stdio: 'ignore' });
+  opened.defer(async () => {
+    const exited = once(child, 'exit');
+    child.kill();
+    await exited;
+  });
+  const cpuMs = async () => Number(await (await fetch(`http://127.0.0.1:${port}/cpu`)).text());
+  while (!(await cpuMs().catch(() => undefined))) if (child.exitCode !== null) throw new Error(`${name} has ended`);
+  const asking: Server['asking'] = (text, { rate, format }) => ({
+    path: '/speech',
+    headers: {},
+    body: { text, rate, format },
+  });
+  return { name, port, cpuMs, asking };
+}
+
+/** Of each thread of the children, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
+function childrenCpuMsOf(pid: number): number {
+  const tasksOf = (of: string) => readdirSync(`/proc/${of}/task`).map((task) => `/proc/${of}/task/${task}`);
+  const children = tasksOf(`${pid}`).flatMap((task) => readFileSync(`${task}/children`, 'latin1').trim().split(/\s+/));
+  const tasks = children.filter((child) => child !== '').flatMap(tasksOf);
+  return tasks.reduce((ms, task) => ms + Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]) / 1e6, 0);
+}
