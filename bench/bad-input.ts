@@ -12,8 +12,9 @@ import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
-const sends = 3;
-const warmUps = 1;
+const sends = 5;
+/** V8 compiles what the first ones run. */
+const warmUps = 3;
 const askEveryMs = 5;
 /** Of the kinds that are shown on their own. */
 const worstShown = 15;

@@ -23,8 +23,8 @@ const rounds = 5;
 const warmUps = 16;
 /** Texts of a turn, by their length. */
 const countOf = new Map([
-  [60, 20],
-  [1000, 2],
+  [60, 40],
+  [1000, 4],
 ]);
 const goalsMax = new Map([
   [60, { own: 1.5, wanted: 2, mp3: 5 }],

@@ -59,7 +59,7 @@ export const bench: Bench = {
       for (const output of outputs) {
         const cost = (server: string) => costs[`${server}, ${output.name}`]!;
         for (const { name } of servers)
-          rows.push([chars, output.name, name, cpuOf(cost(name)) / texts, cpuRatio([cost(name)], [costs.raw!])]);
+          rows.push([`${chars}`, output.name, name, cpuOf(cost(name)) / texts, cpuRatio([cost(name)], [costs.raw!])]);
         for (const { name } of servers.slice(1)) {
           const figure = cpuRatio([cost('sonant')], [cost(name)]);
           goals.push({ name: `CPU, sonant / ${name}, ${output.name}, ${chars} characters`, figure, digits: 2, max: 1 });

@@ -12,7 +12,8 @@ import { passage } from './measuring/texts.ts';
 
 const voiceId = 'arthur';
 const rounds = 5;
-const warmUps = 4;
+/** V8 goes on compiling the service for its first hundreds of requests. */
+const warmUps = 12;
 /** Texts of a turn, by their length. */
 const countOf = new Map([
   [60, 12],

@@ -10,7 +10,7 @@ import { openService } from '../src/app.ts';
 import { loadConfig } from '../src/config.ts';
 import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import type { Bench, Cell } from './measuring/bench.ts';
+import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 import { engineRateHz } from './service-cost/fixed-engine.ts';
@@ -20,9 +20,9 @@ const text = passage(1000);
 const rounds = 15;
 const warmUps = 5;
 const outputs = [
-  { format: 'pcm', sampleRateHz: 24_000 },
-  { format: 'wav', sampleRateHz: 44_100 },
-  { format: 'mp3', sampleRateHz: 44_100 },
+  { format: 'pcm', sampleRateHz: 24_000, cpuMsMax: 1 },
+  { format: 'wav', sampleRateHz: 44_100, cpuMsMax: 2 },
+  { format: 'mp3', sampleRateHz: 44_100, cpuMsMax: 6 },
 ] as const;
 
 interface Measured {
@@ -63,7 +63,8 @@ export const bench: Bench = {
     const baseline = await measureBaseline(() => listen(bare), bare, soundSeconds);
     const rows: Cell[][] = [];
     const ratios: number[] = [];
-    for (const { format, sampleRateHz } of outputs) {
+    const goals: Goal[] = [];
+    for (const { format, sampleRateHz, cpuMsMax } of outputs) {
       const request: LoadRequest = {
         url: `http://127.0.0.1:${service.httpPort}/api/audio/speech`,
         headers: { 'Content-Type': 'application/json', 'X-API-Key': service.firstKey!.key },
@@ -76,6 +77,8 @@ export const bench: Bench = {
       const first = served.firstMs / baseline.firstMs;
       ratios.push(first);
       const cpu = served.cpuMsPerSecond / baseline.cpuMsPerSecond;
+      const name = `${format} ${sampleRateHz}: CPU ms a second of sound`;
+      goals.push({ name, figure: served.cpuMsPerSecond, digits: 2, max: cpuMsMax });
       rows.push([`${format} ${sampleRateHz}`, served.firstMs, first, served.cpuMsPerSecond, cpu]);
     }
     await service.drain();
@@ -90,13 +93,9 @@ export const bench: Bench = {
     ];
     const alone: Cell[] = ['engine alone', baseline.firstMs, 1, baseline.cpuMsPerSecond, 1];
     const title = `${text.length} characters, ${soundSeconds.toFixed(0)} s of sound, streamed over REST`;
-    const goal = {
-      name: 'first sound through the service : engine alone',
-      figure: Math.max(...ratios),
-      digits: 2,
-      max: 2,
-    };
-    return { tables: [{ title, columns, rows: [alone, ...rows] }], goals: [goal] };
+    const firstName = 'first sound through the service : engine alone';
+    goals.push({ name: firstName, figure: Math.max(...ratios), digits: 2, max: 2 });
+    return { tables: [{ title, columns, rows: [alone, ...rows] }], goals };
   },
 };
 

@@ -129,7 +129,9 @@ Node; where it says "same handler", it stands in front of Sonant's own operation
   {
     title: 'Around an engine',
     text: `What the service costs above the engine that it calls. The first engine has a fixed cost and is elsewhere: it is asked directly,
-and through the service. The second is espeak-ng, by its bare library in a loop, and through the service. The third is the built-in
+and through the service. The second is espeak-ng: its bare library in a loop, and the engine and the pipeline without a door; and
+through a running service, beside a Flask and a FastAPI around the same library, which have no keys, limits, log, usage or checks of the
+sound, speak in their own process, and send a text's sound when all of it is there. The third is the built-in
 voice: its bare program, and through a running service; and the pipeline against its parts, each measured alone.`,
     benches: [
       {
@@ -156,6 +158,23 @@ voice: its bare program, and through a running service; and the pipeline against
             },
             ...{ values: /\/raw$/, ours: /, (?!engine)/ },
             goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
+          },
+        ],
+      },
+      {
+        bench: 'served-espeak',
+        plots: [
+          {
+            ...{
+              title: 'eSpeak NG through servers: CPU for a text, divided by that of the bare library',
+              axis: 'ratio, less is better',
+              table: 0,
+            },
+            ...{ values: ': bare library', labels: ['characters', 'sound', 'server'], ours: sonant },
+          },
+          {
+            ...{ title: 'Texts of 60 characters, 64 clients', axis: 'a second, more is better', table: 1 },
+            ...{ values: 'requests/s', ours: sonant },
           },
         ],
       },

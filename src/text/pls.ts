@@ -24,6 +24,8 @@ export const readPls = (document: string, entriesMax: number): Steps<PlsLexicon>
 
 /** UTF-16 units that are read in a step. */
 const stepLength = 2048;
+/** UTF-16 units from one tag to the next. The parser holds each reference among them until then, and lists of them are slow. */
+const textLengthMax = 65_536;
 
 /** What may stand in an element, by its path; in others, such as metadata, anything may, and is passed over. */
 const contents: Readonly<Record<string, readonly string[]>> = {
@@ -79,8 +81,13 @@ class PlsReader {
     };
     parser.on('text', take);
     parser.on('cdata', take);
+    let tagAt = 0;
     for (let i = 0; i < this.#document.length; i += stepLength) {
-      parser.write(this.#document.slice(i, i + stepLength));
+      const piece = this.#document.slice(i, i + stepLength);
+      if (piece.includes('<')) tagAt = i + piece.lastIndexOf('<');
+      else if (i + piece.length - tagAt > textLengthMax)
+        this.#refuse(tagAt, `more than ${textLengthMax} characters are without a tag`);
+      parser.write(piece);
       yield;
     }
     parser.close();
