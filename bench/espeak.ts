@@ -1,8 +1,5 @@
 // eSpeak NG: its bare library in a loop, the engine, and the way through the pipeline, at the library's own rate and at 24 kHz.
 // CPU is that of all processes. Contenders have their turns in each round, and only costs of the same round are divided.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../src/app/command-line.ts';
@@ -10,7 +7,7 @@ import { loadConfig } from '../src/config.ts';
 import type { Engine, EngineDefinition } from '../src/engines/engine.ts';
 import { espeakNg, openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
-import type { RawWork } from './espeak/raw-library.ts';
+import { openRawLibrary, threadsCpuMs } from './espeak/raw-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs } from './measuring/machine.ts';
 import { drain } from './measuring/open-speech.ts';
@@ -49,7 +46,7 @@ export const bench: Bench = {
     const folder = join(tmpdir(), 'sonant-bench-without-settings');
     const app = await openApp(loadConfig({ env: {}, folder, engines: [definition] }), [definition]);
     if (!engine?.capabilities.timings) throw new Error('libespeak-ng.so.1 and koffi are needed for this');
-    const raw = fork(join(import.meta.dirname, 'espeak/raw-library.ts'), { execArgv: [] });
+    const raw = await openRawLibrary();
     const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
     const asked = { voice, languageCode: 'en', speakingRate: 1, timings: false, urgent: false };
     const say = async (whole: string) => {
@@ -61,9 +58,9 @@ export const bench: Bench = {
       await drain(app.speech.streamSpeech({ ...request, sampleRateHz }, { callerId: 'bench' }, never));
     };
     const measure = async (work: () => Promise<number | undefined>): Promise<Cost> => {
-      const before = ownCpuMs() + cpuMsOf(pids);
+      const before = ownCpuMs() + threadsCpuMs(pids);
       const told = await work();
-      return { wallMs: 0, cpuMs: told ?? ownCpuMs() + cpuMsOf(pids) - before };
+      return { wallMs: 0, cpuMs: told ?? ownCpuMs() + threadsCpuMs(pids) - before };
     };
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
@@ -74,7 +71,7 @@ export const bench: Bench = {
         return undefined;
       };
       const contenders = {
-        raw: () => rawCpuMs(raw, { texts, rounds: 1 }),
+        raw: () => raw.cpuMsOf(texts),
         engine: each(say),
         own: each((text) => speak(text, 22_050)),
         wanted: each((text) => speak(text, 24_000)),
@@ -94,7 +91,7 @@ export const bench: Bench = {
         goals.push({ name, figure: ratio(way), digits: 2, max: max[way] });
       }
     }
-    raw.disconnect();
+    await raw.close();
     await app.close();
     const all = Object.values(titles);
     const names = [...all.map((name) => `${name} ms`), ...all.slice(1).map((name) => `${name}/raw`)];
@@ -102,16 +99,3 @@ export const bench: Bench = {
     return { tables: [{ title: 'CPU for a text, and its ratio to the bare library', columns, rows }], goals };
   },
 };
-
-async function rawCpuMs(child: ChildProcess, work: RawWork): Promise<number> {
-  child.send(work);
-  return (await once(child, 'message'))[0];
-}
-
-/** Of each thread, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
-const cpuMsOf = (pids: readonly number[]): number =>
-  pids.reduce((sum, pid) => {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    const ns = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));
-    return sum + ns.reduce((total, each) => total + each, 0) / 1e6;
-  }, 0);

@@ -1,10 +1,10 @@
 // `npm run bench [NAME...]`: runs these benches, or all, prints what they find and keeps it in bench/results. Each runs
-// in a process of its own, so that none inherits another's memory or warm code; it and all contenders that it starts have
-// the settings of memory that `sonant serve` gives itself. Exits with 1 where a goal is missed.
+// in a process of its own, so that none inherits another's memory or warm code; it and the services that it forks have the
+// settings of memory that `sonant serve` gives itself. Exits with 1 where a goal is missed.
 // `npm run bench report` writes docs/performance.md from what was kept last.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { serviceEnvironment, serviceFlags } from '../src/lean-memory.js';
+import { markingFlag, newSpaceFlag, serviceEnvironment } from '../src/service-memory.js';
 import { type Bench, isMet } from './measuring/bench.ts';
 import { machineFacts, watchMachine } from './measuring/machine.ts';
 import { keepReport, reportText } from './measuring/report.ts';
@@ -44,6 +44,8 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   languages: () => import('./languages.ts'),
 };
 
+const serviceFlags = [newSpaceFlag, markingFlag];
+
 async function runHere(name: string): Promise<boolean> {
   const { bench } = await benches[name]!();
   const stopWatching = watchMachine();
@@ -61,6 +63,7 @@ async function runInChild(name: string): Promise<boolean> {
   const args = [...serviceFlags, ...process.execArgv, import.meta.filename, name];
   const env = { ...process.env, ...serviceEnvironment };
   const child = spawn(process.execPath, args, { stdio: 'inherit', env });
+  process.once('SIGTERM', () => child.kill());
   const [code] = await once(child, 'exit');
   return code === 0;
 }
@@ -77,6 +80,8 @@ if (unknown.length > 0) {
 }
 const names = chosen.length > 0 ? chosen : Object.keys(benches);
 const isChild = names.length === 1 && serviceFlags.every((flag) => process.execArgv.includes(flag));
+// The C library has read it: what else a bench starts, such as nginx, runs as it comes.
+if (isChild) for (const variable in serviceEnvironment) delete process.env[variable];
 let allMet = true;
 for (const name of names) {
   const met = isChild ? await runHere(name) : await runInChild(name);

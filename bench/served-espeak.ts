@@ -1,13 +1,13 @@
-// What servers add to eSpeak NG: Sonant, and a Flask and a FastAPI around the same library, as such services are usually
-// written (bench/espeak/python_peer.py), asked over HTTP for the same texts, one after the other, against the bare library in
-// a loop. CPU is that of the server and its children, and not of the client. And how many texts each serves in a second to 64
-// clients, who ask again at once and share its machine.
-import { fork, spawn, spawnSync } from 'node:child_process';
+// What servers add to eSpeak NG: Sonant, and a Flask and a FastAPI around the same library (bench/espeak/python_peer.py): one
+// process each, which speaks one text at a time. They are asked over HTTP for the same texts, one after the other, against the
+// bare library in a loop. CPU is that of the server and its children, and not of the client. And how many texts each serves in
+// a second to 64 clients, who ask again at once and share its machine.
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import type { RawWork } from './espeak/raw-library.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf, openRawLibrary, threadsCpuMs } from './espeak/raw-process.ts';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { freePort } from './measuring/free-port.ts';
@@ -24,6 +24,7 @@ const countOf = new Map([
   [1000, 2],
 ]);
 const outputs = [
+  // Sonant has the library's own rate in the APIs for live speech only, which also find when each word is heard.
   { name: '22 050 Hz', rate: 22_050, format: 'pcm' },
   { name: '24 kHz', rate: 24_000, format: 'pcm' },
   { name: '24 kHz mp3', rate: 24_000, format: 'mp3' },
@@ -50,17 +51,18 @@ export const bench: Bench = {
   about: "eSpeak NG's bare library : Sonant : Flask and FastAPI around the same library",
   async run() {
     await using opened = new AsyncDisposableStack();
-    const raw = await openRaw(opened);
+    const raw = await openRawLibrary();
+    opened.defer(raw.close);
     const servers = [await openSonant(opened), ...(await openPeers(opened))];
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
     for (const [chars, count] of countOf) {
-      const { costs, texts } = await measure(raw, servers, chars, count);
+      const costs = await measure(raw.cpuMsOf, servers, chars, count);
       for (const output of outputs) {
         const cost = (server: string) => costs[`${server}, ${output.name}`]!;
         for (const { name } of servers)
-          rows.push([`${chars}`, output.name, name, cpuOf(cost(name)) / texts, cpuRatio([cost(name)], [costs.raw!])]);
-        for (const { name } of servers.slice(1)) {
+          rows.push([`${chars}`, output.name, name, cpuOf(cost(name)) / count, cpuRatio([cost(name)], [costs.raw!])]);
+        for (const { name } of output.rate === 22_050 ? [] : servers.slice(1)) {
           const figure = cpuRatio([cost('sonant')], [cost(name)]);
           goals.push({ name: `CPU, sonant / ${name}, ${output.name}, ${chars} characters`, figure, digits: 2, max: 1 });
         }
@@ -100,35 +102,35 @@ async function measure(raw: Raw, servers: readonly Server[], chars: number, coun
     outputs.map((output) => {
       const cpuMs = async () => {
         const before = await server.cpuMs();
-        for (const text of texts) await ask(server, server.asking(text, output));
+        for (const text of texts)
+          if (!(await ask(server, server.asking(text, output)))) throw new Error(`${server.name} has refused a text`);
         return (await server.cpuMs()) - before;
       };
       return [`${server.name}, ${output.name}`, cpuMs] as const;
     }),
   );
   const contenders = { raw: () => raw(texts), ...Object.fromEntries(served) };
-  const costs = await compare<string, () => Promise<number>>(contenders, {
+  return compare<string, () => Promise<number>>(contenders, {
     rounds,
     warmUps,
     measure: async (work): Promise<Cost> => ({ wallMs: 0, cpuMs: await work() }),
   });
-  return { costs, texts: count };
 }
 
 async function perSecondOf(server: Server): Promise<number> {
   const run = async (seconds: number, from: number) => {
-    let count = 0;
+    let [count, served] = [0, 0];
     const untilMs = performance.now() + 1000 * seconds;
     const client = async () => {
       while (performance.now() < untilMs) {
         // No text twice.
         const text = `${from + count++}: ${passage(54, count)}`;
-        await ask(server, server.asking(text, outputs[1]));
+        if (await ask(server, server.asking(text, outputs[1]))) served++;
       }
     };
     const sinceMs = performance.now();
     await Promise.all(Array.from({ length: clients }, client));
-    return (1000 * count) / (performance.now() - sinceMs);
+    return (1000 * served) / (performance.now() - sinceMs);
   };
   await run(clientWarmUpSeconds, 1e6);
   return run(clientSeconds, 0);
@@ -136,29 +138,19 @@ async function perSecondOf(server: Server): Promise<number> {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Until all of the sound is there. */
-function ask({ port, name }: Server, { path, headers, body }: ReturnType<Server['asking']>): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+/** Whether all of the sound came. */
+function ask({ port }: Server, { path, headers, body }: ReturnType<Server['asking']>): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const bytes = Buffer.from(JSON.stringify(body));
   const sent = { 'content-type': 'application/json', 'content-length': bytes.length, ...headers };
   const call = httpRequest({ agent, port, host: '127.0.0.1', method: 'POST', path, headers: sent });
   call.on('error', reject);
   call.on('response', (answer) => {
-    if (answer.statusCode !== 200) reject(new Error(`${name}: status ${answer.statusCode}`));
-    answer.on('error', reject).on('end', resolve).resume();
+    answer.on('error', reject).on('end', () => resolve(answer.statusCode === 200));
+    answer.resume();
   });
   call.end(bytes);
   return promise;
-}
-
-/** In a process of its own, since the library is under the GPL: it answers with the CPU that texts took. */
-async function openRaw(opened: AsyncDisposableStack): Promise<Raw> {
-  const child = fork(join(import.meta.dirname, 'espeak/raw-library.ts'), { execArgv: [] });
-  opened.defer(() => child.disconnect());
-  return async (texts) => {
-    child.send({ texts, rounds: 1 } satisfies RawWork);
-    return (await once(child, 'message'))[0];
-  };
 }
 
 async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
@@ -170,9 +162,9 @@ async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
   return {
     name: 'sonant',
     port,
-    cpuMs: async () => (await service.ask()) + childrenCpuMsOf(service.pid),
+    cpuMs: async () => (await service.ask()) + threadsCpuMs(childrenOf(service.pid)),
     asking: (text, { rate, format }) =>
-      // Streams are never answered from the cache. The library's own rate is there in the ElevenLabs API only.
+      // Streams are never answered from the cache.
       rate === 22_050
         ? {
             path: `/v1/text-to-speech/${voiceId}/stream?output_format=pcm_22050`,
@@ -196,6 +188,7 @@ async function openPeers(opened: AsyncDisposableStack): Promise<Server[]> {
   for (const name of peers) {
     const modules = `import av, numpy, ${name === 'fastapi' ? 'fastapi, uvicorn' : 'flask'}`;
     if (spawnSync(python, ['-c', modules]).status === 0) servers.push(await openPeer(opened, name));
+    else console.log(`not found: what ${name} needs; it is left out`);
   }
   return servers;
 }
@@ -204,25 +197,20 @@ async function openPeer(opened: AsyncDisposableStack, name: string): Promise<Ser
   const port = await freePort();
   const file = join(import.meta.dirname, 'espeak/python_peer.py');
   const child = spawn(python, [file, name, `${port}`], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
   opened.defer(async () => {
-    const exited = once(child, 'exit');
     child.kill();
     await exited;
   });
   const cpuMs = async () => Number(await (await fetch(`http://127.0.0.1:${port}/cpu`)).text());
-  while (!(await cpuMs().catch(() => undefined))) if (child.exitCode !== null) throw new Error(`${name} has ended`);
+  while (!(await cpuMs().catch(() => undefined))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} has ended`);
+    await sleep(20);
+  }
   const asking: Server['asking'] = (text, { rate, format }) => ({
     path: '/speech',
     headers: {},
     body: { text, rate, format },
   });
   return { name, port, cpuMs, asking };
-}
-
-/** Of each thread of the children, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
-function childrenCpuMsOf(pid: number): number {
-  const tasksOf = (of: string) => readdirSync(`/proc/${of}/task`).map((task) => `/proc/${of}/task/${task}`);
-  const children = tasksOf(`${pid}`).flatMap((task) => readFileSync(`${task}/children`, 'latin1').trim().split(/\s+/));
-  const tasks = children.filter((child) => child !== '').flatMap(tasksOf);
-  return tasks.reduce((ms, task) => ms + Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]) / 1e6, 0);
 }

@@ -7,7 +7,6 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serviceEnvironment } from '../src/lean-memory.js';
 import type { Bench } from './measuring/bench.ts';
 import { freePort } from './measuring/free-port.ts';
 import { median } from './measuring/rounds.ts';
@@ -106,7 +105,7 @@ interface Place {
 async function startOnce(name: keyof typeof starts, { data, compiled, idleMs = 0 }: Place) {
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const env = {
-    ...operatorsEnvironment(),
+    ...process.env,
     NODE_COMPILE_CACHE: compiled,
     SONANT_DATA_DIR: data,
     SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`,
@@ -126,10 +125,6 @@ async function startOnce(name: keyof typeof starts, { data, compiled, idleMs = 0
   await end(child, pid);
   return { readyMs, residentMiB };
 }
-
-/** Without the settings of memory that benches begin with: the service gives them to itself. */
-const operatorsEnvironment = () =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in serviceEnvironment)));
 
 async function measureBareNode(): Promise<number> {
   const start = performance.now();

@@ -1,4 +1,4 @@
-"""A web service as they are usually written around eSpeak NG: Flask or FastAPI, the library in its own process, MP3 by PyAV.
+"""A small web service around eSpeak NG: Flask on its own server, or FastAPI on uvicorn; the library in its process, MP3 by PyAV.
 
 `python3 python_peer.py flask|fastapi PORT`. POST /speech {"text", "rate", "format": "pcm"|"mp3"} answers with the sound, and
 GET /cpu with the milliseconds of CPU that the process has used. It has no keys, no limits, no log and no cache.
@@ -32,7 +32,7 @@ def hear(samples, count, _events):
 
 
 heard = CALLBACK(hear)
-library.espeak_Initialize(SYNCHRONOUS, 500, None, 0)
+library.espeak_Initialize(SYNCHRONOUS, 100, None, 0)
 library.espeak_SetSynthCallback(heard)
 library.espeak_SetVoiceByName(b"gmw/en-US")
 library.espeak_SetParameter(RATE, 175, 0)

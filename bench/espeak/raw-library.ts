@@ -20,6 +20,7 @@ calls.setParameter(rateParameter, 175);
 calls.setParameter(volumeParameter, 80);
 
 process.on('disconnect', () => process.exit());
+process.send!('ready');
 process.on('message', ({ texts, rounds }: RawWork) => {
   const before = process.cpuUsage();
   for (let n = 0; n < rounds; n++) for (const text of texts) calls.synth(Buffer.from(`${text}\0`), flags);

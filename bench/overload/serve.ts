@@ -1,4 +1,4 @@
-// The process of a service that benches load, with one engine: `npm run bench overload` flite, `npm run bench espeak` eSpeak
+// The process of a service that benches load, with one engine: `overload` and `served-voice` flite, `served-espeak` eSpeak
 // NG. It tells its parent where it is, and answers every message with the CPU it has used. The checkout whose service runs is
 // an argument, so that two can be compared; so is the engine.
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openCheckout } from '../measuring/open-checkout.ts';
 
-export type LoadedEngine = 'flite' | 'espeak-ng';
+type LoadedEngine = 'flite' | 'espeak-ng';
 
 async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineDefinition> {
   const file = join(root, `src/engines/${engine}/${engine}.ts`);

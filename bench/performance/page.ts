@@ -44,7 +44,7 @@ repeat it, which takes half an hour of a machine that does nothing else:`,
 npm run bench            # all benches; npm run bench doors stored for some
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
-  `Contenders whose program is missing (nginx, PostgreSQL, Redis, espeak-ng, ffmpeg, Flask, FastAPI) are left out. \`sonant bench\` loads a service that runs
+  `Contenders whose program is missing (nginx, PostgreSQL, Redis, espeak-ng, ffmpeg, Flask, FastAPI, PyAV) are left out. \`sonant bench\` loads a service that runs
 elsewhere ([operations](operations.md)).`,
 ];
 

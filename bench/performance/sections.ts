@@ -130,19 +130,19 @@ Node; where it says "same handler", it stands in front of Sonant's own operation
     title: 'Around an engine',
     text: `What the service costs above the engine that it calls. The first engine has a fixed cost and is elsewhere: it is asked directly,
 and through the service. The second is espeak-ng: its bare library in a loop, and the engine and the pipeline without a door; and
-through a running service, beside a Flask and a FastAPI around the same library, which have no keys, limits, log, usage or checks of the
-sound, speak in their own process, and send a text's sound when all of it is there. The third is the built-in
+through a running service, beside a Flask and a FastAPI around the same library, which have no keys, limits, usage or checks of the
+sound, and send a text's sound when all of it is there. Each of the two is one process that speaks one text at a time, Flask on its own
+server and FastAPI on uvicorn; Sonant speaks in processes of their own. At 22 050 Hz Sonant is asked by an API that also finds when
+each word is heard. The third is the built-in
 voice: its bare program, and through a running service; and the pipeline against its parts, each measured alone.`,
     benches: [
       {
         bench: 'service-cost',
         plots: [
           {
-            title: 'CPU for a second of sound',
-            axis: 'ms of CPU a second of sound, less is better',
-            table: 0,
-            values: 'CPU ms/s',
-            ours: /\d$/,
+            ...{ title: 'CPU for a second of sound', axis: 'ms of CPU a second of sound, less is better', table: 0 },
+            ...{ values: 'CPU ms/s', ours: /\d$/ },
+            goalOf: ({ label }) => `${label}: CPU ms a second of sound`,
           },
           { title: 'First sound', axis: 'ms, less is better', table: 0, values: 'first sound ms', ours: /\d$/ },
         ],

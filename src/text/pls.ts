@@ -24,8 +24,8 @@ export const readPls = (document: string, entriesMax: number): Steps<PlsLexicon>
 
 /** UTF-16 units that are read in a step. */
 const stepLength = 2048;
-/** UTF-16 units from one tag to the next. The parser holds each reference among them until then, and lists of them are slow. */
-const textLengthMax = 65_536;
+/** About so many UTF-16 units from one tag to the next: the parser holds each reference among them by itself until then. */
+const untaggedMax = 65_536;
 
 /** What may stand in an element, by its path; in others, such as metadata, anything may, and is passed over. */
 const contents: Readonly<Record<string, readonly string[]>> = {
@@ -55,6 +55,8 @@ class PlsReader {
   #lexicon: Attributes = {};
   #lexeme: Lexeme | undefined;
   #text = '';
+  /** Where the last tag began or ended. */
+  #tagAt = 0;
 
   constructor(document: string, entriesMax: number) {
     this.#document = document;
@@ -74,20 +76,23 @@ class PlsReader {
     parser.on('doctype', () =>
       this.#refuse(this.#document.indexOf('<!DOCTYPE'), 'a document type declaration is not allowed'),
     );
-    parser.on('opentag', (tag) => this.#openTag(tag, this.#document.lastIndexOf('<', parser.position - 1)));
-    parser.on('closetag', () => this.#closeTag());
+    parser.on('opentag', (tag) => {
+      this.#tagAt = this.#document.lastIndexOf('<', parser.position - 1);
+      this.#openTag(tag, this.#tagAt);
+    });
+    parser.on('closetag', () => {
+      this.#tagAt = parser.position;
+      this.#closeTag();
+    });
     const take = (text: string) => {
       this.#text += text;
     };
     parser.on('text', take);
     parser.on('cdata', take);
-    let tagAt = 0;
     for (let i = 0; i < this.#document.length; i += stepLength) {
-      const piece = this.#document.slice(i, i + stepLength);
-      if (piece.includes('<')) tagAt = i + piece.lastIndexOf('<');
-      else if (i + piece.length - tagAt > textLengthMax)
-        this.#refuse(tagAt, `more than ${textLengthMax} characters are without a tag`);
-      parser.write(piece);
+      if (i - this.#tagAt > untaggedMax)
+        this.#refuse(this.#tagAt, `more than ${untaggedMax} characters follow without another tag`);
+      parser.write(this.#document.slice(i, i + stepLength));
       yield;
     }
     parser.close();

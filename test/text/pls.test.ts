@@ -100,10 +100,11 @@ test('entity bombs, other documents and too many entries are refused', () => {
   expect(() => entriesOf(lexeme.repeat(101))).toThrow('line 103, column 1: more than 100 entries');
 });
 
-test('text without a tag is limited: the parser holds each of its references', () => {
+test('what follows without another tag is limited: the parser holds each of its references', () => {
   const metadata = (text: string) => `<metadata>${text}</metadata>`;
   const lexeme = '<lexeme><grapheme>a</grapheme><alias>b</alias></lexeme>';
   expect(entriesOf(`${metadata('&amp;'.repeat(13_000))}${lexeme}`)).toHaveLength(1);
-  const refused = 'line 3, column 1: more than 65536 characters are without a tag';
-  expect(() => entriesOf(`${metadata('&amp;'.repeat(14_000))}${lexeme}`)).toThrow(refused);
+  const refused = 'line 3, column 1: more than 65536 characters follow without another tag';
+  for (const text of ['&amp;'.repeat(14_000), '&amp;<!---->'.repeat(6_000), `<!--${'-<'.repeat(40_000)}-->`])
+    expect(() => entriesOf(`${metadata(text)}${lexeme}`)).toThrow(refused);
 });
