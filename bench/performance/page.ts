@@ -36,16 +36,19 @@ export function renderPage(reports: Reports): Map<string, string> {
 const introduction = [
   '# Performance',
   `What Sonant costs beside the servers and libraries that it can be compared with, and which goals it misses. All that is compared in one
-table was measured in one run: each has its turn twice in every round, in one order and then in the other, and a ratio is the median of
-the rounds' own ratios, since the speed of a machine changes from minute to minute. Compare ratios; times and rates are this machine's.`,
+table was measured in one run. In most benches each has its turn twice in every round, in one order and then in the other, and a ratio is
+the median of the rounds' own ratios, since the speed of a machine changes from minute to minute. In \`start\` each has one turn a round;
+\`service-cost\` and the rates with 64 clients are measured one after the other; \`encoders\` divides medians. Compare ratios; times and
+rates are this machine's.`,
   `This page is written by \`npm run bench report\` from the reports in \`docs/performance/\`, and a test renders it again and compares. To
-repeat it, which takes half an hour of a machine that does nothing else:`,
+repeat it, on a machine that does nothing else (what is shown here takes half an hour):`,
   `\`\`\`sh not-run: takes minutes
-npm run bench            # all benches; npm run bench doors stored for some
+npm run bench doors      # one bench, or several; without a name all, also those that are not shown here
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
-  `Contenders whose program is missing (nginx, PostgreSQL, Redis, espeak-ng, ffmpeg, Flask, FastAPI, PyAV) are left out. \`sonant bench\` loads a service that runs
-elsewhere ([operations](operations.md)).`,
+  `Contenders whose program is missing (nginx, ffmpeg, Flask, FastAPI, PyAV) are left out. \`espeak\` and \`served-espeak\` need eSpeak NG's
+library and koffi, \`replicas\` needs PostgreSQL and Redis: without them these fail, and the others run. \`sonant bench\` loads a service
+that runs elsewhere ([operations](operations.md)).`,
 ];
 
 function goalsOf(reports: Reports): string[] {

@@ -35,8 +35,8 @@ export const sections: readonly Section[] = [
     title: 'Start and size',
     text: `From the start of the process to the first \`/readyz\` that answers 200. The first start has an empty data
 folder, and the code that \`npm ci\` compiled; warm is every later one; with nothing compiled, as after \`npm ci --ignore-scripts\`, Node
-strips and compiles all the code. A bare Fastify with one route and a Node that does nothing are started in the same
-rounds. Resident memory is that of a service that nobody has called yet.`,
+strips and compiles all the code. In the same rounds, a bare Fastify with one route is timed to its first
+reply, and a Node that does nothing to its exit. Resident memory is that of a service that nobody has called yet.`,
     benches: [
       {
         bench: 'start',
@@ -92,7 +92,7 @@ memory.`,
   {
     title: 'APIs',
     text: `REST, SSE and gRPC with sound that is ready, so that the APIs are all that is measured: a voice's description, 100 KB of sound in
-one reply, and 20 pieces of 8 KiB as a stream. Raw node:http and node:http2 parse the request and send the same bytes, node:http with
+one reply, 20 pieces of 8 KiB as a stream, and stored sound of 100 KB, which nginx sends too. Raw node:http and node:http2 parse the request and send the same bytes, node:http with
 the same headers, ids and events, and do nothing else: no key, no limit, no usage, no log. @grpc/grpc-js is the usual gRPC server of
 Node; where it says "same handler", it stands in front of Sonant's own operations.`,
     benches: [
@@ -128,11 +128,11 @@ Node; where it says "same handler", it stands in front of Sonant's own operation
   },
   {
     title: 'Around an engine',
-    text: `What the service costs above the engine that it calls. The first engine has a fixed cost and is elsewhere: it is asked directly,
-and through the service. The second is espeak-ng: its bare library in a loop, and the engine and the pipeline without a door; and
+    text: `What the service costs above the engine that it calls. The first engine is a test server of fixed cost in another process: it is asked directly,
+and through the service. The second is espeak-ng: its bare library in a loop, and the engine and the pipeline without an API; and
 through a running service, beside a Flask and a FastAPI around the same library, which have no keys, limits, usage or checks of the
 sound, and send a text's sound when all of it is there. Each of the two is one process that speaks one text at a time, Flask on its own
-server and FastAPI on uvicorn; Sonant speaks in processes of their own. At 22 050 Hz Sonant is asked by an API that also finds when
+server and FastAPI on uvicorn; Sonant speaks in several child processes. At 22 050 Hz Sonant is asked by an API that also finds when
 each word is heard. The third is the built-in
 voice: its bare program, and through a running service; and the pipeline against its parts, each measured alone.`,
     benches: [

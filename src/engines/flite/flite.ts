@@ -107,7 +107,7 @@ export const flite = defineEngine({
   settings: {
     threads: integerSetting({
       name: 'SONANT_FLITE_THREADS',
-      help: 'Threads that speak at once, each with about 50 MB of memory when it has spoken. Default: one for each core',
+      help: 'Threads that speak at once, each with about 30 MiB of memory when it has spoken. Default: one for each core',
       min: 1,
       max: threadsMax,
       fallback: Math.min(threadsMax, availableParallelism()),
