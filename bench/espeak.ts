@@ -7,11 +7,11 @@ import { loadConfig } from '../src/config.ts';
 import type { Engine, EngineDefinition } from '../src/engines/engine.ts';
 import { espeakNg, openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
-import { openRawLibrary, threadsCpuMs } from './espeak/raw-process.ts';
+import { openRawLibrary } from './espeak/raw-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
-import { ownCpuMs } from './measuring/machine.ts';
+import { ownCpuMs, threadsCpuMs } from './measuring/machine.ts';
 import { drain } from './measuring/open-speech.ts';
-import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
+import { compareCpu, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const voiceId = 'espeak-en-us';
@@ -57,18 +57,15 @@ export const bench: Bench = {
       const request = parseSpeechRequest({ voice_id: voiceId, text, language_code: 'en', output_format: format });
       await drain(app.speech.streamSpeech({ ...request, sampleRateHz }, { callerId: 'bench' }, never));
     };
-    const measure = async (work: () => Promise<number | undefined>): Promise<Cost> => {
-      const before = ownCpuMs() + threadsCpuMs(pids);
-      const told = await work();
-      return { wallMs: 0, cpuMs: told ?? ownCpuMs() + threadsCpuMs(pids) - before };
-    };
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
     for (const [chars, count] of countOf) {
       const texts = Array.from({ length: count }, (_, n) => passage(chars, n));
+      const cpuMs = () => ownCpuMs() + threadsCpuMs(pids);
       const each = (work: (text: string) => Promise<void>) => async () => {
+        const before = cpuMs();
         for (const text of texts) await work(text);
-        return undefined;
+        return cpuMs() - before;
       };
       const contenders = {
         raw: () => raw.cpuMsOf(texts),
@@ -77,11 +74,7 @@ export const bench: Bench = {
         wanted: each((text) => speak(text, 24_000)),
         mp3: each((text) => speak(text, 24_000, 'mp3')),
       };
-      const costs = await compare<keyof typeof contenders, () => Promise<number | undefined>>(contenders, {
-        rounds,
-        warmUps,
-        measure,
-      });
+      const costs = await compareCpu<keyof typeof contenders>(contenders, { rounds, warmUps });
       const ratio = (name: keyof typeof contenders) => cpuRatio([costs[name]], [costs.raw]);
       const cpu = Object.values(costs).map((cost) => cpuOf(cost) / count);
       rows.push([`${chars}`, ...cpu, ...(['engine', 'own', 'wanted', 'mp3'] as const).map(ratio)]);

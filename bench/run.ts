@@ -63,8 +63,13 @@ async function runInChild(name: string): Promise<boolean> {
   const args = [...serviceFlags, ...process.execArgv, import.meta.filename, name];
   const env = { ...process.env, ...serviceEnvironment };
   const child = spawn(process.execPath, args, { stdio: 'inherit', env });
-  process.once('SIGTERM', () => child.kill());
+  const stop = () => {
+    child.kill();
+    process.exit(1);
+  };
+  process.once('SIGTERM', stop);
   const [code] = await once(child, 'exit');
+  process.off('SIGTERM', stop);
   return code === 0;
 }
 

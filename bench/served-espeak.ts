@@ -7,12 +7,13 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childrenOf, openRawLibrary, threadsCpuMs } from './espeak/raw-process.ts';
+import { openRawLibrary } from './espeak/raw-process.ts';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { freePort } from './measuring/free-port.ts';
+import { childrenOf, threadsCpuMs } from './measuring/machine.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
-import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
+import { compareCpu, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const voiceId = 'espeak-en-us';
@@ -110,11 +111,7 @@ async function measure(raw: Raw, servers: readonly Server[], chars: number, coun
     }),
   );
   const contenders = { raw: () => raw(texts), ...Object.fromEntries(served) };
-  return compare<string, () => Promise<number>>(contenders, {
-    rounds,
-    warmUps,
-    measure: async (work): Promise<Cost> => ({ wallMs: 0, cpuMs: await work() }),
-  });
+  return compareCpu<string>(contenders, { rounds, warmUps });
 }
 
 async function perSecondOf(server: Server): Promise<number> {

@@ -7,7 +7,7 @@ import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs } from './measuring/machine.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { openRawEngine } from './measuring/raw-engine.ts';
-import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
+import { compareCpu, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const voiceId = 'arthur';
@@ -34,28 +34,25 @@ export const bench: Bench = {
       stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
     });
     const raw = await openRawEngine();
-    const measure = async (work: () => Promise<boolean>): Promise<Cost> => {
-      const [own, served] = [ownCpuMs(), await service.ask()];
-      const isRaw = await work();
-      return { wallMs: 0, cpuMs: isRaw ? ownCpuMs() - own : (await service.ask()) - served };
-    };
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
     for (const [chars, count] of countOf) {
       const texts = Array.from({ length: count }, (_, n) => passage(chars, n));
       const served = outputs.map(({ name, max: _, ...output }) => {
         const speakAll = async () => {
+          const before = await service.ask();
           for (const text of texts) await stream(service.told, { ...output, text_chunks: [text] });
-          return false;
+          return (await service.ask()) - before;
         };
         return [name, speakAll] as const;
       });
       const speakRaw = async () => {
+        const before = ownCpuMs();
         for (const text of texts) raw.say(voiceId, [text]);
-        return true;
+        return ownCpuMs() - before;
       };
       const contenders = { raw: speakRaw, ...Object.fromEntries(served) };
-      const costs = await compare<string, () => Promise<boolean>>(contenders, { rounds, warmUps, measure });
+      const costs = await compareCpu<string>(contenders, { rounds, warmUps });
       const ratios = outputs.map(({ name }) => cpuRatio([costs[name]!], [costs.raw!]));
       const cpu = Object.values(costs).map((cost) => cpuOf(cost) / count);
       rows.push([`${chars}`, ...cpu, ...ratios]);

@@ -3,12 +3,13 @@
 // node alone. And its size when nobody has come yet. Compared with Node that does nothing, and with Fastify that serves one route.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './measuring/bench.ts';
 import { freePort } from './measuring/free-port.ts';
+import { childrenOf } from './measuring/machine.ts';
 import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
@@ -154,9 +155,7 @@ const isReady = (port: number): Promise<boolean> =>
 async function serviceOf(pid: number): Promise<number> {
   const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
   if (basename(program) === 'node' && args.some((arg) => arg.endsWith('src/sonant.js'))) return pid;
-  const tasks = await readdir(`/proc/${pid}/task`);
-  const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1'));
-  const [child] = (await Promise.all(lists)).join(' ').trim().split(/\s+/);
+  const [child] = childrenOf(pid);
   return child ? serviceOf(Number(child)) : pid;
 }
 

@@ -1,12 +1,13 @@
 // A contender in a process of its own, and what that process uses.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from '../measuring/asked-process.ts';
 import { freePort } from '../measuring/free-port.ts';
+import { childrenOf, threadsCpuMs } from '../measuring/machine.ts';
 import type { Addresses, ContenderName } from './serve.ts';
 
 export interface ServerProcess {
@@ -39,7 +40,7 @@ export async function startNginx(file: string): Promise<ServerProcess | undefine
   while (!(await isUp(httpPort))) await sleep(20);
   return {
     addresses: { httpPort, clip: { path: '/audio/clip.wav', file } },
-    cpuMs: () => workersCpuMs(child.pid!),
+    cpuMs: async () => threadsCpuMs(childrenOf(child.pid!)),
     async close() {
       await end(child);
       await rm(dir, { recursive: true });
@@ -65,17 +66,6 @@ const isUp = (port: number): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-
-/** In time on a CPU as schedstat counts it, in nanoseconds: a worker uses less than a tick of /proc/PID/stat. */
-async function workersCpuMs(masterPid: number): Promise<number> {
-  let ns = 0;
-  for (const pid of await readdir('/proc')) {
-    const stat = /^\d+$/.test(pid) ? await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '') : '';
-    if (!stat.replace(/^.*\) . /s, '').startsWith(`${masterPid} `)) continue;
-    ns += Number((await readFile(`/proc/${pid}/schedstat`, 'latin1')).split(' ')[0]);
-  }
-  return ns / 1e6;
-}
 
 async function end(child: ChildProcess): Promise<void> {
   const exited = once(child, 'exit');

@@ -1,11 +1,6 @@
-// eSpeak NG's bare library in a loop, in a process of its own: it is under the GPL. Told texts and how often, it answers with the
-// CPU that this took, in ms. Nothing is put back between texts, and the sound is copied once, as any caller has to.
+// eSpeak NG's bare library in a loop, in a process of its own: it is under the GPL. Told texts, it answers with the CPU that they
+// took, in ms. Nothing is put back between texts, and the sound is copied once, as any caller has to.
 import { openNativeCalls } from '../../src/engines/espeak-ng/native-calls.ts';
-
-export interface RawWork {
-  texts: readonly string[];
-  rounds: number;
-}
 
 const [flags, rateParameter, volumeParameter] = [0x1101, 1, 2];
 const calls = openNativeCalls('libespeak-ng.so.1');
@@ -21,9 +16,9 @@ calls.setParameter(volumeParameter, 80);
 
 process.on('disconnect', () => process.exit());
 process.send!('ready');
-process.on('message', ({ texts, rounds }: RawWork) => {
+process.on('message', (texts: readonly string[]) => {
   const before = process.cpuUsage();
-  for (let n = 0; n < rounds; n++) for (const text of texts) calls.synth(Buffer.from(`${text}\0`), flags);
+  for (const text of texts) calls.synth(Buffer.from(`${text}\0`), flags);
   const { user, system } = process.cpuUsage(before);
   process.send!((user + system) / 1000);
 });

@@ -1,6 +1,6 @@
 // Where figures come from: the machine, its Node and the commit, and whether anything else was at work meanwhile.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -98,3 +98,18 @@ export function childrenCpuMs(): number {
     return 0;
   }
 }
+
+/** Of other processes: of each thread, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
+export const threadsCpuMs = (pids: readonly (number | string)[]): number =>
+  pids.reduce<number>((sum, pid) => {
+    const ns = tasksOf(pid).map((task) => Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]));
+    return sum + ns.reduce((total, each) => total + each, 0) / 1e6;
+  }, 0);
+
+export const childrenOf = (pid: number): string[] =>
+  tasksOf(pid)
+    .flatMap((task) => readFileSync(`${task}/children`, 'latin1').trim().split(/\s+/))
+    .filter((child) => child !== '');
+
+const tasksOf = (pid: number | string): string[] =>
+  readdirSync(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}`);

@@ -43,6 +43,13 @@ export async function compare<Name extends string, W = Work>(
   return costs;
 }
 
+/** The same of work that knows what CPU it took, such as that of another process; `wallMs` is not measured. */
+export const compareCpu = <Name extends string>(
+  contenders: Readonly<Record<Name, () => Promise<number>>>,
+  counts: { rounds: number; warmUps: number },
+): Promise<Costs<Name>> =>
+  compare(contenders, { ...counts, measure: async (work) => ({ wallMs: 0, cpuMs: await work() }) });
+
 /** How far apart the rounds' ratios were, as a share of their median. */
 export interface Spread {
   count: number;
