@@ -95,20 +95,6 @@ test('no files import each other in a circle, types included', () => {
   expect(circles).toEqual([]);
 });
 
-test('no function is longer than 70 lines', () => {
-  const linesMax = 70;
-  const long = modules.flatMap((file) => {
-    const found: string[] = [];
-    const check = ({ start, end }: { start: number; end: number }) => {
-      const lines = read(file).slice(start, end).split('\n').length;
-      if (lines > linesMax) found.push(`${file}:${lineOf(file, start)} has ${lines}`);
-    };
-    visitSyntax(file, { FunctionDeclaration: check, FunctionExpression: check, ArrowFunctionExpression: check });
-    return found;
-  });
-  expect(long).toEqual([]);
-});
-
 test('no literal spreads a literal: its members are written out', () => {
   const spreads = modules.flatMap((file) => {
     const found: string[] = [];
@@ -147,13 +133,6 @@ test('a file opens with one to six lines that say what it is, more only to draw 
     return opening.length < 1 || (opening.length > 6 && !draws);
   });
   expect(bad).toEqual([]);
-});
-
-test('files keep to one subject: none over 300 lines', () => {
-  const long = everything
-    .map((file) => [file, read(file).split('\n').length] as const)
-    .filter(([, lines]) => lines > 300);
-  expect(long).toEqual([]);
 });
 
 test('the name of an engine appears only in its own files and the registry', () => {
