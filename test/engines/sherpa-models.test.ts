@@ -166,6 +166,8 @@ describe('a fault names its file:', () => {
     'model.onnx': writeTinyVits({ metadata }),
   });
 
+  const piper: ModelContents = { ...espeak, 'model.onnx': writeTinyVits({ isPiper: true }) };
+
   test.each<[name: string, files: ModelContents, fault: RegExp]>([
     ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or cut short/],
     ['a model that is text', { 'model.onnx': '<!DOCTYPE html><p>Not found' }, /^model.onnx is not an ONNX file/],
@@ -193,6 +195,13 @@ describe('a fault names its file:', () => {
     ['a token without a number', { 'tokens.txt': `${tinyTokens}ö x\n` }, /line 44 has not/],
     ['a token of two characters', { 'tokens.txt': 'ab 1\n' }, /tokens of one character; line 1/],
     ['a token twice', { 'tokens.txt': 'a 1\na 2\n' }, /has a token twice, the second time in line 2/],
+    ['a Piper token of two characters', { ...piper, 'tokens.txt': `${phonemes}ab 6\n` }, /of one character; line 7/],
+    [
+      'a Piper token twice',
+      { ...piper, 'tokens.txt': `${phonemes}a 6\n` },
+      /has a token twice, the second time in line 7/,
+    ],
+    ['Piper tokens without a mark', { ...piper, 'tokens.txt': '_ 0\n^ 1\na 2\n' }, /^tokens.txt lacks the token "\$"/],
     ['no tokens', { 'tokens.txt': '' }, /^tokens.txt is empty/],
     ['a card that is no JSON', { 'sonant-model.json': '{' }, /^sonant-model.json is not JSON/],
     ['a card with an odd member', { 'sonant-model.json': '{"lang":"en"}' }, /has lang, which means nothing there/],

@@ -92,6 +92,25 @@ describe('narrowing a key narrows those below it at once, and widening it widens
     expect((await send('', { scopes: ['speech:stream'] }, { key: child.key })).status).toBe(403);
   });
 
+  test.each([
+    ['voice_ids', { voice_ids: ['far'] }],
+    ['allowed_ips', { allowed_ips: ['127.0.0.0/8'] }],
+    ['expires_in_days', { expires_in_days: 9 }],
+    ['limits.characters_per_month', { limits: { characters_per_month: 9 } }],
+  ])('null does not lift a restriction of %s, in a new key or in its own', async (field, restriction) => {
+    const { child, patch } = await makeFamily();
+    expect(await patch(restriction)).toBe(200);
+    const [name, member] = field.split('.') as [string, string?];
+    const lifted = { [name]: member === undefined ? null : { [member]: null } };
+    for (const [path, method] of [
+      ['', 'POST'],
+      [`/${child.id}`, 'PATCH'],
+    ] as const) {
+      const { status, json } = await send(path, lifted, { key: child.key, method });
+      expect([method, status, json.details]).toMatchObject([method, 400, [{ field, reason: 'range' }]]);
+    }
+  });
+
   test('and a field of a key below can be changed while others exceed what they may', async () => {
     const { parent, child, patch } = await makeFamily();
     await patch({ scopes: ['keys:write', 'keys:read', 'voices:read'], limits: { concurrency: 1 } });

@@ -19,6 +19,7 @@ x > 5 => x greater than five
 5 ± 2 => five plus or minus two
 6 ÷ 2 => six divided by two
 A → B => A to B
+Lo\u0301dz\u0301 and \u0141o\u0301dz\u0303\u0301 => Lódź and Łódz
 © 2024 => copyright twenty twenty four
 Foo™ => Foo trademark
 C# => C sharp

@@ -3,6 +3,31 @@ import { expect, test } from 'vitest';
 import { sayAs } from '../../src/text/say-as.ts';
 
 test.each([
+  ['mdy', '5/3/2024', 'May third, twenty twenty four'],
+  ['dmy', '5/3/2024', 'March fifth, twenty twenty four'],
+  ['ymd', '2024-03-05', 'March fifth, twenty twenty four'],
+  ['md', '5/3', 'May third'],
+  ['dm', '5.3.', 'March fifth'],
+  ['my', '3/2024', 'March, twenty twenty four'],
+  ['ym', '2024/3', 'March, twenty twenty four'],
+  ['y', '1999', 'nineteen ninety nine'],
+  ['m', '3', 'March'],
+  ['d', '3', 'third'],
+  ['mdy', 'Mar 5 49', 'March fifth, twenty forty nine'],
+  ['mdy', 'Mar 5 50', 'March fifth, nineteen fifty'],
+  ['mdy', '13/5/2024', undefined],
+  ['mdy', '5/32/2024', undefined],
+  ['mdy', '5/0/2024', undefined],
+  ['mdy', '5/3/MMXX', undefined],
+  ['mdy', 'Ma 5 2024', undefined],
+  ['m', 'Maybe', undefined],
+  ['mdy', '5/3', undefined],
+  ['mmy', '5/3/2024', undefined],
+])('a date as %s: %s', (format, text, said) => {
+  expect(sayAs({ as: 'date', format }, text, { languageCode: 'en-US', readsNumbers: false })).toBe(said);
+});
+
+test.each([
   ['de-DE', 'cardinal', '1234', 'eintausendzweihundertvierunddreißig'],
   ['de-DE', 'cardinal', '1.234,5', 'eintausendzweihundertvierunddreißig Komma fünf'],
   ['de', 'ordinal', '3.', 'dritte'],

@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator } from '../../src/keys/actor.ts';
 import { noLexicons } from '../../src/speech/lexicons.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
+import type { Topic } from '../../src/store/row-store.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
@@ -13,10 +14,18 @@ import { openSqliteInFolder } from '../store/open-test-store.ts';
 const german = { engine: 'german', voiceId: 'german-low' };
 const french = { engine: 'french', voiceId: 'french-low' };
 let management: VoiceManagement;
+let announced: Topic[];
 
 beforeEach(async () => {
+  announced = [];
   const { store } = await openSqliteInFolder();
-  const rows = createVoiceRows(store);
+  const rows = createVoiceRows({
+    query: (...asked) => store.query(...asked),
+    listen: (...asked) => store.listen(...asked),
+    close: () => store.close(),
+    transaction: (work, options) =>
+      store.transaction(({ query }) => work({ query, notify: async (topic) => void announced.push(topic) }), options),
+  });
   const vault = createVault(async () => 'a master key of thirty-two chars.');
   const voiceCache = await openVoiceCache({ rows, vault, purge: async () => {}, onFault: () => {} });
   onTestFinished(() => voiceCache.close());
@@ -29,6 +38,20 @@ beforeEach(async () => {
   const making = { makeClones, vault };
   management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
   await management.create('reader', { name: 'Reader', bindings: [german] }, operator);
+});
+
+test('each change notifies other processes once', async () => {
+  const changes = [
+    () => management.create('another', { name: 'Another', bindings: [german] }, operator),
+    () => management.update('another', { name: 'Renamed' }, operator),
+    () => management.update('another', { aliases: ['alias'] }, operator),
+    () => management.remove('another', operator),
+  ];
+  for (const [index, change] of changes.entries()) {
+    await change();
+    // The first was the voice of the other tests.
+    expect(announced).toEqual(Array(index + 2).fill('voices'));
+  }
 });
 
 test.each([
