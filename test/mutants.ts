@@ -1,0 +1,188 @@
+// Mutation test: `npm run mutants [SEED [COUNT]]` draws small faults over all folders of src, puts each into a copy of the
+// last commit, and runs the tests that reach its file, the closest first. A fault that no test notices has survived. A fault
+// that does not compile is drawn again. A test file that fails without the fault too does not count.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
+import { parseSync, Visitor } from 'vite';
+
+const [seed = '1', count = '40'] = process.argv.slice(2);
+const root = join(import.meta.dirname, '..');
+const copy = join(mkdtempSync(join(tmpdir(), 'sonant-mutants-')), 'copy');
+/** How many test files run together. The next batch runs if the one before has no failure; the rest of the files never do. */
+const batches = [4, 12, 40];
+const batchSeconds = 400;
+
+let state = Number(seed);
+const random = (below: number): number => {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+  return Math.floor(((state >>> 0) / 2 ** 32) * below);
+};
+
+interface Mutant {
+  file: string;
+  line: number;
+  start: number;
+  end: number;
+  instead: string;
+}
+
+const swapped: Record<string, string> = {
+  ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===' },
+  ...{ '+': '-', '-': '+', '*': '/', '/': '*', '&&': '||', '||': '&&' },
+};
+
+interface Node {
+  type: string;
+  start: number;
+  end: number;
+}
+
+function mutantsOf(file: string): Mutant[] {
+  const source = readFileSync(join(copy, file), 'utf8');
+  const found: Mutant[] = [];
+  const text = ({ start, end }: Node) => source.slice(start, end);
+  const add = ({ start, end }: Node, instead: string) =>
+    found.push({ file, line: source.slice(0, start).split('\n').length, start, end, instead });
+  const negate = ({ test }: { test: Node | null }) => test && add(test, `!(${text(test)})`);
+  const swap = (node: Node & { operator: string; left: Node; right: Node }) => {
+    const other = node.operator === '??' ? undefined : swapped[node.operator];
+    if (node.operator === '??') add(node, text(node.left));
+    else if (other) add(node, `${text(node.left)} ${other} ${text(node.right)}`);
+  };
+  new Visitor({
+    IfStatement: negate,
+    ConditionalExpression: negate,
+    WhileStatement: negate,
+    BinaryExpression: swap,
+    LogicalExpression: swap,
+    Literal(node) {
+      // Larger numbers are mostly settings of speed and size, which no test should assert.
+      if (node.value === 0 || node.value === 1) add(node, String(1 - node.value));
+      if (typeof node.value === 'boolean') add(node, String(!node.value));
+    },
+    ExpressionStatement: (node) => void add(node, ';'),
+    ReturnStatement: (node) => void (node.argument && add(node, 'return undefined as never;')),
+    TryStatement: (node) => void (node.finalizer && add(node.finalizer, '{}')),
+  }).visit(parseSync(file, source).program);
+  return found;
+}
+
+/** The files that a file imports, forks or opens: every string in it that is the path of one. */
+const referencesOf = (file: string): string[] =>
+  [...readFileSync(join(copy, file), 'utf8').matchAll(/['"]((?:\.{1,2}\/|src\/|test\/)?[\w./-]+\.[jt]s)['"]/g)]
+    .flatMap(([, path]) => [normalize(join(dirname(file), path!)), normalize(path!)])
+    .filter((path) => !path.startsWith('..') && existsSync(join(copy, path)));
+
+/** For each file that a test file reaches, how many steps away it is. */
+function reach(from: string, known: Map<string, string[]>): Map<string, number> {
+  const steps = new Map([[from, 0]]);
+  for (const [file, step] of steps) {
+    const next = known.get(file) ?? referencesOf(file);
+    known.set(file, next);
+    for (const each of next) if (!steps.has(each)) steps.set(each, step + 1);
+  }
+  return steps;
+}
+
+const run = (command: string, args: string[], seconds: number): Promise<number | 'timeout'> =>
+  new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: copy, stdio: 'ignore', detached: true });
+    const timer = setTimeout(() => {
+      process.kill(-child.pid!, 'SIGKILL');
+      resolve('timeout');
+    }, seconds * 1_000);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      resolve(code ?? 1);
+    });
+  });
+
+const report = join(copy, '..', 'report.json');
+/** The test files that fail; all of them if they do not end in time. */
+async function runTests(files: readonly string[]): Promise<string[]> {
+  rmSync(report, { force: true });
+  const options = ['--bail=1', '--reporter=json', `--outputFile=${report}`];
+  const code = await run('npx', ['vitest', 'run', ...files, ...options], batchSeconds);
+  if (code === 0) return [];
+  if (code === 'timeout' || !existsSync(report)) return [...files];
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: { name: string; status: string }[];
+  };
+  const failed = testResults.filter(({ status }) => status === 'failed').map(({ name }) => name.slice(copy.length + 1));
+  return failed.length > 0 ? failed : [...files];
+}
+
+/** What noticed the fault; undefined if nothing did. */
+async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<string | undefined> {
+  const path = join(copy, mutant.file);
+  const source = readFileSync(path, 'utf8');
+  let from = 0;
+  for (const size of batches) {
+    const batch = tests.slice(from, from + size);
+    from += size;
+    if (batch.length === 0) return undefined;
+    writeFileSync(path, withMutant(source, mutant));
+    const failed = await runTests(batch).finally(() => writeFileSync(path, source));
+    if (failed.length === 0) continue;
+    const failedWithout = await runTests(failed);
+    const suspects = failed.filter((file) => !failedWithout.includes(file));
+    if (suspects.length === 0) continue;
+    // A test that failed only because the machine was busy does not fail again.
+    writeFileSync(path, withMutant(source, mutant));
+    const again = await runTests(suspects).finally(() => writeFileSync(path, source));
+    if (again.length > 0) return again[0];
+  }
+  return undefined;
+}
+
+const withMutant = (source: string, { start, end, instead }: Mutant) =>
+  source.slice(0, start) + instead + source.slice(end);
+
+async function compiles(mutant: Mutant): Promise<boolean> {
+  const path = join(copy, mutant.file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(path, withMutant(source, mutant));
+  const code = await run('npx', ['tsc'], 120).finally(() => writeFileSync(path, source));
+  return code === 0;
+}
+
+spawnSync('git', ['worktree', 'add', '--detach', copy, 'HEAD'], { cwd: root, stdio: 'ignore' });
+symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+try {
+  const sources = globSync('src/**/*.ts', { cwd: copy, exclude: ['**/*.d.ts', 'src/console/**'] }).sort();
+  const folders = Map.groupBy(sources, (file) => file.split('/')[1]!);
+  const known = new Map<string, string[]>();
+  const tests = globSync('test/**/*.test.ts', { cwd: copy }).map((file) => ({ file, steps: reach(file, known) }));
+  const drawn: string[][] = [];
+  let survivors = 0;
+  let names: string[] = [];
+  while (drawn.length < Number(count)) {
+    // Each folder once before any has a second turn.
+    if (names.length === 0) names = [...folders.keys()];
+    const files = folders.get(names.splice(random(names.length), 1)[0]!)!;
+    const all = files.flatMap(mutantsOf);
+    const mutant = all[random(all.length)];
+    if (!mutant || !(await compiles(mutant))) continue;
+    const closest = tests
+      .filter(({ steps }) => steps.has(mutant.file))
+      .sort(
+        (one, other) =>
+          one.steps.get(mutant.file)! - other.steps.get(mutant.file)! || one.steps.size - other.steps.size,
+      )
+      .map(({ file }) => file);
+    const source = readFileSync(join(copy, mutant.file), 'utf8');
+    const killer = await killerOf(mutant, closest);
+    if (killer === undefined) survivors++;
+    const change = [source.slice(mutant.start, mutant.end), mutant.instead].map((text) =>
+      text.replace(/\s+/g, ' ').slice(0, 60),
+    );
+    drawn.push([`${mutant.file}:${mutant.line}`, change.join(' -> '), killer ?? 'SURVIVED']);
+    console.log(`${drawn.length} ${drawn.at(-1)!.join(' | ')}`);
+  }
+  const killed = drawn.length - survivors;
+  console.log(`seed ${seed}: ${killed} of ${drawn.length} killed (${Math.round((100 * killed) / drawn.length)} %)`);
+} finally {
+  spawnSync('git', ['worktree', 'remove', '--force', copy], { cwd: root, stdio: 'ignore' });
+}
