@@ -88,6 +88,10 @@ export interface LanguageTable {
     /** Between a whole number and its fraction. */
     and?: string;
     per: string;
+    /** The number whose form of a noun follows a fraction, if it is not 1. */
+    fraction_as?: string;
+    /** Ends the plural of a name that ends in a number: MP3s. */
+    plural?: string;
     /** Decimals of at most this many digits are said as one number. */
     decimals_max: number;
     /** Endings of nouns before which a number is feminine. */
@@ -106,7 +110,8 @@ export interface LanguageTable {
     /** What the data of the CLDR misspells, and words that elide. */
     corrections?: Readonly<Record<string, string>>;
   };
-  ordinals?: readonly { written: string; form: string }[];
+  /** Also what an ordinal is not after, as a pattern. */
+  ordinals?: readonly { written: string; form: string; not_after?: string }[];
   date: {
     /** With "{d}", "{month}" and "{y}". */
     say: string;
@@ -146,6 +151,10 @@ export interface LanguageTable {
     cldr?: string;
     names: string;
     per?: string;
+    /** 1,80 m with its centimeters: with "{sum}" and "{c}". */
+    meters?: string;
+    /** What is beside 5A where it is a current, as a pattern. */
+    current?: string;
     /** How units are joined to others (measures.ts). */
     joined?: Readonly<
       Record<

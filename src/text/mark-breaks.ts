@@ -19,6 +19,8 @@ const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** A number whose full stop may make it an ordinal, or the Roman numeral of a king. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
+/** Before the number of a house: "Hauptstr. 5", "Goethepl. 3". */
+const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** What may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
@@ -96,6 +98,7 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
       return starts || (/^(?:[ap]\.m|etc)$/i.test(stem) && /^\p{Lu}\p{Ll}/u.test(next) && !timePattern.test(next));
     default:
       if (initialPattern.test(stem) && stem !== 'I') return starts;
+      if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^\p{Lu}/u.test(next)) return starts;
       return unicode || beginsPattern.test(next);
   }

@@ -16,7 +16,7 @@ import { wordSet } from './word-table.ts';
 
 const amountPattern = sticky(`(${numberSource})(?:(${dashSource}|\\sto\\s)(${numberSource}))?`);
 const unitPattern = sticky(
-  String.raw`([ -]?)(sq\.? |cu\.? |square |cubic )?(°\s?[CFK]${endSource}|°|[A-Za-zμΩ]{1,5})([²³]|(?<=[ckmf][mt]?)[23](?!\d))?(?:\/([A-Za-zμ]{1,5})([²³]|(?<=\/s)[23])?)?(?![\p{L}\d²³])(?:\.(?= \p{Ll}))?`,
+  String.raw`([ -]?)(sq\.? |cu\.? |square |cubic )?(°\s?[CFK]${endSource}|°|[A-Za-zμΩ]{1,5})(\^?[²³]|(?:\^|(?<=[ckmf][mt]?))[23](?!\d))?(?:\/([A-Za-zμ]{1,5})([²³]|(?:\^|(?<=\/s))[23])?)?(?![\p{L}\d²³])(?:\.(?= \p{Ll}))?`,
 );
 /** More than one, for the plural. */
 const several = '2';
@@ -77,7 +77,7 @@ export class Measures {
   }
 
   #raise(power: string): string | undefined {
-    return /^(?:²|2|sq)/.test(power) ? this.#square : /^(?:³|3|cu)/.test(power) ? this.#cubic : undefined;
+    return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
   }
 
   /** The words for the unit at `at` after that number, and its length in the text. */

@@ -53,6 +53,8 @@ export class Nouns {
   /** Of the CLDR, by the unit and the category of the number. */
   readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
+  /** By their names, made when one is first asked for. */
+  #unitsByName: ReadonlyMap<string, Noun> | undefined;
   readonly #currencies = new Map<string, Currency>();
   readonly #magnitudes: ReadonlyMap<string, Noun>;
 
@@ -68,6 +70,9 @@ export class Nouns {
     }
     for (const [symbols, noun] of toRows(units.names)) {
       for (const symbol of symbols.split(' ')) this.#units.set(symbol, this.toNoun(noun));
+    }
+    for (const [symbol, noun] of [...this.#units]) {
+      if (/[²³]$/.test(symbol)) this.#units.set(symbol.replace('²', '^2').replace('³', '^3'), noun);
     }
     for (const [codes, words] of toRows(money.currencies)) {
       const [noun, cent] = words.split(' + ').map((name) => this.toNoun(name));
@@ -128,6 +133,15 @@ export class Nouns {
   }
 
   unit = (symbol: string): Noun | undefined => this.#units.get(symbol);
+
+  /** By its symbol or its name. */
+  unitNamed(written: string): Noun | undefined {
+    const forms = ['1', '2', '5', '0.5'];
+    this.#unitsByName ??= new Map(
+      [...this.#units.values()].flatMap((noun) => forms.map((form) => [this.nameFor(noun, form), noun] as const)),
+    );
+    return this.unit(written) ?? this.#unitsByName.get(written);
+  }
 
   magnitude = (written: string): Noun | undefined => this.#magnitudes.get(written);
 

@@ -1,5 +1,6 @@
 // The rules for what begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals, fractions and
 // numbers, by what is beside them. Not for English, whose rules are in english/rules.toml.
+import { toRows } from './language-table.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
@@ -7,7 +8,6 @@ const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1
 const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;
 /** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
 const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
-const vulgarPattern = /[¼-¾⅐-⅞↉]/;
 
 /** Rules for numbers beside certain words, in digits or as Roman numerals. */
 export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
@@ -101,9 +101,14 @@ function moneyRules(v: Verbalizer): Rule[] {
 
 function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
-  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, ([, amount, symbol]) =>
-    v.measure(amount!, symbol!),
-  );
+  const isCurrent = new RegExp(v.table.units.current ?? '(?!)', 'iu');
+  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, (match, place) => {
+    const [written, amount, symbol] = match;
+    // A flat, a class, or a fuse.
+    const isName =
+      /^\d{1,3}A$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
+    return isName ? undefined : v.measure(amount!, symbol!);
+  });
   const scaled = rule(
     magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
     ([, amount, magnitude]) => v.count(amount!, v.nouns.magnitude(magnitude!)!),
@@ -112,27 +117,70 @@ function measureRules(v: Verbalizer): Rule[] {
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {
-  return (v.table.ordinals ?? []).map(({ written, form }) =>
-    rule(`${startSource}(\\d{1,6})${written}${endSource}`, ([, digits]) => v.number(digits!, form)),
+  return (v.table.ordinals ?? []).map(({ written, form, not_after = '(?!)' }) => {
+    const isOther = new RegExp(`(?:${not_after})$`, 'u');
+    return rule(`${startSource}(\\d{1,6})${written}${endSource}`, ([, digits], place) =>
+      isOther.test(textBefore(place, 40)) ? undefined : v.number(digits!, form),
+    );
+  });
+}
+
+/** 45:30 Min.: minutes and seconds; 1:30 Std.: hours and minutes. */
+function durationRule(v: Verbalizer): Rule {
+  const { nouns } = v;
+  const units = ['h', 'min', 's'].map((symbol) => nouns.unit(symbol)!);
+  const isClock = new RegExp(`^(?:${v.table.time.suffix ?? '(?!)'})$`, 'iu');
+  return rule(
+    String.raw`(\d{1,3}):([0-5]\d)(?::([0-5]\d))? ?(${nouns.unitSource}|\p{L}{3,12})(?![\p{L}\d/])`,
+    ([, first, second, third, written]) => {
+      const unit = nouns.unitNamed(written!);
+      const at = unit ? units.findIndex((each) => nouns.nameFor(each, '2') === nouns.nameFor(unit, '2')) : -1;
+      if (at < 0 || isClock.test(written!)) return undefined;
+      const from = at === 0 || third !== undefined ? 0 : 1;
+      const parts = [first, second, third].map((part = '0', i) => ({
+        part: `${Number(part)}`,
+        unit: units[from + i]!,
+      }));
+      return parts.flatMap(({ part, unit }) => (part === '0' ? [] : [v.count(part, unit)])).join(' ') || undefined;
+    },
   );
 }
 
-function fractionRules(v: Verbalizer): Rule[] {
-  const vulgar = rule(String.raw`(\d{1,6})? ?([¼-¾⅐-⅞↉])`, ([, whole, sign]) => sayVulgar(v, sign!, whole));
-  const written = rule(String.raw`(?:(\d{1,3}) )?(\d{1,3})\/(\d{1,3})(?![\d/])`, ([, whole, over, under]) =>
-    whole !== undefined && Number(over) >= Number(under) ? undefined : v.fraction(over!, under!, whole),
+/** 1/2, 2½ and the same of a unit. */
+export function fractionRulesFor(v: Verbalizer): Rule[] {
+  const unitSource = String.raw` ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})(?![\p{L}\d²³])`;
+  return [unitSource, '()'].flatMap((after) => {
+    const say = (over: string, under: string, whole: string | undefined, written: string) => {
+      const unit = written === '' ? undefined : v.nouns.unitNamed(written);
+      const isOther = (written !== '' && !unit) || (whole !== undefined && Number(over) >= Number(under));
+      return isOther ? undefined : v.fraction(over, under, whole, unit);
+    };
+    return [
+      rule(String.raw`(?:(\d{1,6}) ?)?([¼-¾⅐-⅞↉])${after}`, ([, whole, sign, unit]) => {
+        const [over = '', under = ''] = sign!.normalize('NFKC').split('⁄');
+        return say(over, under, whole, unit!);
+      }),
+      rule(String.raw`(?:(\d{1,3}) )?(\d{1,3})\/(\d{1,3})(?![\d/])${after}`, ([, whole, over, under, unit]) =>
+        say(over!, under!, whole, unit!),
+      ),
+    ];
+  });
+}
+
+/** 10^-3, 2^n, 10⁻³. */
+export function powerRuleFor(v: Verbalizer): Rule {
+  const names = new Map(toRows(v.table.signs.names));
+  const exponent = String.raw`[-−]?(?:${amountSource}|\p{L}(?!\p{L}))`;
+  return rule(
+    String.raw`(?<=[\p{L}\p{N})])(?:\^(?:[({](${exponent})[)}]|(${exponent}))|(?:(?<=\d)⁺?|(?=⁻))(⁻?[⁰¹²³⁴-⁹]{1,12}))`,
+    ([, bracketed, bare, raised]) => {
+      const power = bracketed ?? bare ?? raised!.normalize('NFKC');
+      const known = names.get(power === '2' ? '²' : power === '3' ? '³' : '');
+      const said = /\p{L}/u.test(power) ? power.replace(/^[-−]/, `${v.table.numbers.minus} `) : v.numeral(power);
+      return known ?? `${names.get('^')} ${said}`;
+    },
   );
-  return [vulgar, written];
 }
-
-function sayVulgar(v: Verbalizer, sign: string, whole: string | undefined): string | undefined {
-  const [over = '', under = ''] = sign.normalize('NFKC').split(/[⁄/]/);
-  return v.fraction(over, under, whole);
-}
-
-/** A vulgar fraction without a whole number. */
-export const vulgarRuleFor = (v: Verbalizer): Rule =>
-  rule(vulgarPattern.source, ([sign]) => sayVulgar(v, sign, undefined));
 
 /** The currency first. */
 export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
@@ -173,13 +221,22 @@ function plainRules(v: Verbalizer): Rule[] {
   return [dotted, result, year, number];
 }
 
+/** MP3s, B-52s. */
+const namesRule = (v: Verbalizer): Rule =>
+  rule(
+    String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`,
+    ([, digits]) => `${v.number(digits!)}${v.table.numbers.plural ?? ''}`,
+  );
+
 export const digitRulesFor = (v: Verbalizer): Rule[] => [
   ...dateRules(v),
   phoneRuleFor(v),
+  durationRule(v),
   ...timeRules(v),
   ...contextRules(v, false),
-  ...fractionRules(v),
+  ...fractionRulesFor(v),
   ...moneyRules(v).slice(0, 1),
+  namesRule(v),
   ...measureRules(v),
   ...ordinalRules(v),
   ...plainRules(v),

@@ -1,6 +1,6 @@
 // Verbalizes clean text of a language that has a table: its rules are made when the language is first read.
 import { toRows } from './language-table.ts';
-import { digitRulesFor, phoneRuleFor, signedMoneyRuleFor, vulgarRuleFor } from './number-rules.ts';
+import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
 import { type RuleSet, readByRules } from './read-rules.ts';
 import { endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
 import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
@@ -50,7 +50,7 @@ function toRules(v: Verbalizer): RuleSet {
   }
   const digitRules = [...addressRuleFor(v), ...digitRulesFor(v)];
   const letterRules = letterRulesFor(v);
-  const signRules = [phoneRuleFor(v), signedMoneyRuleFor(v), vulgarRuleFor(v), perRule(v)];
+  const signRules = [phoneRuleFor(v), signedMoneyRuleFor(v), ...fractionRulesFor(v), perRule(v), powerRuleFor(v)];
   const { always = '', before_number = '' } = v.table.abbreviations ?? {};
   const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
   return {
@@ -81,7 +81,8 @@ function easyWordEnd(text: string, { from, to }: Token, abbreviations: ReadonlyS
 function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   return rule(String.raw`\/(m[²³]|\p{L}{1,12})${endSource}`, ([, written], place) => {
-    if (!/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
+    const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
+    if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
     const unit = v.nouns.unit(written!);
     const name = names.get(written!) ?? (unit ? v.nouns.nameFor(unit, '1') : undefined);
     return name === undefined ? undefined : `${v.table.numbers.per} ${name}`;

@@ -35,8 +35,11 @@ const elements: Readonly<Record<string, readonly string[]>> = {
   metadata: [],
   desc: [],
 };
+/** The namespace of SSML. */
+export const ssmlNamespace = 'http://www.w3.org/2001/10/synthesis';
+const versionPattern = /^\s*1\.[01]\s*$/;
 /** Attributes of any element that are understood, or change nothing. */
-const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns|xmlns:.*|xsi:.*|onlangfailure)$/;
+const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns:.*|xsi:.*|onlangfailure)$/;
 /** Elements whose text is not for the ear. */
 const unspoken = new Set(['metadata', 'desc']);
 
@@ -46,8 +49,12 @@ export const isUnspoken = (name: string): boolean => unspoken.has(name);
 export function checkKnown({ name, attributes }: Element, report: ReportIgnored): void {
   const known = Object.hasOwn(elements, name) ? elements[name] : undefined;
   if (!known) report(name);
-  for (const attribute of known ? Object.keys(attributes) : [])
-    if (!known!.includes(attribute) && !anyAttributePattern.test(attribute)) report(`${name}.${attribute}`);
+  if (name === 'speak' && attributes.version !== undefined && !versionPattern.test(attributes.version))
+    report('speak.version');
+  for (const [attribute, value] of known ? Object.entries(attributes) : []) {
+    const isOther = attribute === 'xmlns' ? value !== ssmlNamespace : !anyAttributePattern.test(attribute);
+    if (isOther && !known!.includes(attribute)) report(`${name}.${attribute}`);
+  }
 }
 
 /** How long a break is, in milliseconds. */

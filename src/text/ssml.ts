@@ -13,7 +13,16 @@ import {
 } from './marked-text.ts';
 import { MarkupFault } from './markup-fault.ts';
 import { createPauses } from './pause-tags.ts';
-import { checkKnown, type Element, isUnspoken, readBreak, readEmphasis, readSaid, readStyle } from './ssml-elements.ts';
+import {
+  checkKnown,
+  type Element,
+  isUnspoken,
+  readBreak,
+  readEmphasis,
+  readSaid,
+  readStyle,
+  ssmlNamespace,
+} from './ssml-elements.ts';
 import { matchAt } from './sticky.ts';
 
 const depthMax = 32;
@@ -24,7 +33,7 @@ const ignoredNameCharsMax = 60;
 
 /** What may come before the document's element. */
 const prologPattern = /\s+|\ufeff|<\?.*?\?>|<!--.*?-->/sy;
-const documentPattern = /<(?:speak[\s/>]|!DOCTYPE\s)/y;
+const documentPattern = /<(?:(?:[^\s<>/:="']{1,40}:)?speak[\s/>]|!DOCTYPE\s)/y;
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 const referencePattern = /&(?:#x([\da-fA-F]+)|#(\d+)|(amp|lt|gt|quot|apos));/g;
 /** An ampersand that begins no reference, with what would be its name. */
@@ -48,6 +57,8 @@ interface Open {
   name: string;
   /** Where its tag begins. */
   at: number;
+  /** By "xmlns:" and their prefixes. */
+  namespaces: Readonly<Record<string, string>>;
   style: RunStyle;
   emphasis: Emphasis | undefined;
   isUnspoken: boolean;
@@ -70,6 +81,8 @@ class SsmlReader {
   readonly #ignored = new Set<string>();
   readonly #open: Open[] = [];
   #elements = 0;
+  /** That of the document's element: it is read as SSML even if it is another. */
+  #namespace: string | undefined;
   /** Where the markup before the present text ends. */
   #end = 0;
 
@@ -117,20 +130,28 @@ class SsmlReader {
     if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
   };
 
-  #openTag({ name, attributes }: SaxesTagPlain, end: number): void {
+  #openTag({ name: written, attributes }: SaxesTagPlain, end: number): void {
     const at = this.#document.lastIndexOf('<', end - 1);
     const outer = this.#open.at(-1);
     const refuse = (what: string): never => {
       throw new MarkupFault(this.#document, at, what);
     };
+    const declared = Object.entries(attributes).filter(([attribute]) => attribute.startsWith('xmlns:'));
+    const namespaces =
+      declared.length === 0 && outer ? outer.namespaces : { ...outer?.namespaces, ...Object.fromEntries(declared) };
+    const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
+    const namespace = prefix === undefined ? ssmlNamespace : namespaces[`xmlns:${prefix}`];
+    if (!outer) this.#namespace = namespace;
+    const name = namespace === ssmlNamespace || namespace === this.#namespace ? local : written;
     if (!outer && name !== 'speak') refuse(`the document must be a speak element, not ${name.slice(0, 40)}`);
     if (this.#open.length >= depthMax) refuse(`elements are nested deeper than ${depthMax}`);
     if (++this.#elements > elementsMax) refuse(`more than ${elementsMax} elements`);
     this.#end = end;
     const inner: Open = outer
-      ? { ...outer, name, at }
-      : { name, at, style: plainStyle, emphasis: undefined, isUnspoken: false, said: undefined };
+      ? { ...outer, name, at, namespaces }
+      : { name, at, namespaces, style: plainStyle, emphasis: undefined, isUnspoken: false, said: undefined };
     this.#open.push(inner);
+    if (!outer && namespace !== ssmlNamespace) this.#report('speak.xmlns');
     const element = { name, attributes, at };
     if (!inner.isUnspoken) this.#begin(element, inner);
   }

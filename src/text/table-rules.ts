@@ -34,9 +34,10 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const tag: Form = (written) => name(written.replaceAll('_', ' '));
   // #100DaysOfCode, #2024goals
   const topic: Form = (written) => tag(written.replace(/(?<!\d)\d{3,4}(?!\d)/g, (digits) => ` ${numberIn(digits)} `));
-  const formOf = formsOf(v, { name, tag, topic });
-  const numberIn = formOf('topic_number');
   const measures = new Measures(v);
+  const measure: Form = (written) => measures.rule({ text: written.replace(' ', ''), at: 0, dayFirst: false })?.say;
+  const formOf = formsOf(v, { name, tag, topic, measure });
+  const numberIn = formOf('topic_number');
   const sums = sumRulesFor(v);
   const codes: Readonly<Record<string, readonly Rule[]>> = {
     address: addressRulesFor(v, sayWord),

@@ -209,16 +209,33 @@ export class Verbalizer {
 
   measure(written: string, symbol: string): string | undefined {
     const unit = this.nouns.unit(symbol);
-    return unit && this.count(written, unit);
+    const { meters } = this.table.units;
+    const { whole, fraction } = this.#amountOf(written);
+    if (!unit || symbol !== 'm' || meters === undefined || fraction.length !== 2 || Number(whole) === 0)
+      return unit && this.count(written, unit);
+    const sum = this.count(whole, unit);
+    return Number(fraction) === 0 ? sum : fill(meters, { sum, c: this.number(fraction) });
   }
 
-  /** A fraction, with the whole number before it. */
-  fraction(over: string, under: string, whole?: string): string | undefined {
+  /** A fraction, with the whole number before it and the unit after it. */
+  fraction(over: string, under: string, whole?: string, unit?: Noun): string | undefined {
     if (Number(under) === 0) return undefined;
-    const [alone, mixed] = this.#fractions.get(`${over}/${under}`) ?? [];
-    const said = alone ?? `${this.number(over)} ${this.table.numbers.over} ${this.number(under)}`;
-    if (whole === undefined) return said;
-    return fill(mixed ?? `{n} ${said}`, { n: this.number(whole) });
+    const { numbers } = this.table;
+    const key = `${over}/${under}`;
+    const [alone = `${this.number(over)} ${numbers.over} ${this.number(under)}`, mixed = `{n} ${alone}`] =
+      this.#fractions.get(key) ?? [];
+    // Before "einhalb" the number is a part of the word.
+    const form = /^\{n\}\p{L}/u.test(mixed) ? 'm' : (unit?.gender ?? 'cardinal');
+    const n = whole === undefined ? '' : this.number(whole, form);
+    if (!unit) return whole === undefined ? alone : fill(mixed, { n });
+    const name = this.nouns.nameFor(unit, numbers.fraction_as ?? '1');
+    const [
+      aloneOf = `${alone}${this.of(name)}{unit}`,
+      mixedOf = numbers.of === undefined ? `${mixed} {units}` : mixed.replace('{n}', '{count}'),
+    ] = this.#fractions.get(`${key} ${unit.gender}`) ?? [];
+    const units = this.nouns.nameFor(unit, `${whole}.5`);
+    const count = whole === undefined ? '' : this.count(whole, unit);
+    return this.#correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));
   }
 
   /** Digit by digit or, where that is usual, by pairs; a breath between the groups. */

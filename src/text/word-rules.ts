@@ -10,9 +10,14 @@ import type { Verbalizer } from './verbalizer.ts';
 import { wordSet } from './word-table.ts';
 
 /** A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. */
-function abbreviationRule(rows: string, isThere: (before: string, after: string) => boolean): Rule {
+function abbreviationRule(
+  rows: string,
+  isThere: (before: string, after: string) => boolean,
+  start = startSource,
+): Rule {
   const says = new Map<string, string>();
-  for (const [key, say] of toRows(rows)) {
+  const list = toRows(rows);
+  for (const [key, say] of list.filter(([key]) => !key.startsWith('-'))) {
     says.set(key.replaceAll(' ', ''), say);
     const capital = key[0]!.toUpperCase() + key.slice(1).replaceAll(' ', '');
     if (!says.has(capital)) says.set(capital, say);
@@ -20,11 +25,16 @@ function abbreviationRule(rows: string, isThere: (before: string, after: string)
   const source = [...says.keys()]
     .sort((a, b) => b.length - a.length)
     .map((key) => toSource(key).replace(/\\\.(?=.)/g, '\\. ?'));
-  const known = sticky(`${startSource}(?:${source.join('|') || '(?!)'})(?![\\p{L}\\d])`);
+  // The ends of words, which a table writes with a hyphen.
+  const ends = new Map(list.filter(([key]) => key.startsWith('-')).map(([key, say]) => [key.slice(1), say]));
+  const endsSource = String.raw`(\p{L}{3,24})(${[...ends.keys()].map(toSource).join('|') || '(?!)'})`;
+  const known = sticky(`${start}(?:${[...source, endsSource].join('|')})(?![\\p{L}\\d])`);
   return (place) => {
     const match = matchAt(known, place.text, place.at);
     if (!match || !isThere(textBefore(place, 12), textAfter(place, match[0].length, 12))) return undefined;
-    return { say: says.get(match[0].replaceAll(' ', ''))!, length: match[0].length };
+    const [written, stem, end] = match;
+    const say = end === undefined ? says.get(written.replaceAll(' ', ''))! : `${stem}${ends.get(end)}`;
+    return { say, length: written.length };
   };
 }
 
@@ -36,7 +46,7 @@ function abbreviationRules(v: Verbalizer): Rule[] {
     before_name = '',
   } = v.table.abbreviations ?? { always: '', before_number: '' };
   return [
-    abbreviationRule(after_number, (before) => /\d ?$/.test(before)),
+    abbreviationRule(after_number, (before) => /\d ?$/.test(before), ''),
     abbreviationRule(always, () => true),
     abbreviationRule(before_number, (_, after) => /^ ?(?:\d|[IVXLC]{2,}\b)/.test(after)),
     abbreviationRule(before_name, (_, after) => /^ ?["']?\p{Lu}/u.test(after)),
@@ -62,14 +72,20 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** Capitals that are spelled: those of the table, and those without a vowel. */
+/** Time zones, which are spelled after a time; without those that have no vowel. */
+const zones = wordSet(
+  'UTC EST EDT CET CEST MEZ MESZ WET WEST EET EEST IST EAT AST ADT AEST AEDT ACST AWST AKST HAEC HNEC',
+);
+
+/** Capitals that are spelled: those of the table, time zones, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));
-  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = '']) => {
+  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = ''], place) => {
     const known = said.get(capitals!);
     if (known !== undefined) return known + plural;
-    const isSpelled = spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
+    const isZone = zones.has(capitals!) && /\d[^.!?]{0,8}$/.test(textBefore(place, 10));
+    const isSpelled = isZone || spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
     return isSpelled ? `${[...capitals!].join(' ')}${plural && ` ${plural}`}` : undefined;
   });
 }

@@ -1,6 +1,8 @@
 // Pronunciations for eSpeak NG: the International Phonetic Alphabet to the names of its phonemes, as it reports them itself
 // (`espeak-ng --ipa`, version 1.51). Consonants are the same in all its languages; vowels are those that a language has.
 
+import { withoutModifiers } from '../../text/x-sampa.ts';
+
 const table = (rows: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(rows).map(([ipa, name]) => [ipa.normalize('NFD'), name]));
 
@@ -91,6 +93,11 @@ const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
     ɔɪ: 'OI',
     aʊ: 'aU',
     oʊ: 'oU',
+    ei: 'eI',
+    ai: 'aI',
+    ɔi: 'OI',
+    au: 'aU',
+    ou: 'oU',
     əʊ: 'oU',
     ɪə: 'i@',
     eə: 'e@',
@@ -153,9 +160,10 @@ const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 const symbolCharsMax = 3;
 
 /** Undefined where there is a sound in it that eSpeak NG does not name in that language. */
-export function toEspeakPhonemes(ipa: string, languageCode: string): string | undefined {
+export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
   const vowels = own[languageCode.toLowerCase().split('-', 1)[0]!];
   if (!vowels) return undefined;
+  const ipa = withoutModifiers(written, (sound) => vowels.has(sound) || common.has(sound));
   let phonemes = '';
   for (let at = 0; at < ipa.length; ) {
     let length = symbolCharsMax;

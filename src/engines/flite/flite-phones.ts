@@ -1,6 +1,8 @@
 // Pronunciations for flite: the International Phonetic Alphabet to its phones, those of American English (Arpabet), with the
 // stress of a vowel behind it: təˈmɑːtoʊ is "t ax m aa1 t ow". A sound that English has not is none of them.
 
+import { withoutModifiers } from '../../text/x-sampa.ts';
+
 /** By their length, so that a diphthong is not read as two vowels. */
 const phones: readonly (readonly [ipa: string, phones: string])[] = Object.entries({
   ɜːr: 'er',
@@ -83,10 +85,12 @@ const phones: readonly (readonly [ipa: string, phones: string])[] = Object.entri
 }).sort(([a], [b]) => b.length - a.length);
 const vowelPattern = /^[aeiou]/;
 /** What only divides syllables, or is secondary. */
-const silentPattern = /[ .ˌːˑʰ]/;
+const silentPattern = /[ .ˌː]/;
+const sounds = new Set(phones.map(([ipa]) => ipa));
 
 /** Undefined where there is a sound in it that flite has not. */
-export function toFlitePhones(ipa: string): string | undefined {
+export function toFlitePhones(written: string): string | undefined {
+  const ipa = withoutModifiers(written, (sound) => sounds.has(sound));
   const found: string[] = [];
   let isStressed = false;
   for (let at = 0; at < ipa.length; ) {
