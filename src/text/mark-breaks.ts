@@ -99,6 +99,7 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
     default:
       if (initialPattern.test(stem) && stem !== 'I') return starts;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
+      if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
       if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^\p{Lu}/u.test(next)) return starts;
       return unicode || beginsPattern.test(next);
   }

@@ -9,32 +9,39 @@ import { matchAt, sticky, toSource } from './sticky.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { wordSet } from './word-table.ts';
 
-/** A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. */
+/**
+ * A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. One that
+ * begins with a hyphen ends a word.
+ */
 function abbreviationRule(
   rows: string,
   isThere: (before: string, after: string) => boolean,
   start = startSource,
 ): Rule {
   const says = new Map<string, string>();
-  const list = toRows(rows);
-  for (const [key, say] of list.filter(([key]) => !key.startsWith('-'))) {
-    says.set(key.replaceAll(' ', ''), say);
-    const capital = key[0]!.toUpperCase() + key.slice(1).replaceAll(' ', '');
-    if (!says.has(capital)) says.set(capital, say);
+  const sources: string[] = [];
+  for (const [key, say] of toRows(rows)) {
+    const end = key.replace(/^-/, '');
+    const stem = end === key ? '' : String.raw`(?<stem>\p{L}{3,24})`;
+    for (const written of new Set([end, end[0]!.toUpperCase() + end.slice(1)])) {
+      const plain = written.replaceAll(' ', '');
+      if (written !== end && says.has(plain)) continue;
+      says.set(plain, say);
+      sources.push(
+        stem +
+          toSource(written)
+            .replaceAll(' ', ' ?')
+            .replace(/\\\.(?=[^ ])/g, '\\. ?'),
+      );
+    }
   }
-  const source = [...says.keys()]
-    .sort((a, b) => b.length - a.length)
-    .map((key) => toSource(key).replace(/\\\.(?=.)/g, '\\. ?'));
-  // The ends of words, which a table writes with a hyphen.
-  const ends = new Map(list.filter(([key]) => key.startsWith('-')).map(([key, say]) => [key.slice(1), say]));
-  const endsSource = String.raw`(\p{L}{3,24})(${[...ends.keys()].map(toSource).join('|') || '(?!)'})`;
-  const known = sticky(`${start}(?:${[...source, endsSource].join('|')})(?![\\p{L}\\d])`);
+  sources.sort((a, b) => b.length - a.length);
+  const known = sticky(`${start}(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
   return (place) => {
     const match = matchAt(known, place.text, place.at);
     if (!match || !isThere(textBefore(place, 12), textAfter(place, match[0].length, 12))) return undefined;
-    const [written, stem, end] = match;
-    const say = end === undefined ? says.get(written.replaceAll(' ', ''))! : `${stem}${ends.get(end)}`;
-    return { say, length: written.length };
+    const { stem = '' } = match.groups ?? {};
+    return { say: stem + says.get(match[0].slice(stem.length).replaceAll(' ', ''))!, length: match[0].length };
   };
 }
 
@@ -73,9 +80,8 @@ function monthRule(v: Verbalizer): Rule {
 }
 
 /** Time zones, which are spelled after a time; without those that have no vowel. */
-const zones = wordSet(
-  'UTC EST EDT CET CEST MEZ MESZ WET WEST EET EEST IST EAT AST ADT AEST AEDT ACST AWST AKST HAEC HNEC',
-);
+const zones = wordSet('UTC EST EDT CET CEST WET WEST EET EEST IST EAT AST ADT AEST AEDT ACST AWST AKST HAEC HNEC');
+const clockPattern = /\d(?:[:.]\d\d(?: \p{L}{1,6})?| ?h(?: ?\d\d)?| (?:Uhr|uur|heures?|horas?)) \(?$/u;
 
 /** Capitals that are spelled: those of the table, time zones, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
@@ -84,7 +90,7 @@ function capitalsRule(v: Verbalizer): Rule {
   return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = ''], place) => {
     const known = said.get(capitals!);
     if (known !== undefined) return known + plural;
-    const isZone = zones.has(capitals!) && /\d[^.!?]{0,8}$/.test(textBefore(place, 10));
+    const isZone = zones.has(capitals!) && clockPattern.test(textBefore(place, 18));
     const isSpelled = isZone || spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
     return isSpelled ? `${[...capitals!].join(' ')}${plural && ` ${plural}`}` : undefined;
   });
