@@ -90,8 +90,6 @@ export interface LanguageTable {
     per: string;
     /** The number whose form of a noun follows a fraction, if it is not 1. */
     fraction_as?: string;
-    /** Ends the plural of a name that ends in a number: MP3s. */
-    plural?: string;
     /** Decimals of at most this many digits are said as one number. */
     decimals_max: number;
     /** Endings of nouns before which a number is feminine. */
@@ -110,8 +108,7 @@ export interface LanguageTable {
     /** What the data of the CLDR misspells, and words that elide. */
     corrections?: Readonly<Record<string, string>>;
   };
-  /** Also what an ordinal is not after, as a pattern. */
-  ordinals?: readonly { written: string; form: string; not_after?: string }[];
+  ordinals?: readonly { written: string; form: string }[];
   date: {
     /** With "{d}", "{month}" and "{y}". */
     say: string;
@@ -151,10 +148,8 @@ export interface LanguageTable {
     cldr?: string;
     names: string;
     per?: string;
-    /** 1,80 m with its centimeters: with "{sum}" and "{c}". */
-    meters?: string;
-    /** What is beside 5A where it is a current, as a pattern. */
-    current?: string;
+    /** How 1,80 m is said, with "{sum}" and "{c}", and a pattern of what is beside 5A where it is a current. */
+    marks?: Readonly<Record<'meters' | 'current', string>>;
     /** How units are joined to others (measures.ts). */
     joined?: Readonly<
       Record<

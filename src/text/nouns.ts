@@ -12,7 +12,7 @@ export interface Noun {
   unit?: string;
 }
 
-interface Currency {
+export interface Currency {
   noun: Noun;
   cent: Noun | undefined;
 }
@@ -53,7 +53,6 @@ export class Nouns {
   /** Of the CLDR, by the unit and the category of the number. */
   readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
-  /** By their names, made when one is first asked for. */
   #unitsByName: ReadonlyMap<string, Noun> | undefined;
   readonly #currencies = new Map<string, Currency>();
   readonly #magnitudes: ReadonlyMap<string, Noun>;
@@ -70,9 +69,6 @@ export class Nouns {
     }
     for (const [symbols, noun] of toRows(units.names)) {
       for (const symbol of symbols.split(' ')) this.#units.set(symbol, this.toNoun(noun));
-    }
-    for (const [symbol, noun] of [...this.#units]) {
-      if (/[²³]$/.test(symbol)) this.#units.set(symbol.replace('²', '^2').replace('³', '^3'), noun);
     }
     for (const [codes, words] of toRows(money.currencies)) {
       const [noun, cent] = words.split(' + ').map((name) => this.toNoun(name));
@@ -132,13 +128,12 @@ export class Nouns {
     return name;
   }
 
-  unit = (symbol: string): Noun | undefined => this.#units.get(symbol);
+  unit = (symbol: string): Noun | undefined => this.#units.get(symbol.replace('^2', '²').replace('^3', '³'));
 
   /** By its symbol or its name. */
   unitNamed(written: string): Noun | undefined {
-    const forms = ['1', '2', '5', '0.5'];
     this.#unitsByName ??= new Map(
-      [...this.#units.values()].flatMap((noun) => forms.map((form) => [this.nameFor(noun, form), noun] as const)),
+      [...this.#units.values()].flatMap((unit) => ['1', '2', '5', '0.5'].map((n) => [this.nameFor(unit, n), unit])),
     );
     return this.unit(written) ?? this.#unitsByName.get(written);
   }
@@ -151,7 +146,7 @@ export class Nouns {
   }
 
   get unitSource(): string {
-    return sourceOf(this.#units.keys());
+    return sourceOf(this.#units.keys()).replaceAll('²', String.raw`(?:²|\^2)`).replaceAll('³', String.raw`(?:³|\^3)`);
   }
 
   /** The signs and codes that the table states. */

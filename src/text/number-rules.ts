@@ -1,6 +1,5 @@
 // The rules for what begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals, fractions and
 // numbers, by what is beside them. Not for English, whose rules are in english/rules.toml.
-import { toRows } from './language-table.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
@@ -101,7 +100,7 @@ function moneyRules(v: Verbalizer): Rule[] {
 
 function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
-  const isCurrent = new RegExp(v.table.units.current ?? '(?!)', 'iu');
+  const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
   const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, (match, place) => {
     const [written, amount, symbol] = match;
     // A flat, a class, or a fuse.
@@ -113,35 +112,31 @@ function measureRules(v: Verbalizer): Rule[] {
     magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
     ([, amount, magnitude]) => v.count(amount!, v.nouns.magnitude(magnitude!)!),
   );
-  return [measure, scaled];
+  const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
+    v.number(digits!),
+  );
+  return [name, measure, scaled];
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {
-  return (v.table.ordinals ?? []).map(({ written, form, not_after = '(?!)' }) => {
-    const isOther = new RegExp(`(?:${not_after})$`, 'u');
-    return rule(`${startSource}(\\d{1,6})${written}${endSource}`, ([, digits], place) =>
-      isOther.test(textBefore(place, 40)) ? undefined : v.number(digits!, form),
-    );
-  });
+  return (v.table.ordinals ?? []).map(({ written, form }) =>
+    rule(`${startSource}(\\d{1,6})${written}${endSource}`, ([, digits]) => v.number(digits!, form)),
+  );
 }
 
 /** 45:30 Min.: minutes and seconds; 1:30 Std.: hours and minutes. */
-function durationRule(v: Verbalizer): Rule {
-  const { nouns } = v;
+function durationRule({ nouns, table, count }: Verbalizer): Rule {
   const units = ['h', 'min', 's'].map((symbol) => nouns.unit(symbol)!);
-  const isClock = new RegExp(`^(?:${v.table.time.suffix ?? '(?!)'})$`, 'iu');
+  const names = units.map((unit) => nouns.nameFor(unit, '2'));
+  const isClock = new RegExp(`^(?:${table.time.suffix ?? '(?!)'})$`, 'iu');
   return rule(
     String.raw`(\d{1,3}):([0-5]\d)(?::([0-5]\d))? ?(${nouns.unitSource}|\p{L}{3,12})(?![\p{L}\d/])`,
     ([, first, second, third, written]) => {
-      const unit = nouns.unitNamed(written!);
-      const at = unit ? units.findIndex((each) => nouns.nameFor(each, '2') === nouns.nameFor(unit, '2')) : -1;
-      if (at < 0 || isClock.test(written!)) return undefined;
-      const from = at === 0 || third !== undefined ? 0 : 1;
-      const parts = [first, second, third].map((part = '0', i) => ({
-        part: `${Number(part)}`,
-        unit: units[from + i]!,
-      }));
-      return parts.flatMap(({ part, unit }) => (part === '0' ? [] : [v.count(part, unit)])).join(' ') || undefined;
+      const unit = isClock.test(written!) ? undefined : nouns.unitNamed(written!);
+      const at = unit ? names.indexOf(nouns.nameFor(unit, '2')) : -1;
+      const parts = at === 0 || third !== undefined ? [first, second, third] : ['0', first, second];
+      const said = parts.map((part = '0', i) => (Number(part) === 0 ? '' : count(`${Number(part)}`, units[i]!)));
+      return at < 0 ? undefined : said.filter(Boolean).join(' ') || undefined;
     },
   );
 }
@@ -149,35 +144,28 @@ function durationRule(v: Verbalizer): Rule {
 /** 1/2, 2½ and the same of a unit. */
 export function fractionRulesFor(v: Verbalizer): Rule[] {
   const unitSource = String.raw` ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})(?![\p{L}\d²³])`;
-  return [unitSource, '()'].flatMap((after) => {
-    const say = (over: string, under: string, whole: string | undefined, written: string) => {
-      const unit = written === '' ? undefined : v.nouns.unitNamed(written);
-      const isOther = (written !== '' && !unit) || (whole !== undefined && Number(over) >= Number(under));
+  const source = String.raw`(?:(\d{1,6}) ?(?=[¼-¾⅐-⅞↉])|(\d{1,3}) )?([¼-¾⅐-⅞↉]|\d{1,3}\/\d{1,3}(?![\d/]))`;
+  return [unitSource, ''].map((after) =>
+    rule(source + after, ([, first, second, fraction, name]) => {
+      const whole = first ?? second;
+      const [over = '', under = ''] = fraction!.normalize('NFKC').split(/[⁄/]/);
+      const unit = name === undefined ? undefined : v.nouns.unitNamed(name);
+      const isOther = (name !== undefined && !unit) || (whole !== undefined && Number(over) >= Number(under));
       return isOther ? undefined : v.fraction(over, under, whole, unit);
-    };
-    return [
-      rule(String.raw`(?:(\d{1,6}) ?)?([¼-¾⅐-⅞↉])${after}`, ([, whole, sign, unit]) => {
-        const [over = '', under = ''] = sign!.normalize('NFKC').split('⁄');
-        return say(over, under, whole, unit!);
-      }),
-      rule(String.raw`(?:(\d{1,3}) )?(\d{1,3})\/(\d{1,3})(?![\d/])${after}`, ([, whole, over, under, unit]) =>
-        say(over!, under!, whole, unit!),
-      ),
-    ];
-  });
+    }),
+  );
 }
 
 /** 10^-3, 2^n, 10⁻³. */
-export function powerRuleFor(v: Verbalizer): Rule {
-  const names = new Map(toRows(v.table.signs.names));
-  const exponent = String.raw`[-−]?(?:${amountSource}|\p{L}(?!\p{L}))`;
+export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule {
+  const exponent = `([-−]?(?:${amountSource}|\\p{L}(?!\\p{L})))`;
   return rule(
-    String.raw`(?<=[\p{L}\p{N})])(?:\^(?:[({](${exponent})[)}]|(${exponent}))|(?:(?<=\d)⁺?|(?=⁻))(⁻?[⁰¹²³⁴-⁹]{1,12}))`,
+    String.raw`(?<=[\p{L}\p{N})])(?:\^(?:[({]${exponent}[)}]|${exponent})|(?:(?<=\d)⁺?|(?=⁻))(⁻?[⁰¹²³⁴-⁹]{1,12}))`,
     ([, bracketed, bare, raised]) => {
-      const power = bracketed ?? bare ?? raised!.normalize('NFKC');
-      const known = names.get(power === '2' ? '²' : power === '3' ? '³' : '');
-      const said = /\p{L}/u.test(power) ? power.replace(/^[-−]/, `${v.table.numbers.minus} `) : v.numeral(power);
-      return known ?? `${names.get('^')} ${said}`;
+      const power = (bracketed ?? bare ?? raised)!.normalize('NFKC');
+      if (power === '2' || power === '3') return signs.get(power === '2' ? '²' : '³');
+      const letters = power.replace(/^[-−]/, `${v.table.numbers.minus} `);
+      return `${signs.get('^')} ${/\p{L}/u.test(power) ? letters : v.numeral(power)}`;
     },
   );
 }
@@ -221,13 +209,6 @@ function plainRules(v: Verbalizer): Rule[] {
   return [dotted, result, year, number];
 }
 
-/** MP3s, B-52s. */
-const namesRule = (v: Verbalizer): Rule =>
-  rule(
-    String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`,
-    ([, digits]) => `${v.number(digits!)}${v.table.numbers.plural ?? ''}`,
-  );
-
 export const digitRulesFor = (v: Verbalizer): Rule[] => [
   ...dateRules(v),
   phoneRuleFor(v),
@@ -236,7 +217,6 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   ...contextRules(v, false),
   ...fractionRulesFor(v),
   ...moneyRules(v).slice(0, 1),
-  namesRule(v),
   ...measureRules(v),
   ...ordinalRules(v),
   ...plainRules(v),

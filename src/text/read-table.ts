@@ -50,7 +50,13 @@ function toRules(v: Verbalizer): RuleSet {
   }
   const digitRules = [...addressRuleFor(v), ...digitRulesFor(v)];
   const letterRules = letterRulesFor(v);
-  const signRules = [phoneRuleFor(v), signedMoneyRuleFor(v), ...fractionRulesFor(v), perRule(v), powerRuleFor(v)];
+  const signRules = [
+    phoneRuleFor(v),
+    signedMoneyRuleFor(v),
+    ...fractionRulesFor(v),
+    perRule(v),
+    powerRuleFor(v, signs),
+  ];
   const { always = '', before_number = '' } = v.table.abbreviations ?? {};
   const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
   return {

@@ -1,7 +1,7 @@
 // Says numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and the data of the CLDR.
 // Every method takes what is written and returns words; it declines by returning undefined where that is not of its kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
-import { type Noun, Nouns } from './nouns.ts';
+import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax } from './rbnf.ts';
 import { parseRoman } from './roman.ts';
 
@@ -142,14 +142,14 @@ export class Verbalizer {
     this.table.numbers.mark === '.' ? toEnglishAmount(written) : toAmount(written);
 
   /** A number and what it counts. */
-  count(written: string, noun: Noun): string {
+  count = (written: string, noun: Noun): string => {
     const amount = this.#amountOf(written);
     const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
     const name = this.nouns.nameFor(noun, amount.fraction === '' ? amount.whole : `${amount.whole}.${amount.fraction}`);
     const isMillions = value > 0 && amount.fraction === '' && /0{6}$/.test(amount.whole);
     const of = isMillions ? this.of(name) : ' ';
     return this.#correct(`${this.numeral(written, noun.gender)}${of}${name}`);
-  }
+  };
 
   /** What is between "million" and a noun, with its spaces. */
   of(name: string): string {
@@ -194,7 +194,10 @@ export class Verbalizer {
   /** A sum: its cents are named after the currency. Its name is in the singular if it describes a noun. */
   money(written: string, currency: string, isOne = false): string | undefined {
     const names = this.nouns.currency(currency);
-    if (!names) return undefined;
+    return names && this.#sum(written, names, this.table.money.say, isOne);
+  }
+
+  #sum(written: string, names: Currency, say: string, isOne: boolean): string {
     const { minus, whole, fraction } = this.#amountOf(written);
     const count = (amount: string) =>
       isOne ? `${this.numeral(amount)} ${this.nouns.nameFor(names.noun, '1')}` : this.count(amount, names.noun);
@@ -204,17 +207,14 @@ export class Verbalizer {
     const cents = this.number(fraction, names.cent.gender);
     const named = `${cents} ${this.nouns.nameFor(names.cent, `${Number(fraction)}`)}`;
     if (Number(whole) === 0) return head + named;
-    return head + fill(this.table.money.say, { sum: count(whole), c: this.number(fraction), cents: named });
+    return head + fill(say, { sum: count(whole), c: this.number(fraction), cents: named });
   }
 
   measure(written: string, symbol: string): string | undefined {
     const unit = this.nouns.unit(symbol);
-    const { meters } = this.table.units;
-    const { whole, fraction } = this.#amountOf(written);
-    if (!unit || symbol !== 'm' || meters === undefined || fraction.length !== 2 || Number(whole) === 0)
-      return unit && this.count(written, unit);
-    const sum = this.count(whole, unit);
-    return Number(fraction) === 0 ? sum : fill(meters, { sum, c: this.number(fraction) });
+    const { meters } = this.table.units.marks ?? {};
+    if (!unit || symbol !== 'm' || meters === undefined) return unit && this.count(written, unit);
+    return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false);
   }
 
   /** A fraction, with the whole number before it and the unit after it. */
