@@ -37,7 +37,6 @@ const elements: Readonly<Record<string, readonly string[]>> = {
 };
 /** The namespace of SSML. */
 export const ssmlNamespace = 'http://www.w3.org/2001/10/synthesis';
-const versionPattern = /^\s*1\.[01]\s*$/;
 /** Attributes of any element that are understood, or change nothing. */
 const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns:.*|xsi:.*|onlangfailure)$/;
 /** Elements whose text is not for the ear. */
@@ -49,8 +48,7 @@ export const isUnspoken = (name: string): boolean => unspoken.has(name);
 export function checkKnown({ name, attributes }: Element, report: ReportIgnored): void {
   const known = Object.hasOwn(elements, name) ? elements[name] : undefined;
   if (!known) report(name);
-  if (name === 'speak' && attributes.version !== undefined && !versionPattern.test(attributes.version))
-    report('speak.version');
+  if (name === 'speak' && !/^\s*1\.[01]\s*$/.test(attributes.version ?? '1.1')) report('speak.version');
   for (const [attribute, value] of known ? Object.entries(attributes) : []) {
     const isOther = attribute === 'xmlns' ? value !== ssmlNamespace : !anyAttributePattern.test(attribute);
     if (isOther && !known!.includes(attribute)) report(`${name}.${attribute}`);

@@ -57,8 +57,7 @@ interface Open {
   name: string;
   /** Where its tag begins. */
   at: number;
-  /** By "xmlns:" and their prefixes. */
-  namespaces: Readonly<Record<string, string>>;
+  attributes: Readonly<Record<string, string>>;
   style: RunStyle;
   emphasis: Emphasis | undefined;
   isUnspoken: boolean;
@@ -130,28 +129,32 @@ class SsmlReader {
     if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
   };
 
+  /** Without a prefix that stands for the namespace of SSML, or for that of the document's element. */
+  #nameOf(written: string, attributes: Element['attributes']): string {
+    const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
+    const scopes = [...this.#open.map((open) => open.attributes), attributes];
+    const namespace =
+      prefix === undefined ? ssmlNamespace : scopes.findLast((each) => each[`xmlns:${prefix}`])?.[`xmlns:${prefix}`];
+    if (this.#open.length === 0) this.#namespace = namespace;
+    if (this.#open.length === 0 && namespace !== ssmlNamespace) this.#report('speak.xmlns');
+    return namespace === ssmlNamespace || namespace === this.#namespace ? local : written;
+  }
+
   #openTag({ name: written, attributes }: SaxesTagPlain, end: number): void {
     const at = this.#document.lastIndexOf('<', end - 1);
     const outer = this.#open.at(-1);
     const refuse = (what: string): never => {
       throw new MarkupFault(this.#document, at, what);
     };
-    const declared = Object.entries(attributes).filter(([attribute]) => attribute.startsWith('xmlns:'));
-    const namespaces =
-      declared.length === 0 && outer ? outer.namespaces : { ...outer?.namespaces, ...Object.fromEntries(declared) };
-    const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
-    const namespace = prefix === undefined ? ssmlNamespace : namespaces[`xmlns:${prefix}`];
-    if (!outer) this.#namespace = namespace;
-    const name = namespace === ssmlNamespace || namespace === this.#namespace ? local : written;
+    const name = this.#nameOf(written, attributes);
     if (!outer && name !== 'speak') refuse(`the document must be a speak element, not ${name.slice(0, 40)}`);
     if (this.#open.length >= depthMax) refuse(`elements are nested deeper than ${depthMax}`);
     if (++this.#elements > elementsMax) refuse(`more than ${elementsMax} elements`);
     this.#end = end;
     const inner: Open = outer
-      ? { ...outer, name, at, namespaces }
-      : { name, at, namespaces, style: plainStyle, emphasis: undefined, isUnspoken: false, said: undefined };
+      ? { ...outer, name, at, attributes }
+      : { name, at, attributes, style: plainStyle, emphasis: undefined, isUnspoken: false, said: undefined };
     this.#open.push(inner);
-    if (!outer && namespace !== ssmlNamespace) this.#report('speak.xmlns');
     const element = { name, attributes, at };
     if (!inner.isUnspoken) this.#begin(element, inner);
   }

@@ -79,19 +79,14 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** Time zones, which are spelled after a time; without those that have no vowel. */
-const zones = wordSet('UTC EST EDT CET CEST WET WEST EET EEST IST EAT AST ADT AEST AEDT ACST AWST AKST HAEC HNEC');
-const clockPattern = /\d(?:[:.]\d\d(?: \p{L}{1,6})?| ?h(?: ?\d\d)?| (?:Uhr|uur|heures?|horas?)) \(?$/u;
-
-/** Capitals that are spelled: those of the table, time zones, and those without a vowel. */
+/** Capitals that are spelled: those of the table, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));
-  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = ''], place) => {
+  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = '']) => {
     const known = said.get(capitals!);
     if (known !== undefined) return known + plural;
-    const isZone = zones.has(capitals!) && clockPattern.test(textBefore(place, 18));
-    const isSpelled = isZone || spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
+    const isSpelled = spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
     return isSpelled ? `${[...capitals!].join(' ')}${plural && ` ${plural}`}` : undefined;
   });
 }

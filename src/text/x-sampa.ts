@@ -131,35 +131,25 @@ export function toIpa(written: string, alphabet: string): string | undefined {
   return normalizeIpa(ipa);
 }
 
-/** Letters that the IPA no longer has, and rhotic hooks, as the engines' tables have them. */
-const newer: Readonly<Record<string, string>> = {
-  ʧ: 'tʃ',
-  ʤ: 'dʒ',
-  ʦ: 'ts',
-  ʣ: 'dz',
-  ʨ: 'tɕ',
-  ʥ: 'dʑ',
-  'ə˞': 'ɚ',
-  'ɜ˞': 'ɝ',
-  ɩ: 'ɪ',
-  ɷ: 'ʊ',
-};
-const olderPattern = new RegExp(Object.keys(newer).join('|'), 'g');
+/** Letters that the IPA no longer has. */
+const ligatures: Readonly<Record<string, string>> = { ʧ: 'tʃ', ʤ: 'dʒ', ʦ: 'ts', ʣ: 'dz', ʨ: 'tɕ', ʥ: 'dʑ' };
 /** Diacritics, modifier letters and tones; but not marks of length and stress, which change what is heard most. */
 const modifierPattern = /(?![ːˈˌ])[\p{M}\p{Lm}\p{Sk}\p{No}↑↓↗↘ꜛꜜ]/u;
 
 /** The IPA without the modifiers of sounds that `isKnown` does not know with them: what is left is the nearest sound. */
 export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolean): string =>
-  [...ipa].reduce((said, char) => {
-    const sound = /.?$/su.exec(said)![0] + char;
-    return modifierPattern.test(char) && !isKnown(char) && !isKnown(sound) ? said : said + char;
+  [...ipa].reduce((sounds, char) => {
+    const isLost = modifierPattern.test(char) && !isKnown(char) && !isKnown(sounds.slice(-1) + char);
+    return isLost ? sounds : sounds + char;
   }, '');
 
 /** Undefined where there is nothing to say in it. */
 function normalizeIpa(written: string): string | undefined {
   const ipa = written
     .normalize('NFD')
-    .replace(olderPattern, (letter) => newer[letter]!)
+    .replace(/[ʧʤʦʣʨʥ]/g, (older) => ligatures[older]!)
+    .replaceAll('ə˞', 'ɚ')
+    .replaceAll('ɜ˞', 'ɝ')
     .replaceAll('g', 'ɡ')
     .replaceAll("'", 'ˈ')
     .replaceAll(':', 'ː')

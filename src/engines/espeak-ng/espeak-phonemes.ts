@@ -1,161 +1,42 @@
 // Pronunciations for eSpeak NG: the International Phonetic Alphabet to the names of its phonemes, as it reports them itself
 // (`espeak-ng --ipa`, version 1.51). Consonants are the same in all its languages; vowels are those that a language has.
 
+import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
 
-const table = (rows: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
-  new Map(Object.entries(rows).map(([ipa, name]) => [ipa.normalize('NFD'), name]));
+const table = (rows: string): Map<string, string> =>
+  new Map(toRows(rows).map(([ipa, name]) => [ipa.normalize('NFD'), name]));
 
-const common = table({
-  tʃ: 'tS',
-  dʒ: 'dZ',
-  ts: 'ts',
-  dz: 'dz',
-  p: 'p',
-  b: 'b',
-  t: 't',
-  d: 'd',
-  k: 'k',
-  ɡ: 'g',
-  f: 'f',
-  v: 'v',
-  θ: 'T',
-  ð: 'D',
-  s: 's',
-  z: 'z',
-  ʃ: 'S',
-  ʒ: 'Z',
-  x: 'x',
-  χ: 'X',
-  h: 'h',
-  m: 'm',
-  n: 'n',
-  ŋ: 'N',
-  ɲ: 'n^',
-  l: 'l',
-  ʎ: 'l^',
-  ɬ: 'l#',
-  ɫ: 'L',
-  r: 'R',
-  ʀ: 'r"',
-  ɹ: 'r',
-  ɾ: '*',
-  j: 'j',
-  w: 'w',
-  ʔ: '?',
-  ʂ: 's;',
-  ʐ: 'z.',
-  ɕ: 'S;',
-  ʑ: 'z;',
-  ç: 'C',
-  ɣ: 'Q',
-  β: 'B',
-  ɟ: 'J',
-  c: 'c',
-  ʝ: 'J^',
-  ʋ: 'v#',
-  ɳ: 'n.',
-  ɭ: 'l.',
-  a: 'a',
-  e: 'e',
-  i: 'i',
-  o: 'o',
-  u: 'u',
-  ə: '@',
-  ɛ: 'E',
-  ɔ: 'O',
-  ː: ':',
-  ˈ: "'",
-  ˌ: ',',
-  '.': '',
-  ' ': ']] [[',
-});
+const common = table(`
+  tʃ = tS; dʒ = dZ; ts = ts; dz = dz; p = p; b = b; t = t; d = d; k = k; ɡ = g; f = f; v = v; θ = T; ð = D; s = s
+  z = z; ʃ = S; ʒ = Z; x = x; χ = X; h = h; m = m; n = n; ŋ = N; ɲ = n^; l = l; ʎ = l^; ɬ = l#; ɫ = L; r = R; ʀ = r"
+  ɹ = r; ɾ = *; j = j; w = w; ʔ = ?; ʐ = z.; ç = C; ɣ = Q; β = B; ɟ = J; c = c; ʝ = J^; ʋ = v#
+  ɳ = n.; ɭ = l.; a = a; e = e; i = i; o = o; u = u; ə = @; ɛ = E; ɔ = O; ː = :; ˈ = '; ˌ = ,
+`)
+  .set('ʂ', 's;')
+  .set('ɕ', 'S;')
+  .set('ʑ', 'z;')
+  .set('.', '')
+  .set(' ', ']] [[');
 
 /** By language. */
 const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
-  en: table({
-    ɪ: 'I',
-    ʊ: 'U',
-    ʌ: 'V',
-    ɐ: 'V',
-    æ: 'a',
-    ɑː: 'A:',
-    ɑ: 'A:',
-    ɒ: '0',
-    ɜː: '3:',
-    ɜ: '3:',
-    ɝ: '3:',
-    ɝː: '3:',
-    ɚ: '3',
-    ɔː: 'O:',
-    eɪ: 'eI',
-    aɪ: 'aI',
-    ɔɪ: 'OI',
-    aʊ: 'aU',
-    oʊ: 'oU',
-    ei: 'eI',
-    ai: 'aI',
-    ɔi: 'OI',
-    au: 'aU',
-    ou: 'oU',
-    əʊ: 'oU',
-    ɪə: 'i@',
-    eə: 'e@',
-    ʊə: 'U@',
-    iː: 'i:',
-    uː: 'u:',
-    r: 'r',
-  }),
-  de: table({
-    ɪ: 'I',
-    ʊ: 'U',
-    ʏ: 'y',
-    y: 'y',
-    ø: 'Y:',
-    øː: 'Y:',
-    œ: 'W',
-    ɐ: '3',
-    ɑ: 'A',
-    ʁ: 'r',
-    aɪ: 'aI',
-    aʊ: 'aU',
-    ɔʏ: 'OY',
-    ɔɪ: 'OI',
-    ɔ̃: 'O~',
-    ɑ̃: 'A~',
-    œ̃: 'W~',
-  }),
-  fr: table({
-    y: 'y',
-    ø: 'Y',
-    œ: 'W',
-    ɪ: 'I',
-    ɥ: 'y',
-    ʁ: 'r',
-    ɛ̃: 'E~',
-    ɔ̃: 'O~',
-    œ̃: 'W~',
-    ɑ̃: 'A~',
-  }),
-  es: table({ ɪ: 'i', ʊ: 'U' }),
-  it: table({ ɪ: 'I', ʊ: 'U' }),
-  pt: table({ ɪ: 'I', ʊ: 'U', ɐ: '&', ẽ: 'e~', ĩ: 'i~', õ: 'o~', ũ: 'u~', ʁ: 'x' }),
-  nl: table({ ɪ: 'I', ɑ: 'A', ʏ: '8', ɵ: '8', y: 'y', ø: 'Y:', øː: 'Y:' }),
-  pl: table({ ɨ: 'y', ɪ: 'i', ɛ̃: 'E~', ɔ̃: 'O~' }),
-  sv: table({
-    ɪ: 'I',
-    ʊ: 'U',
-    y: 'y',
-    ʏ: 'y',
-    ø: 'Y:',
-    øː: 'Y:',
-    œ: 'W',
-    ɵ: '8',
-    æ: '&',
-    ɑ: 'A:',
-    ɑː: 'A:',
-    ʉ: 'u',
-  }),
+  en: table(`
+    ɪ = I; ʊ = U; ʌ = V; ɐ = V; æ = a; ɑː = A:; ɑ = A:; ɒ = 0; ɜː = 3:; ɜ = 3:; ɝ = 3:; ɝː = 3:; ɚ = 3; ɔː = O:; eɪ = eI
+    aɪ = aI; ɔɪ = OI; aʊ = aU; oʊ = oU; ei = eI; ai = aI; ɔi = OI; au = aU; ou = oU; əʊ = oU; ɪə = i@; eə = e@; ʊə = U@
+    iː = i:; uː = u:; r = r
+  `),
+  de: table(`
+    ɪ = I; ʊ = U; ʏ = y; y = y; ø = Y:; øː = Y:; œ = W; ɐ = 3; ɑ = A; ʁ = r; aɪ = aI; aʊ = aU; ɔʏ = OY; ɔɪ = OI; ɔ̃ = O~
+    ɑ̃ = A~; œ̃ = W~
+  `),
+  fr: table('y = y; ø = Y; œ = W; ɪ = I; ɥ = y; ʁ = r; ɛ̃ = E~; ɔ̃ = O~; œ̃ = W~; ɑ̃ = A~'),
+  es: table('ɪ = i; ʊ = U'),
+  it: table('ɪ = I; ʊ = U'),
+  pt: table('ɪ = I; ʊ = U; ɐ = &; ẽ = e~; ĩ = i~; õ = o~; ũ = u~; ʁ = x'),
+  nl: table('ɪ = I; ɑ = A; ʏ = 8; ɵ = 8; y = y; ø = Y:; øː = Y:'),
+  pl: table('ɨ = y; ɪ = i; ɛ̃ = E~; ɔ̃ = O~'),
+  sv: table('ɪ = I; ʊ = U; y = y; ʏ = y; ø = Y:; øː = Y:; œ = W; ɵ = 8; æ = &; ɑ = A:; ɑː = A:; ʉ = u'),
 };
 const symbolCharsMax = 3;
 

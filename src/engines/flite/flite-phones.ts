@@ -1,88 +1,18 @@
 // Pronunciations for flite: the International Phonetic Alphabet to its phones, those of American English (Arpabet), with the
 // stress of a vowel behind it: təˈmɑːtoʊ is "t ax m aa1 t ow". A sound that English has not is none of them.
 
+import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
 
 /** By their length, so that a diphthong is not read as two vowels. */
-const phones: readonly (readonly [ipa: string, phones: string])[] = Object.entries({
-  ɜːr: 'er',
-  ɜr: 'er',
-  ɝː: 'er',
-  ɝ: 'er',
-  ɚ: 'er',
-  ɜː: 'er',
-  ɜ: 'er',
-  ər: 'er',
-  eɪ: 'ey',
-  ei: 'ey',
-  aɪ: 'ay',
-  ai: 'ay',
-  ɔɪ: 'oy',
-  oɪ: 'oy',
-  aʊ: 'aw',
-  au: 'aw',
-  oʊ: 'ow',
-  əʊ: 'ow',
-  ou: 'ow',
-  iː: 'iy',
-  i: 'iy',
-  ɪ: 'ih',
-  ᵻ: 'ih',
-  ɨ: 'ih',
-  ɛː: 'eh',
-  ɛ: 'eh',
-  e: 'eh',
-  eː: 'ey',
-  æ: 'ae',
-  ɑː: 'aa',
-  ɑ: 'aa',
-  aː: 'aa',
-  a: 'aa',
-  ɒ: 'aa',
-  ɔː: 'ao',
-  ɔ: 'ao',
-  oː: 'ow',
-  o: 'ow',
-  ʊ: 'uh',
-  uː: 'uw',
-  u: 'uw',
-  ʉ: 'uw',
-  ʉː: 'uw',
-  ʌ: 'ah',
-  ɐ: 'ah',
-  ə: 'ax',
-  l̩: 'ax l',
-  n̩: 'ax n',
-  m̩: 'ax m',
-  tʃ: 'ch',
-  dʒ: 'jh',
-  ʍ: 'hh w',
-  p: 'p',
-  b: 'b',
-  t: 't',
-  d: 'd',
-  ɾ: 'd',
-  k: 'k',
-  ɡ: 'g',
-  f: 'f',
-  v: 'v',
-  θ: 'th',
-  ð: 'dh',
-  s: 's',
-  z: 'z',
-  ʃ: 'sh',
-  ʒ: 'zh',
-  h: 'hh',
-  m: 'm',
-  n: 'n',
-  ŋ: 'ng',
-  l: 'l',
-  ɫ: 'l',
-  ɹ: 'r',
-  r: 'r',
-  j: 'y',
-  w: 'w',
-}).sort(([a], [b]) => b.length - a.length);
+const phones = toRows(`
+  ɜːr = er; ɜr = er; ɝː = er; ɝ = er; ɚ = er; ɜː = er; ɜ = er; ər = er; eɪ = ey; ei = ey; aɪ = ay; ai = ay; ɔɪ = oy
+  oɪ = oy; aʊ = aw; au = aw; oʊ = ow; əʊ = ow; ou = ow; iː = iy; i = iy; ɪ = ih; ᵻ = ih; ɨ = ih; ɛː = eh; ɛ = eh
+  e = eh; eː = ey; æ = ae; ɑː = aa; ɑ = aa; aː = aa; a = aa; ɒ = aa; ɔː = ao; ɔ = ao; oː = ow; o = ow; ʊ = uh; uː = uw
+  u = uw; ʉ = uw; ʉː = uw; ʌ = ah; ɐ = ah; ə = ax; l̩ = ax l; n̩ = ax n; m̩ = ax m; tʃ = ch; dʒ = jh; ʍ = hh w; p = p
+  b = b; t = t; d = d; ɾ = d; k = k; ɡ = g; f = f; v = v; θ = th; ð = dh; s = s; z = z; ʃ = sh; ʒ = zh; h = hh; m = m
+  n = n; ŋ = ng; l = l; ɫ = l; ɹ = r; r = r; j = y; w = w
+`).sort(([a], [b]) => b.length - a.length);
 const vowelPattern = /^[aeiou]/;
 /** What only divides syllables, or is secondary. */
 const silentPattern = /[ .ˌː]/;
