@@ -120,4 +120,4 @@ export class LiveText {
 
 /** Whether the text so far is the beginning of a document, or may become one. */
 const isOpeningDocument = (text: string): boolean =>
-  isSsml(text) || /^[\s\ufeff]*(?:$|<(?:$|\?|!|s(?:$|p(?:$|e(?:$|a(?:$|k$))))))/.test(text);
+  isSsml(text) || /^[\s\ufeff]*(?:$|<(?:\?|!|(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?$|[^\s<>/:="']{1,40}$))/.test(text);

@@ -56,7 +56,7 @@ export class Measures {
     const v = this.#v;
     const isDescribing =
       this.#attributive.test(wordBefore(place)) && this.#noun.test(textAfter(place, length + unit.length, 16));
-    const { say } = isDescribing ? this.#unitAt(place, place.at + length, '1')! : unit;
+    const { say } = isDescribing ? this.#unitAt(place, place.at + length, to ?? from!, '1')! : unit;
     const said = to === undefined ? v.numeral(from!) : `${v.numeral(from!)} ${v.table.numbers.range} ${v.numeral(to)}`;
     return { say: `${said} ${say}`, length: length + unit.length };
   };
@@ -80,8 +80,8 @@ export class Measures {
     return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
   }
 
-  /** The words for the unit at `at` after that number, and its length in the text. */
-  #unitAt({ text }: Place, at: number, amount: string): Reading | undefined {
+  /** The words for the unit at `at` after that number, in the form after `count`, and its length in the text. */
+  #unitAt({ text }: Place, at: number, amount: string, count = amount): Reading | undefined {
     const match = matchAt(unitPattern, text, at);
     if (!match) return undefined;
     const [written, gap, area, symbol, power, perSymbol, perPower] = match;
@@ -94,7 +94,7 @@ export class Measures {
       return undefined;
     const { nouns, table } = this.#v;
     const raised = this.#raise(power ?? area ?? '');
-    const noun = nouns.nameFor(unit, gap !== '-' && amount !== '1' ? several : '1');
+    const noun = nouns.nameFor(unit, gap !== '-' && count !== '1' ? several : '1');
     const name = raised === undefined ? noun : `${raised} ${noun}`;
     if (perSymbol === undefined) return { say: name, length: written.length };
     const per = this.#unitOf(perSymbol);

@@ -35,7 +35,9 @@ function abbreviationRule(
       );
     }
   }
-  sources.sort((a, b) => b.length - a.length);
+  // The longest first, and the ends of words last.
+  const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
+  sources.sort((a, b) => rank(b) - rank(a));
   const known = sticky(`${start}(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
   return (place) => {
     const match = matchAt(known, place.text, place.at);

@@ -107,6 +107,25 @@ test('a document is the same sound at every door', async () => {
   expect(reached).toEqual(marks);
 });
 
+test('a document whose elements have a prefix is the same sound, whole and in live speech', async () => {
+  const namespace = 'http://www.w3.org/2001/10/synthesis';
+  const prefixed = ssml.replaceAll(/<(\/?)(?=\w)/g, '<$1s:').replace('<s:speak', `<s:speak xmlns:s="${namespace}"`);
+  const body = { ...fields, return_format: 'buffer' };
+  const bytes = await bytesOf(await gateway.speak({ ...body, ssml }));
+  const whole = await gateway.speak({ ...body, text: prefixed, markup: 'ssml' });
+  expect(whole.headers.get('X-Warnings')).toBe('ignored:foo');
+  expect((await bytesOf(whole)).equals(bytes)).toBe(true);
+  const live = await readLive([
+    { case: 'start', value: { ...message, markup: Markup.SSML } },
+    ...[...prefixed].map((text) => ({ case: 'text', value: { text } })),
+    { case: 'end', value: {} },
+  ]);
+  expect(live.sound.equals(bytes)).toBe(true);
+  const wrong = await gateway.speak({ ...body, ssml: ssml.replace('version="1.1"', 'version="9" xmlns="urn:x"') });
+  expect(wrong.headers.get('X-Warnings')).toBe('ignored:speak.version, ignored:speak.xmlns, ignored:foo');
+  expect((await bytesOf(wrong)).equals(bytes)).toBe(true);
+});
+
 test('a turn of live speech may be a document, in pieces', async () => {
   const bytes = await bytesOf(await gateway.speak({ ...fields, ssml, return_format: 'buffer' }));
   const start = { case: 'start', value: { ...message, markup: Markup.SSML } };

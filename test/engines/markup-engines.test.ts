@@ -51,6 +51,40 @@ test.each([
   expect(toEspeakPhonemes(ipa.normalize('NFD'), languageCode)).toBe(phonemes),
 );
 
+test.each([
+  // The example of the recommendation.
+  ['təmei̥ɾou̥', 't ax1 m ey d ow', '[[t@meI*oU]]'],
+  ['kʰæt̚', 'k ae1 t', '[[kat]]'],
+  ['t͡ʃɪ̈p', 'ch ih1 p', '[[tSIp]]'],
+  ['d͜ʒʌm̥p', 'jh ah1 m p', '[[dZVmp]]'],
+  ['ʧɪn', 'ch ih1 n', '[[tSIn]]'],
+  ['ʤʊ̜s', 'jh uh1 s', '[[dZUs]]'],
+  ['ma˥˩', 'm aa1', '[[ma]]'],
+  ['má', 'm aa1', '[[ma]]'],
+  ['nê', 'n eh1', '[[ne]]'],
+  ['pʷɪnʲ', 'p ih1 n', '[[pIn]]'],
+  ['tʼɛs̺tˠ', 't eh1 s t', '[[tEst]]'],
+  ['buːˑ', 'b uw1', '[[bu:]]'],
+  ['bʌtl̩̩', 'b ah1 t ax l', '[[bVtl]]'],
+  ['hə˞d', 'hh er1 d', '[[h3d]]'],
+  ['ꜛɾɛd↗', 'd eh1 d', '[[*Ed]]'],
+  ['ˈaɪ̯s', 'ay1 s', "[['aIs]]"],
+  ['bɑ̃', 'b aa1', '[[bA:]]'],
+  ['bã́ⁿ', 'b aa1', '[[ba]]'],
+  ['tɛ⁵⁵', 't eh1', '[[tE]]'],
+  ['ʘ̥a', undefined, undefined],
+])('%s is the nearest sounds of the voice: %s to flite, %s to eSpeak NG', (ph, phones, phonemes) => {
+  const ipa = toIpa(ph, 'ipa')!;
+  expect(toFlitePhones(ipa)).toBe(phones);
+  expect(toEspeakPhonemes(ipa, 'en')).toBe(phonemes);
+});
+
+test('a diacritic that makes another sound of a language is kept', () => {
+  expect(toEspeakPhonemes(toIpa('bɔ̃́ːʒuʁ̥', 'ipa')!, 'fr')).toBe('[[bO~:Zur]]');
+  expect(toEspeakPhonemes(toIpa('pẽ̀', 'ipa')!, 'pt')).toBe('[[pe~]]');
+  expect(toFlitePhones(toIpa('bʌtn̩', 'ipa')!)).toBe('b ah1 t ax n');
+});
+
 test('nothing of the markup reaches the engine as text', () => {
   const hostile = 'a <phoneme ph="x"> [[b]] & c';
   expect(toFliteText(toSpokenTokens(hostile))).not.toMatch(/[<>&[\]]/);

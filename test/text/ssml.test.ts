@@ -77,6 +77,36 @@ test('a document begins with its element, after what may stand before that', () 
   expect(faultOf('<speech/>')).toBe('line 1, column 1: the document must be a speak element, not speech');
 });
 
+const synthesis = 'http://www.w3.org/2001/10/synthesis';
+
+test.each([
+  [`<ssml:speak xmlns:ssml="${synthesis}" version="1.1"><ssml:p>a</ssml:p><ssml:break time="1s"/></ssml:speak>`, []],
+  [`<s:speak xmlns:s="${synthesis}"><s:prosody rate="fast">a</s:prosody><s:break time="1s"/></s:speak>`, []],
+  [`<?xml version="1.0"?><x:speak xmlns:x='${synthesis}'>a<x:break time="1s"/><p/></x:speak>`, []],
+  [`<speak xmlns="${synthesis}" xmlns:q="${synthesis}">a<q:break time="1s"/></speak>`, []],
+  [`<speak>a<w xmlns:q="${synthesis}"><q:break time="1s"/></w><q:break time="9s"/></speak>`, ['q:break']],
+  [`<q:speak xmlns:q="${synthesis}">a<q:break time="1s"/><w xmlns:q="urn:x"><q:break/></w></q:speak>`, ['q:break']],
+  ['<speak xmlns="http://www.w3.org/1999/xhtml">a<break time="1s"/></speak>', ['speak.xmlns']],
+  ['<speak>a<p xmlns="urn:x"><break time="1s"/></p></speak>', ['p.xmlns']],
+  ['<s:speak xmlns:s="urn:x">a<s:break time="1s"/></s:speak>', ['speak.xmlns']],
+  ['<s:speak>a<s:break time="1s"/></s:speak>', ['speak.xmlns']],
+  ['<speak version="1.0">a<break time="1s"/></speak>', []],
+  ['<speak version="2.0">a<break time="1s"/></speak>', ['speak.version']],
+  ['<speak version="">a<break time="1s"/></speak>', ['speak.version']],
+])('%s is spoken, and what is not of SSML is named', (document, ignored) => {
+  const marked = readSsml(document);
+  expect(isSsml(document)).toBe(true);
+  expect(marked.ignored).toEqual(ignored);
+  expect(marked.pauseMs).toBe(1000);
+  expect(runsOf(marked).flatMap(({ pieces }) => pieces.map(({ text }) => text))).toEqual(['a']);
+});
+
+test.each([
+  ['<x:speech xmlns:x="urn:x"/>', 'the document must be a speak element, not speech'],
+  ['<x:p xmlns:x="http://www.w3.org/2001/10/synthesis"/>', 'the document must be a speak element, not p'],
+  ['<a:speak xmlns:a="urn:x"></b:speak>', 'unexpected close tag'],
+])('%s is refused', (document, fault) => expect(faultOf(document)).toContain(fault));
+
 test.each([
   ['<break/>', 500],
   ['<break strength="none"/>', 0],
