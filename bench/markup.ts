@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isLoud } from '../src/audio/seam.ts';
+import { loudFrom } from '../src/audio/seam.ts';
 import type { Engine } from '../src/engines/engine.ts';
 import { openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../src/engines/flite/flite.ts';
@@ -60,7 +60,7 @@ async function measure(engines: readonly Engine[], voiceId: string, other: strin
     const bytes = Buffer.concat(pieces);
     const samples = new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     const pitchHz = Math.round(medianPitchHz({ samples, sampleRateHz }) || 0);
-    const loud = samples.filter(isLoud);
+    const loud = samples.filter((sample) => Math.abs(sample) >= loudFrom());
     const level = 10 * Math.log10(loud.reduce((sum, sample) => sum + (sample / 32768) ** 2, 0) / loud.length);
     rows.push([voiceId, element, samples.length / sampleRateHz, level, pitchHz, heard.join(', '), warnings.join(' ')]);
   }

@@ -4,10 +4,11 @@ import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './
 
 const fullScale = 32768;
 
-// At the target loudness all but a few samples in 100 000 are below the knee, where nothing changes. Rare peaks above it
-// are bent below a ceiling that leaves headroom for rounding and for decoders, which do not reproduce peaks exactly.
-const kneeDbfs = -1.5;
-const ceilingDbfs = -0.3;
+// At the target loudness all but a few samples in 10 000 are below the knee, where nothing changes. Rare peaks above it
+// are bent below a ceiling that keeps the true peak of every format under -1.5 dBFS: between the samples, and after the
+// losses of MP3 and Opus, a peak may be a decibel higher.
+const kneeDbfs = -4.5;
+const ceilingDbfs = -2.7;
 const knee = fromDb(kneeDbfs);
 const range = fromDb(ceilingDbfs) - knee;
 

@@ -15,6 +15,8 @@ type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampl
 export const mp3DelaySamples = 1105;
 
 const bitrateKbps = 64;
+/** LAME multiplies what it is given by this at such a bitrate. */
+const lameScale = 0.95;
 const idleEncodersMax = 8;
 const idleEncoders: Lame[] = [];
 /** The wasm: first its bytes, then the compiled module. */
@@ -42,7 +44,7 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   return {
     encode(samples) {
       // LAME's memory grows to the largest block that it was given, and never shrinks.
-      const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([clamped(block)])));
+      const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([toLevel(clamped(block))])));
       return pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces);
     },
     end() {
@@ -52,6 +54,12 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
     },
     close,
   };
+}
+
+/** What LAME makes as loud as the samples, in their place. */
+function toLevel(samples: Float32Array): Float32Array {
+  for (let i = 0; i < samples.length; i++) samples[i]! /= lameScale;
+  return samples;
 }
 
 async function createLame(): Promise<Lame> {

@@ -1,20 +1,24 @@
 // Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the text
 // between them. Promises: no sample of -48 dBFS or more is dropped, nor any within 20 ms of one; quiet within the sound
-// is unchanged; the same samples come out however the input is split.
+// is unchanged; the same samples come out however the input is split. The quiet after the sound is held back, since only
+// what follows tells how much of it is wanted.
 //   in   ......quiet|sound quiet sound|quiet......
-//   out         lead|sound quiet sound|trail
+//   out         lead|sound quiet sound|margin, and trail on request
 import { join } from './join.ts';
 import { fromDb } from './level.ts';
 
-// By peak. The hiss between the words of the built-in voices stays below this; the softest consonants, such as a final
-// th, exceed it every few milliseconds, and the margin preserves their onset and decay.
-const quietBelow = 32768 * fromDb(-48);
+// By peak, at the level at which the sound is heard. The hiss between the words of the built-in voices stays below this;
+// the softest consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and
+// decay.
+const quietDbfs = -48;
 const usualMarginSeconds = 0.02;
 
 const nothing = new Int16Array(0);
 
 export interface SeamLimits {
   sampleRateHz: number;
+  /** The gain that is applied later. */
+  gainDb: number;
   leadSecondsMax: number;
   trailSecondsMax: number;
   /** For where less quiet is wanted than the usual margins. */
@@ -22,12 +26,14 @@ export interface SeamLimits {
 }
 
 export class SeamTrimmer {
-  /** The length of a segment without any sound. */
-  readonly #quietMax: number;
+  /** The least size of a sample that is not quiet. */
+  readonly loudFrom: number;
+  readonly #rateHz: number;
+  readonly #margin: number;
   readonly #leadMax: number;
-  readonly #trailMax: number;
-  #hasSound: boolean;
-  /** Undecided quiet: before the sound the end of the lead, after it the quiet beyond `#trailMax`. */
+  readonly #trailSecondsMax: number;
+  #hasSound = false;
+  /** Undecided quiet: before the sound the end of the lead, after it the quiet beyond the margin. */
   #held: Int16Array[] = [];
   /** How much of the current quiet has been returned. */
   #trail = 0;
@@ -35,13 +41,12 @@ export class SeamTrimmer {
   #droppedLead = 0;
 
   constructor(limits: SeamLimits) {
-    const toSamples = (seconds: number) => Math.floor(seconds * limits.sampleRateHz);
+    this.#rateHz = limits.sampleRateHz;
+    this.loudFrom = loudFrom(limits.gainDb);
     const marginSeconds = Math.min(limits.marginSecondsMax ?? usualMarginSeconds, usualMarginSeconds);
-    this.#quietMax = toSamples(limits.leadSecondsMax);
-    this.#leadMax = toSamples(Math.max(limits.leadSecondsMax, marginSeconds));
-    this.#trailMax = toSamples(Math.max(limits.trailSecondsMax, marginSeconds));
-    // Without a limit, the lead is treated like any other quiet.
-    this.#hasSound = limits.leadSecondsMax === Infinity;
+    this.#margin = this.#toSamples(marginSeconds);
+    this.#leadMax = Math.max(this.#toSamples(limits.leadSecondsMax), this.#margin);
+    this.#trailSecondsMax = limits.trailSecondsMax;
   }
 
   /** How many samples were dropped from the start: times within the segment are earlier by that. */
@@ -49,7 +54,7 @@ export class SeamTrimmer {
     return this.#droppedLead;
   }
 
-  /** The quiet kept before the first sound, where the lead has a limit; known when the first samples are returned. */
+  /** The quiet kept before the first sound; known when the first samples are returned. */
   get leadSamples(): number {
     return this.#lead;
   }
@@ -64,17 +69,24 @@ export class SeamTrimmer {
     return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** The rest of the segment: empty, unless the segment had no sound at all. */
-  end(): Int16Array {
-    const rest = this.#hasSound ? nothing : this.#lastOfLead(join(Int16Array, this.#held), this.#quietMax);
+  /** At the end of the segment, the quiet that is wanted between the samples returned and what follows. */
+  takeTrail(seconds = this.#trailSecondsMax): Int16Array {
+    const trail = join(Int16Array, this.#held).subarray(0, Math.max(0, this.#toSamples(seconds) - this.#trail));
     this.#held = [];
-    return rest;
+    this.#trail += trail.length;
+    return trail;
+  }
+
+  #toSamples(seconds: number): number {
+    return Math.floor(seconds * this.#rateHz);
   }
 
   #pushLead(samples: Int16Array): Int16Array {
-    const onset = onsetOf(samples);
+    const onset = onsetOf(samples, this.loudFrom);
     const lead = join(Int16Array, [...this.#held, onset < 0 ? samples : samples.subarray(0, onset)]);
-    this.#held = [this.#lastOfLead(lead, this.#leadMax)];
+    const dropped = Math.max(0, lead.length - this.#leadMax);
+    this.#droppedLead += dropped;
+    this.#held = [lead.subarray(dropped)];
     if (onset < 0) return nothing;
     this.#hasSound = true;
     this.#lead = this.#held[0]!.length;
@@ -82,38 +94,33 @@ export class SeamTrimmer {
   }
 
   #pushSound(samples: Int16Array): Int16Array {
-    const soundEnd = soundEndOf(samples);
+    const soundEnd = soundEndOf(samples, this.loudFrom);
     const released = soundEnd > 0 ? this.#held : [];
     if (soundEnd > 0) {
       this.#held = [];
       this.#trail = 0;
     }
-    const sure = samples.subarray(0, soundEnd + this.#trailMax - this.#trail);
+    const sure = samples.subarray(0, soundEnd + this.#margin - this.#trail);
     this.#trail += sure.length - soundEnd;
     if (sure.length < samples.length) this.#held.push(samples.slice(sure.length));
     return released.length > 0 ? join(Int16Array, [...released, sure]) : sure;
   }
-
-  #lastOfLead(lead: Int16Array, max: number): Int16Array {
-    const dropped = Math.max(0, lead.length - max);
-    this.#droppedLead += dropped;
-    return lead.subarray(dropped);
-  }
 }
+
+/** The least size of a sample that is not quiet, where this gain is applied to it later. */
+export const loudFrom = (gainDb = 0): number => 32768 * fromDb(quietDbfs - gainDb);
 
 // Loops, since a callback for each sample of a long quiet costs ten times as much.
 
 /** Where the first loud sample is; -1 where none is. */
-function onsetOf(samples: Int16Array): number {
-  for (let at = 0; at < samples.length; at++) if (isLoud(samples[at]!)) return at;
+function onsetOf(samples: Int16Array, loud: number): number {
+  for (let at = 0; at < samples.length; at++) if (Math.abs(samples[at]!) >= loud) return at;
   return -1;
 }
 
 /** Behind the last loud sample; 0 where none is. */
-function soundEndOf(samples: Int16Array): number {
+function soundEndOf(samples: Int16Array, loud: number): number {
   let end = samples.length;
-  while (end > 0 && !isLoud(samples[end - 1]!)) end--;
+  while (end > 0 && Math.abs(samples[end - 1]!) < loud) end--;
   return end;
 }
-
-export const isLoud = (sample: number): boolean => Math.abs(sample) >= quietBelow;

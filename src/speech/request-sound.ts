@@ -2,8 +2,10 @@
 // pauses as long as the markup wants them, everything through one pipeline, and the time counted, so that chunks, words and
 // marks can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
+import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import { isLoud, SeamTrimmer } from '../audio/seam.ts';
+import { join } from '../audio/join.ts';
+import { SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
@@ -19,6 +21,10 @@ import { createWordAt, engineWords, type Placement, type TimedWord, type WordAt 
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
+/** The longest silence before the first sound, which everybody waits for. */
+const startSecondsMax = 0.025;
+/** The silence after the last sound. */
+const endSeconds = 0.135;
 /** How much sound is worked on before others get their turn of the event loop: what makes one event, or costs a few ms. */
 const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
 /** A quiet that is shorter is within a word. */
@@ -43,11 +49,11 @@ export class RequestSound {
   #segmentStart = 0;
   /** Of the segment, from its first piece on. */
   #trimmer: SeamTrimmer | undefined;
-  /** How long it has been quiet at the end of the last segment. */
-  #quietSeconds = 0;
+  /** Holds the quiet after the last sound, unless a pause stands there. */
+  #trail: SeamTrimmer | undefined;
   #times: WordTime[] = [];
-  /** Where the segment is not quiet, in samples sent, if words are located by that. */
-  #sounded: { from: number; to: number }[] = [];
+  /** When the segment is not quiet, if words are located by that. */
+  #sounded: Stretch[] = [];
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
 
@@ -78,44 +84,62 @@ export class RequestSound {
   async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#times = [];
     this.#sounded = [];
-    this.#segmentSent = 0;
     this.#emphasis = undefined;
     this.#segmentStart = this.seconds;
     this.#isLocated = isTimed(planned, this.#request) && !planned.rendering?.binding.engine.capabilities.timings;
     this.#trimmer = undefined;
-    let pauseMs = planned.pauseBeforeMs;
+    let filter: DcFilter | undefined;
+    let rateHz = 0;
+    let isHeard = false;
     for await (const piece of pieces) {
-      if (!this.#trimmer) {
-        const rest = await this.#turnTo(planned.rendering!, piece.sampleRateHz);
-        // Whatever is yielded costs a turn of the event loop.
-        if (rest.length > 0) yield rest;
-        this.#trimmer = this.#trimmerFor(planned);
-        this.#segmentStart = this.seconds;
+      if (!this.#trimmer || !filter) {
+        rateHz = piece.sampleRateHz;
+        this.#trimmer = this.#trimmerFor(planned, rateHz);
+        filter = new DcFilter(rateHz);
         const { emphasized } = planned;
-        this.#emphasis = emphasized.length > 0 ? new EmphasisEnvelope(emphasized, this.#rateHz) : undefined;
+        if (emphasized.length > 0) this.#emphasis = new EmphasisEnvelope(emphasized, rateHz);
       }
-      if (piece.sampleRateHz !== this.#rateHz)
-        throw new Failure('engine_error', {}, new Error('the sample rate changed'));
+      if (piece.sampleRateHz !== rateHz) throw new Failure('engine_error', {}, new Error('the sample rate changed'));
       if (piece.words) {
         this.#times.push(...piece.words);
         this.#emphasis?.note(piece.words);
       }
-      const samples = this.#trimmer.push(piece.samples);
-      if (samples.length > 0 && pauseMs > 0) {
-        yield this.#pause(pauseMs, this.#trimmer.leadSamples);
-        pauseMs = 0;
-      }
+      const samples = this.#trimmer.push(filter.process(piece.samples));
+      if (samples.length === 0) continue;
+      if (!isHeard) yield* this.#begin(planned, this.#trimmer, rateHz);
+      isHeard = true;
       // To delegate to a generator that is not async would add two waits to each.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
-    const rest = this.#trimmer?.end();
-    if (pauseMs > 0) yield await this.#pauseOnly(pauseMs);
-    if (this.#trimmer && rest) {
-      yield* this.#push(rest, this.#trimmer.droppedLeadSamples);
-      this.#quietSeconds = this.#trimmer.trailSamples / this.#rateHz / this.#tempo;
-    } else if (planned.endsRequest && !this.#pipeline) {
-      yield await this.#pauseOnly(silenceSeconds * 1000);
+    if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pauseOnly(planned.pauseBeforeMs);
+    if (!planned.endsRequest) return;
+    if (!this.#pipeline) yield await this.#pauseOnly(silenceSeconds * 1000);
+    else if (this.#trail) yield* this.#fillEnd(this.#trail);
+  }
+
+  /** What comes before the first samples of a segment; the pipeline is then ready for these. */
+  async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
+    if (this.#trail && pauseBeforeMs === 0) {
+      const trail = this.#trail.takeTrail();
+      // Words of the segment may be told with the quiet before it.
+      this.#segmentStart += trail.length / this.#rateHz / this.#tempo;
+      for (const bytes of this.#push(trail)) yield bytes;
     }
+    const quietSeconds = this.#quietSeconds;
+    const rest = await this.#turnTo(rendering!, rateHz);
+    const quiet = quietSeconds + trimmer.leadSamples / rateHz / this.#tempo;
+    const pause = pauseBeforeMs > 0 ? this.#pause(pauseBeforeMs, quiet) : nothing;
+    this.#trail = trimmer;
+    this.#segmentStart = this.seconds;
+    this.#segmentSent = 0;
+    // Whatever is yielded costs a turn of the event loop.
+    if (rest.length + pause.length > 0) yield join(Uint8Array, [rest, pause]);
+  }
+
+  /** Of the quiet after the last sound, or of silence, what is missing at the end. */
+  async *#fillEnd(trail: SeamTrimmer): AsyncGenerator<Uint8Array> {
+    for (const bytes of this.#push(trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
+    yield this.#pause(endSeconds * 1000, this.#quietSeconds);
   }
 
   /** When the words and marks of the segment encoded last are heard by a player of the file. */
@@ -140,8 +164,8 @@ export class RequestSound {
     if (!this.#isLocated) return engineWords(cut, this.#times, this.#placement, wordAt);
     const delay = this.#delaySeconds;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
-    const sounded = this.#sounded.map(({ from, to }): Stretch => {
-      return { startSeconds: this.#secondsAt(from) + delay, endSeconds: this.#secondsAt(to) + delay };
+    const sounded = this.#sounded.map(({ startSeconds, endSeconds }): Stretch => {
+      return { startSeconds: startSeconds + delay, endSeconds: endSeconds + delay };
     });
     return estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
   }
@@ -182,11 +206,13 @@ export class RequestSound {
     this.#pipeline?.close();
   }
 
-  *#push(samples: Int16Array, dropped: number): Generator<Uint8Array> {
+  /** Samples of the segment, of which so many were dropped before, or of the quiet around it. */
+  *#push(samples: Int16Array, dropped?: number): Generator<Uint8Array> {
     for (let from = 0; from < samples.length; from += this.#sliceSamples) {
       const part = samples.subarray(from, from + this.#sliceSamples);
-      if (this.#isLocated) this.#noteSounded(part);
-      const factors = this.#emphasis?.factorsFor(dropped + this.#segmentSent, part.length);
+      const isSegment = dropped !== undefined;
+      if (isSegment && this.#isLocated) this.#noteSounded(part);
+      const factors = isSegment ? this.#emphasis?.factorsFor(dropped + this.#segmentSent, part.length) : undefined;
       this.#sent += part.length;
       this.#segmentSent += part.length;
       yield this.#pipeline!.push(part, factors);
@@ -194,13 +220,13 @@ export class RequestSound {
   }
 
   #noteSounded(samples: Int16Array): void {
-    const pause = pauseSecondsMin * this.#rateHz;
+    const { loudFrom } = this.#trimmer!;
     for (let i = 0; i < samples.length; i++) {
-      if (!isLoud(samples[i]!)) continue;
-      const at = this.#sent + i;
+      if (Math.abs(samples[i]!) < loudFrom) continue;
+      const startSeconds = this.#secondsAt(this.#sent + i);
       const last = this.#sounded.at(-1);
-      if (last && at - last.to < pause) last.to = at + 1;
-      else this.#sounded.push({ from: at, to: at + 1 });
+      if (last && startSeconds - last.endSeconds < pauseSecondsMin / this.#tempo) last.endSeconds = startSeconds;
+      else this.#sounded.push({ startSeconds, endSeconds: startSeconds });
     }
   }
 
@@ -230,12 +256,15 @@ export class RequestSound {
     this.#sent = 0;
   }
 
-  /** Silence between two sounds, less the quiet that is there already. */
-  #pause(ms: number, leadSamples: number): Uint8Array {
-    const quiet = this.#quietSeconds + leadSamples / this.#rateHz / this.#tempo;
-    const bytes = this.#pipeline!.silence(Math.max(0, ms / 1000 - quiet));
+  /** How long it has been quiet since the last sound. */
+  get #quietSeconds(): number {
+    return this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
+  }
+
+  /** Silence, less the quiet that is there already. */
+  #pause(ms: number, quietSeconds: number): Uint8Array {
+    const bytes = this.#pipeline!.silence(Math.max(0, ms / 1000 - quietSeconds));
     this.#beginInput();
-    this.#segmentStart = this.seconds;
     return bytes;
   }
 
@@ -243,21 +272,23 @@ export class RequestSound {
   async #pauseOnly(ms: number): Promise<Uint8Array> {
     const { sampleRateHz } = this.#request;
     if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, sampleRateHz);
-    const bytes = this.#pause(ms, 0);
-    this.#quietSeconds = 0;
+    const bytes = this.#pause(ms, this.#quietSeconds);
+    this.#trail = undefined;
     return bytes;
   }
 
-  #trimmerFor({ breakBefore, cut, endsRequest, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut): SeamTrimmer {
-    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / rendering!.engineRate : Infinity);
+  #trimmerFor({ breakBefore, cut, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut, rateHz: number): SeamTrimmer {
+    const { engineRate, tempo, binding } = rendering!;
+    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / engineRate : Infinity);
+    const leadSecondsMax = this.#trail ? seconds(breakBefore) : startSecondsMax * tempo;
     const shortestMs = Math.min(pauseBeforeMs || Infinity, pauseAfterMs || Infinity);
-    const trail = endsRequest ? Infinity : seconds(cut?.breakAfter);
     return new SeamTrimmer({
-      sampleRateHz: this.#rateHz,
-      leadSecondsMax: pauseBeforeMs > 0 ? 0 : seconds(breakBefore),
-      trailSecondsMax: pauseAfterMs > 0 ? 0 : trail,
+      sampleRateHz: rateHz,
+      gainDb: binding.speaker.gainDb,
+      leadSecondsMax: pauseBeforeMs > 0 ? 0 : leadSecondsMax,
+      trailSecondsMax: seconds(cut?.breakAfter),
       // A pause may be shorter than the margins on both sides of it.
-      marginSecondsMax: (shortestMs / 2000) * this.#tempo,
+      marginSecondsMax: (shortestMs / 2000) * tempo,
     });
   }
 }

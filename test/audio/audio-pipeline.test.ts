@@ -47,6 +47,6 @@ test.each([0.5, 2])('tempo %d changes the length and keeps the pitch', async (te
 test('gain raises the level, and peaks are limited, not clipped', async () => {
   const [plain, louder, tooLoud] = [await run({}), await run({ gainDb: 6 }), await run({ gainDb: 18 })];
   expect(rms(louder.samples) / rms(plain.samples)).toBeCloseTo(10 ** (6 / 20), 2);
-  expect(peak(tooLoud.samples)).toBeGreaterThan(0.8);
-  expect(peak(tooLoud.samples)).toBeLessThan(0.98);
+  expect(peak(tooLoud.samples)).toBeGreaterThan(0.65);
+  expect(peak(tooLoud.samples)).toBeLessThan(0.74);
 });

@@ -16,9 +16,9 @@ const firstLoud = (samples: Int16Array) => samples.findIndex((sample) => Math.ab
 type Cut = (samples: Int16Array) => Iterable<Int16Array>;
 
 function trim(samples: Int16Array, leadSecondsMax: number, trailSecondsMax: number, cut: Cut = pieces) {
-  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax, trailSecondsMax });
+  const trimmer = new SeamTrimmer({ sampleRateHz, gainDb: 0, leadSecondsMax, trailSecondsMax });
   const out = [...cut(samples)].map((piece) => trimmer.push(piece));
-  return { samples: join(Int16Array, [...out, trimmer.end()]), droppedLead: trimmer.droppedLeadSamples };
+  return { samples: join(Int16Array, [...out, trimmer.takeTrail()]), droppedLead: trimmer.droppedLeadSamples };
 }
 const whole: Cut = (samples) => [samples];
 
@@ -62,26 +62,44 @@ test.each([
   }
 });
 
-test('a silent segment leaves at most the silence that is allowed', () => {
-  expect(trim(hiss(1), 0, 0)).toEqual({ samples: new Int16Array(0), droppedLead: sampleRateHz });
-  expect(trim(hiss(1), 0.1, 0.2).samples.length).toBeLessThanOrEqual(0.3 * sampleRateHz);
-  expect(trim(hiss(1), Infinity, 0.2).samples.length).toBeLessThanOrEqual(0.2 * sampleRateHz);
+test('of a silent segment nothing is returned', () => {
+  const trimmer = new SeamTrimmer({ sampleRateHz, gainDb: 0, leadSecondsMax: 0.1, trailSecondsMax: 0.2 });
+  for (const piece of pieces(hiss(1))) expect(trimmer.push(piece)).toHaveLength(0);
 });
 
-test('without limits everything passes at once', () => {
-  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax: Infinity, trailSecondsMax: Infinity });
-  for (const piece of pieces(spoken)) expect(trimmer.push(piece)).toEqual(piece);
-  expect(trimmer.end().length).toBe(0);
-  expect(trimmer.droppedLeadSamples).toBe(0);
+test('without limits nothing is dropped', () => {
+  expect(trim(spoken, Infinity, Infinity)).toEqual({ samples: spoken, droppedLead: 0 });
 });
 
-test('sound is not held back, and held quiet survives its piece being written over', () => {
-  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax: 0.05, trailSecondsMax: 0.1 });
+test('what is quiet depends on the level at which it is heard', () => {
+  const soft = toInt16(noise(0.2 * sampleRateHz, 0.003));
+  const limits = { sampleRateHz, leadSecondsMax: 0, trailSecondsMax: 0 };
+  expect(new SeamTrimmer({ ...limits, gainDb: 0 }).push(soft)).toHaveLength(0);
+  expect(new SeamTrimmer({ ...limits, gainDb: 6 }).push(soft).length).toBeGreaterThan(0.19 * sampleRateHz);
+});
+
+test('sound is not held back, the quiet after it is, and survives its piece being written over', () => {
+  const trimmer = new SeamTrimmer({ sampleRateHz, gainDb: 0, leadSecondsMax: 0.05, trailSecondsMax: 0.1 });
   const piece = sound(0.1);
   expect(trimmer.push(piece)).toEqual(piece);
   const quiet = hiss(0.2);
-  expect(trimmer.push(quiet).length).toBe(0.1 * sampleRateHz);
-  const meant = quiet.slice(0.1 * sampleRateHz);
+  expect(trimmer.push(quiet).length).toBe(marginSamples);
+  const meant = quiet.slice(marginSamples);
   quiet.fill(0);
   expect(trimmer.push(piece)).toEqual(join(Int16Array, [meant, piece]));
+});
+
+test('at the end as much quiet is returned as is asked for, or as there is', () => {
+  for (const [seconds, expected] of [
+    [0.05, 0.05],
+    [0.01, 0.02],
+    [0.5, 0.2],
+    [undefined, 0.1],
+  ] as const) {
+    const trimmer = new SeamTrimmer({ sampleRateHz, gainDb: 0, leadSecondsMax: 0, trailSecondsMax: 0.1 });
+    const samples = join(Int16Array, [sound(0.1), hiss(0.2)]);
+    const returned = trimmer.push(samples).length + trimmer.takeTrail(seconds).length;
+    expect(returned).toBeCloseTo((0.1 + expected) * sampleRateHz, -2);
+    expect(trimmer.trailSamples).toBeCloseTo(expected * sampleRateHz, -2);
+  }
 });

@@ -1,5 +1,5 @@
 // Finds the stretches between sounds in 16-bit samples.
-import { isLoud } from '../../src/audio/seam.ts';
+import { loudFrom } from '../../src/audio/seam.ts';
 
 export interface Gap {
   startSeconds: number;
@@ -15,7 +15,7 @@ export function findGaps(samples: Int16Array, sampleRateHz: number, secondsMin: 
     if (gap.endSeconds - gap.startSeconds >= secondsMin) gaps.push(gap);
   };
   for (let i = 0; i < samples.length; i++) {
-    if (!isLoud(samples[i]!)) continue;
+    if (Math.abs(samples[i]!) < loudFrom()) continue;
     end(i);
     from = i + 1;
   }
