@@ -87,7 +87,7 @@ describe.each(voiceIds)('%s', (voice_id) => {
 
   test('pauses between sentences', async () => {
     const { audio } = await say({ voice_id, method: 'streaming', text_chunks: texts });
-    const pauses = findGaps(samplesOf(audio), sampleRateHz, 0.24).length;
+    const pauses = findGaps(samplesOf(audio), sampleRateHz, 0.15).length;
     expect(pauses).toBeGreaterThanOrEqual(texts.length - 1);
   });
 
