@@ -4,7 +4,6 @@
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import { join } from '../audio/join.ts';
 import { SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -111,35 +110,30 @@ export class RequestSound {
       // To delegate to a generator that is not async would add two waits to each.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
-    if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pauseOnly(planned.pauseBeforeMs);
+    if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
     if (!planned.endsRequest) return;
-    if (!this.#pipeline) yield await this.#pauseOnly(silenceSeconds * 1000);
-    else if (this.#trail) yield* this.#fillEnd(this.#trail);
+    if (this.#trail) for (const bytes of this.#push(this.#trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
+    if (this.#trail || !this.#pipeline) yield await this.#pause(this.#trail ? endSeconds : silenceSeconds);
   }
 
   /** What comes before the first samples of a segment; the pipeline is then ready for these. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
-    if (this.#trail && pauseBeforeMs === 0) {
+    // Words of the segment may be told with the quiet before it.
+    if (pauseBeforeMs > 0) {
+      const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
+      this.#segmentStart = this.seconds;
+      yield pause;
+    } else if (this.#trail) {
       const trail = this.#trail.takeTrail();
-      // Words of the segment may be told with the quiet before it.
       this.#segmentStart += trail.length / this.#rateHz / this.#tempo;
       for (const bytes of this.#push(trail)) yield bytes;
     }
-    const quietSeconds = this.#quietSeconds;
     const rest = await this.#turnTo(rendering!, rateHz);
-    const quiet = quietSeconds + trimmer.leadSamples / rateHz / this.#tempo;
-    const pause = pauseBeforeMs > 0 ? this.#pause(pauseBeforeMs, quiet) : nothing;
     this.#trail = trimmer;
     this.#segmentStart = this.seconds;
     this.#segmentSent = 0;
     // Whatever is yielded costs a turn of the event loop.
-    if (rest.length + pause.length > 0) yield join(Uint8Array, [rest, pause]);
-  }
-
-  /** Of the quiet after the last sound, or of silence, what is missing at the end. */
-  async *#fillEnd(trail: SeamTrimmer): AsyncGenerator<Uint8Array> {
-    for (const bytes of this.#push(trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
-    yield this.#pause(endSeconds * 1000, this.#quietSeconds);
+    if (rest.length > 0) yield rest;
   }
 
   /** When the words and marks of the segment encoded last are heard by a player of the file. */
@@ -256,23 +250,12 @@ export class RequestSound {
     this.#sent = 0;
   }
 
-  /** How long it has been quiet since the last sound. */
-  get #quietSeconds(): number {
-    return this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
-  }
-
-  /** Silence, less the quiet that is there already. */
-  #pause(ms: number, quietSeconds: number): Uint8Array {
-    const bytes = this.#pipeline!.silence(Math.max(0, ms / 1000 - quietSeconds));
+  /** Silence after the last sound so far, less the quiet that is there already. */
+  async #pause(seconds: number): Promise<Uint8Array> {
+    const quietSeconds = this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
+    if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, this.#request.sampleRateHz);
+    const bytes = this.#pipeline!.silence(Math.max(0, seconds - quietSeconds));
     this.#beginInput();
-    return bytes;
-  }
-
-  /** Silence after the last sound so far. */
-  async #pauseOnly(ms: number): Promise<Uint8Array> {
-    const { sampleRateHz } = this.#request;
-    if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, sampleRateHz);
-    const bytes = this.#pause(ms, this.#quietSeconds);
     this.#trail = undefined;
     return bytes;
   }
