@@ -45,7 +45,8 @@ const proofs: Record<Row, () => Promise<void>> = {
     const low = await buffer({ voice_id: 'tone-low', output_format: 'pcm' });
     const high = await buffer({ voice_id: 'tone-high', output_format: 'pcm' });
     expect([low.headers.get('X-Voice'), high.headers.get('X-Voice')]).toEqual(['Tone, low', 'Tone, high']);
-    expect(low.audio.length).toBe(high.audio.length);
+    // Equally long to a few milliseconds: silence before and after is cut where each tone is heard.
+    expect(Math.abs(low.audio.length - high.audio.length)).toBeLessThan(0.01 * 24_000 * 2);
     expect(low.audio.equals(high.audio)).toBe(false);
   },
   'The service 1: two synthesis endpoints exist': async () => {
