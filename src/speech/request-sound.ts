@@ -270,8 +270,8 @@ export class RequestSound {
       gainDb: binding.speaker.gainDb,
       leadSecondsMax: pauseBeforeMs > 0 ? 0 : leadSecondsMax,
       trailSecondsMax: seconds(cut?.breakAfter),
-      // A pause may be shorter than the margins on both sides of it.
-      marginSecondsMax: (shortestMs / 2000) * tempo,
+      // A pause may be shorter than the margins on both sides of it, and slow speech would make them longer.
+      marginSecondsMax: Math.min(shortestMs / 2000, startSecondsMax) * tempo,
     });
   }
 }
