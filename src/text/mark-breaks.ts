@@ -28,6 +28,12 @@ const timePattern =
 const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
+/** A number, and a unit that may have a smaller one after it: "5 ft. 3 in." */
+const numberPattern = /^[\d.,/½¼¾-]*[\d½¼¾]$/;
+const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/;
+/** An article or preposition before an abbreviation: "l'Ing." */
+const elisionPattern = /^\p{L}{1,5}['’](?=\p{L}{2})/u;
+
 export function markBreaks(text: string, tokens: readonly Token[], languageCode: string): void {
   const phrasing = phrasingOf(languageCode);
   const unicodeEnds = sentenceEnds(text, languageCode);
@@ -39,11 +45,22 @@ export function markBreaks(text: string, tokens: readonly Token[], languageCode:
     } else {
       const tail = text.slice(Math.max(token.from, token.to - tailCharsMax), token.to);
       const head = text.slice(next.from, Math.min(next.to, next.from + tailCharsMax));
-      const ends = isSentenceEnd({ tail, head, startsSentence, unicode: unicodeEnds.has(token.to), phrasing });
+      const ends =
+        !measureGoesOn(text, tokens, i) &&
+        isSentenceEnd({ tail, head, startsSentence, unicode: unicodeEnds.has(token.to), phrasing });
       token.breakAfter = ends ? breakStrength.sentence : weakerBreak(tail, head, next.glued, phrasing);
     }
     startsSentence = token.breakAfter >= breakStrength.sentence;
   }
+}
+
+/** Whether the token is the unit of a measure that has another number and unit after it. */
+function measureGoesOn(text: string, tokens: readonly Token[], i: number): boolean {
+  const [number, unit, nextNumber, nextUnit] = tokens
+    .slice(Math.max(i - 1, 0), i + 3)
+    .map(({ from, to }) => text.slice(from, Math.min(to, from + tailCharsMax)));
+  if (i === 0 || nextNumber === undefined || !numberPattern.test(nextNumber)) return false;
+  return numberPattern.test(number!) && unitPattern.test(unit!) && unitPattern.test(nextUnit ?? '');
 }
 
 /** Whether the full stop of a word may mean something else than the end of a sentence: "Dr.", "J.", the "3." of a list. */
@@ -51,11 +68,15 @@ export function mayAbbreviate(word: string, languageCode: string): boolean {
   const tail = word.slice(-tailCharsMax);
   const match = stopPattern.exec(tail);
   if (!match || match[1]![0] !== '.') return false;
-  const stem = tail.slice(0, match.index).replace(openerPattern, '');
+  const stem = stemOf(tail, match.index);
   const { abbreviations } = phrasingOf(languageCode);
   if (abbreviations.has(stem) || abbreviations.has(stem.toLowerCase())) return true;
   return initialPattern.test(stem) || listNumberPattern.test(stem);
 }
+
+/** A word without what stands before it, and the marks after it. */
+const stemOf = (tail: string, end: number): string =>
+  tail.slice(0, end).replace(openerPattern, '').replace(elisionPattern, '');
 
 /** Whether a text ends as a sentence may end, or as a clause does. */
 export const mayEndSentence = (text: string): boolean =>
@@ -85,7 +106,7 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
   if (stop !== '.')
     return continues ? unicode && closing === stop && !stop!.endsWith('..') : unicode || beginsPattern.test(next);
   if (continues) return false;
-  const stem = tail.slice(0, match.index).replace(openerPattern, '');
+  const stem = stemOf(tail, match.index);
   if (startsSentence && listNumberPattern.test(stem)) return false;
   const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
   switch (phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.toLowerCase())) {

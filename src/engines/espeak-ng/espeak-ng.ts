@@ -11,6 +11,7 @@ import {
   type Segment,
   type SpokenPcm,
 } from '../engine.ts';
+import { withoutInnerStops } from '../inner-stops.ts';
 import { type LibraryWayOptions, openLibraryWay } from './by-library.ts';
 import { openProgramWay } from './by-program.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
@@ -85,7 +86,7 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
   const speak = (segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm> => {
-    const spoken = toSpokenText(segment);
+    const spoken = toSpokenText({ ...segment, text: withoutInnerStops(segment.text) });
     if (spoken.text === '') return silent();
     const { voice, speakingRate, pitch = 1 } = segment;
     const wordsPerMinute = toWordsPerMinute(speakingRate);

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';
 import { toParts, toSpokenTokens, withPhones } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
@@ -85,7 +86,7 @@ function throwUnavailable(error: unknown): never {
 function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speaker: Speaker): FliteTask {
   const args = [...speaker.args, '--setf', `duration_stretch=${speaker.stretch / speakingRate}`];
   if (pitch !== undefined) args.push('--setf', `f0_shift=${pitch}`);
-  const parts = toParts(withPhones(toSpokenTokens(text), phonemes));
+  const parts = toParts(withPhones(toSpokenTokens(withoutInnerStops(text)), phonemes));
   return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
 }
 
