@@ -77,11 +77,6 @@ export interface EngineCapabilities {
   /** The longest segment, in characters of text (UTF-16 units), at least 40. It is never given a longer one. */
   segmentCharsMax: number;
   /**
-   * How long it likes segments best: they end with a sentence, up to this length where one ends there, else up to
-   * `segmentCharsMax`. Default: `segmentCharsMax`.
-   */
-  segmentCharsLiked?: number;
-  /**
    * The longest first segment of a request. Default: what people say in four seconds. State it for an engine that sends
    * sound while it works on a segment, or is paid by the segment: short ones then gain nothing.
    */
@@ -109,10 +104,7 @@ export interface EngineCapabilities {
 
 /** What one voice of an engine does otherwise than the others. */
 export type SpeakerCapabilities = Partial<
-  Pick<
-    EngineCapabilities,
-    'speakingRates' | 'pitches' | 'segmentCharsMax' | 'segmentCharsLiked' | 'firstSegmentCharsMax'
-  >
+  Pick<EngineCapabilities, 'speakingRates' | 'pitches' | 'segmentCharsMax' | 'firstSegmentCharsMax'>
 >;
 
 /** Recordings of a person to be cloned, checked and brought to the engine's rate. */

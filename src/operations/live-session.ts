@@ -13,7 +13,8 @@ import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
   | { type: 'start'; start: LiveStart }
-  | { type: 'text'; text: string }
+  /** A phrase that ends with a sentence is spoken at once. */
+  | { type: 'text'; text: string; isPhrase?: boolean }
   /** Ends the turn: what there is is spoken, whole sentence or not. */
   | { type: 'flush' }
   /** Ends the turn and stops its sound. `turn` is the one that was being heard, by default the first that is not over. */
@@ -81,7 +82,7 @@ export class LiveSession {
     this.#idle.refresh();
     if (this.#isEnding) throw invalid('Nothing may follow the message end.');
     if (input.type === 'start') throw invalid('The message start may be sent once, before all others.');
-    if (input.type === 'text') this.#addText(input.text);
+    if (input.type === 'text') this.#addText(input);
     else if (input.type === 'interrupt') this.#interrupt(input);
     else {
       if (input.type === 'flush') this.#openTurn();
@@ -196,7 +197,7 @@ export class LiveSession {
     this.#open = undefined;
   }
 
-  #addText(given: string): void {
+  #addText({ text: given, isPhrase = false }: Extract<LiveInput, { type: 'text' }>): void {
     const text = this.#half + given;
     this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
     const whole = text.slice(0, text.length - this.#half.length);
@@ -212,6 +213,7 @@ export class LiveSession {
     this.#waitingChars = waiting;
     const turn = this.#openTurn();
     turn.text.append(whole);
+    if (isPhrase) turn.text.endPhrase();
     clearTimeout(this.#pause);
     this.#pauseLater(turn);
   }

@@ -109,12 +109,11 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
     if ([main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete)) ignore('lexicon');
     await take(i, marked.chars);
     const items = createRenderer({ cast, casting, request, ignore })(marked);
-    const { cuts, isSpoken } = peekSpoken(cutText(marked, items, { endsRequest: part.isLast, state }));
+    const { cuts, isSpoken } = peekSpoken(cutText(marked, items, { endsRequest: part.isLast, state, isPart: true }));
     isTurnSpoken ||= isSpoken;
     if (part.isLast && !isTurnSpoken) warn('nothing_spoken');
     yield* cuts;
     if (part.isLast) return;
-    state.within = !/\n[^\S\n]*$/.test(part.text);
   }
 }
 

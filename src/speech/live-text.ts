@@ -1,7 +1,7 @@
 // The text of a turn of live speech: it grows while it is spoken, in parts that a reader would say in one breath, and ends
 // where its writer ends it. It can be read more than once from its beginning, each part as soon as it is complete.
 import { countChars } from '../text/count-chars.ts';
-import { LiveCutter } from '../text/live-cutter.ts';
+import { PartCutter } from '../text/part-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 import { isSsml } from '../text/ssml.ts';
 
@@ -16,7 +16,7 @@ export interface LivePart {
 }
 
 export class LiveText {
-  readonly #cutter: LiveCutter;
+  readonly #cutter: PartCutter;
   readonly #mayBeDocument: boolean;
   /** Text that may be a document, or is one: it is one part. */
   #held = '';
@@ -33,7 +33,7 @@ export class LiveText {
   #changed = Promise.withResolvers<void>();
 
   constructor(languageCode: string, markup?: MarkupKind) {
-    this.#cutter = new LiveCutter(languageCode);
+    this.#cutter = new PartCutter(languageCode);
     this.#mayBeDocument = markup === 'ssml';
   }
 
@@ -67,6 +67,12 @@ export class LiveText {
     const rest = this.#held === '' ? text : this.#held;
     this.#held = '';
     for (const part of this.#cutter.push(rest)) this.#add(part, false);
+  }
+
+  /** Makes a part of what waits, if it ends with a sentence. */
+  endPhrase(): void {
+    const part = this.#cutter.endPhrase();
+    if (part !== undefined) this.#add(part, false);
   }
 
   /** Makes a part of what waits, as far as it can be spoken whatever follows. */

@@ -43,20 +43,21 @@ export interface CutTextOptions {
   endsRequest: boolean;
   /** For a text that goes on with the one before. */
   state?: ReadingState;
+  /** Whether the text is one part of live speech. */
+  isPart?: boolean;
 }
 
 /** The first segment is short, to be heard soon. */
 const firstCharsMax = 60;
-/** How much of a text's end is looked at to see how it ends. */
-const endCharsMax = 100;
 
 export function createTextCutter() {
   let chunkIndex = -1;
+  let cutsBefore = 0;
   let breakBefore: Break | undefined;
   return function* cutText(
     text: MarkedText,
     items: Iterable<RenderedItem>,
-    { endsRequest, state }: CutTextOptions,
+    { endsRequest, state, isPart }: CutTextOptions,
   ): Generator<PlannedCut, undefined> {
     chunkIndex++;
     const at = { chunkIndex, chunk: text.source, chunkChars: text.chars, endsChunk: false, endsRequest: false };
@@ -85,8 +86,8 @@ export function createTextCutter() {
         if (held) held.pauseAfterMs = pauseMs;
         continue;
       }
-      const opens = breakBefore === undefined && !held?.cut;
-      for (const cut of cutRun(item, { opens, state })) {
+      for (const cut of cutRun(item, { cutsBefore, state, isPart })) {
+        if (cut.cut) cutsBefore++;
         const chars = { charsBegun: charsBefore + cut.charsBegun, chunkCharsBegun: cut.chunkCharsBegun };
         const before = next({ ...cut, ...chars, rendering: item.rendering });
         if (before) yield before;
@@ -129,8 +130,10 @@ interface RunCut {
   chunkCharsBegun: number;
 }
 
+type RunPlace = Required<Pick<SegmentOptions, 'cutsBefore' | 'isPart' | 'state'>>;
+
 /** The cuts of a run; one without words where it has only marks. */
-function* cutRun(item: RenderedRun, so: { opens: boolean; state: ReadingState | undefined }): Generator<RunCut> {
+function* cutRun(item: RenderedRun, so: RunPlace): Generator<RunCut> {
   const { run, flat } = item;
   const text = flat?.text ?? run.pieces[0]!.text;
   const marks = [...(flat?.marks ?? [])];
@@ -139,8 +142,7 @@ function* cutRun(item: RenderedRun, so: { opens: boolean; state: ReadingState | 
     if (held) yield toRunCut(held, takeMarks(marks, held), item);
     held = cut;
   }
-  const breakAfter = run.breakAfter ?? breathAtEnd(run.isLiteral ? text.trimEnd() : text);
-  const last = held && { ...held, breakAfter };
+  const last = held && { ...held, breakAfter: run.breakAfter ?? held.breakAfter };
   if (last || marks.length > 0) {
     const own = last ? takeMarks(marks, last) : [];
     const atEnd = marks.map(({ name }) => ({ name, before: undefined }));
@@ -148,21 +150,24 @@ function* cutRun(item: RenderedRun, so: { opens: boolean; state: ReadingState | 
   }
 }
 
-function segmentOptions({ run, flat, rendering }: RenderedRun, { opens, state }: Parameters<typeof cutRun>[1]) {
-  const { segmentCharsMax, segmentCharsLiked, firstSegmentCharsMax = firstCharsMax } = rendering.capabilities;
+function segmentOptions(
+  { run, flat, rendering }: RenderedRun,
+  { cutsBefore, state, isPart }: RunPlace,
+): SegmentOptions {
+  const { segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = rendering.capabilities;
   const { isLiteral } = run;
-  const options: SegmentOptions = {
+  return {
     languageCode: rendering.languageCode,
     spellOut: rendering.spellOut,
     segmentCharsMax,
+    firstCharsMax: firstSegmentCharsMax,
+    cutsBefore,
     isLiteral,
+    isPart,
+    state: isLiteral ? undefined : state,
     source: flat?.source,
     replacements: flat?.replacements,
-    ...(state && !isLiteral && { state }),
-    ...(segmentCharsLiked !== undefined && { segmentCharsLiked }),
-    ...(opens && { firstCharsMax: firstSegmentCharsMax }),
   };
-  return options;
 }
 
 /** Takes the marks that stand before a word of the cut. */
@@ -199,14 +204,3 @@ const emphasizedIn = ({ spans }: Cut, { emphasized }: FlatText): EmphasizedText[
     const found = emphasized.find((each) => offset < each.to && offset + length > each.from);
     return found ? [{ level: found.level, from, to }] : [];
   });
-
-/** A text may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
-function breathAtEnd(text: string): Break {
-  if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
-  const end = text
-    .slice(-endCharsMax)
-    .trimEnd()
-    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
-  if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
-  return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
-}

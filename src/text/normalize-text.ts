@@ -16,12 +16,22 @@ import { type Token, tokenize } from './tokenize.ts';
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
 
 /** The reader of a language; undefined if none is known. */
-const readerOf = (language: string): Reader | undefined => (hasTable(language) ? readByTable : undefined);
+const readerOf = (languageCode: string): Reader | undefined =>
+  hasTable(languageCode.toLowerCase().split('-', 1)[0]!) ? readByTable : undefined;
+
+/** The tokens of clean text, which has been folded for a language that has a table; each that is read as one is one. */
+export function readClean(text: string, languageCode: string): SpokenToken[] {
+  const tokens = tokenize(text, languageCode);
+  markBreaks(text, tokens, languageCode);
+  return (readerOf(languageCode) ?? readPlain)(text, tokens, languageCode);
+}
 
 export interface NormalizeOptions {
   languageCode: string;
   /** Whether numbers, symbols and abbreviations become words. */
   spellOut: boolean;
+  /** Where the chunk begins in the text that ranges are of. Default: 0. */
+  from?: number | undefined;
   /** Where the text before this one ended, if this one goes on with it; changed to where this one ends. */
   state?: ReadingState | undefined;
   /** Whether Markdown, HTML and line ends in it mean nothing. */
@@ -48,10 +58,11 @@ const readPlain: Reader = (text, tokens) =>
     return { say, from: start, to: core === '' ? to : start + core.length, glued, breakAfter };
   });
 
-/** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
+/** The spoken tokens of `chunk` in order. Reads one window ahead. */
 export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
   const { languageCode, spellOut, state = { fence: '', within: false }, isLiteral, replacements = [] } = options;
-  const reader = spellOut ? readerOf(languageCode.toLowerCase().split('-', 1)[0]!) : undefined;
+  const { from: begin = 0 } = options;
+  const reader = spellOut ? readerOf(languageCode) : undefined;
   for (let at = 0; ; ) {
     const paragraph = isLiteral ? readLiteral(chunk, at, state) : readParagraph(chunk, at, state);
     if (!paragraph) return;
@@ -71,7 +82,7 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
     }
     state.within = !paragraph.whole;
     for (const token of mergePunctuation(spoken)) {
-      const range = { from: clean.from[token.from]!, to: clean.to[token.to - 1]! };
+      const range = { from: begin + clean.from[token.from]!, to: begin + clean.to[token.to - 1]! };
       const said = replaceIn(token.say.normalize('NFC'), range, replacements);
       if (/[\p{L}\p{N}]/u.test(said.say)) yield { ...token, ...range, ...said };
     }

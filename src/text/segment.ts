@@ -1,9 +1,10 @@
-// Splits a chunk of text into segments ("cuts") for the engine: the first is short, for a low time to first sound; the
-// others are as long as sounds natural, and each ends at the best break that fits. Spans map the words of a cut back to
-// the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
+// Splits a chunk of text into segments ("cuts") for the engine: each is a sentence, or a part of one that is too long; the
+// first are short, for a low time to first sound, and each ends at the best break that fits. Spans map the words of a cut
+// back to the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
+import { PartCutter } from './part-cutter.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 
 /** Maps a range of spoken text to the text that it was made from. */
@@ -29,53 +30,86 @@ export interface Cut {
   phonemes?: readonly PhonemeRange[];
 }
 
-export interface SegmentOptions extends NormalizeOptions {
+export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   segmentCharsMax: number;
-  /** A cut of whole sentences ends within this length, where a sentence ends there. Default: `segmentCharsMax`. */
-  segmentCharsLiked?: number;
-  /** The first cut is at most this long, the second at most twice. */
+  /** The first cut of a request is at most this long, the second at most twice. */
   firstCharsMax?: number;
+  /** Cuts of the request before this chunk. Default: 0. */
+  cutsBefore?: number;
+  /** Whether the chunk is one part of a text that has been divided already. */
+  isPart?: boolean | undefined;
   /** The way from the chunk to the caller's text. Default: it is the caller's text. */
   source?: SourceMap | undefined;
 }
 
 /** The end of a sentence does not become a cut of its own if it is shorter than this. */
 const orphanCharsMax = 20;
+/** How much of a text's end is looked at to see how it ends. */
+const endCharsMax = 100;
 
-export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut> {
-  const { segmentCharsMax, segmentCharsLiked = segmentCharsMax, firstCharsMax = segmentCharsLiked } = options;
-  const usual = Math.min(segmentCharsLiked, segmentCharsMax);
-  const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, usual));
-  /** The first cuts are short in any case. */
-  const maxFor = (limit: number) => (limit < usual ? limit : segmentCharsMax);
+export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut, undefined> {
+  const { segmentCharsMax, firstCharsMax = segmentCharsMax, cutsBefore = 0, isLiteral, isPart, languageCode } = options;
+  const { state = { fence: '', within: false } } = options;
+  const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, segmentCharsMax)).slice(cutsBefore);
   const toCut = createCutter(options.source ?? toSourceMap(chunk));
+  let from = 0;
+  for (const part of isLiteral || isPart ? [chunk] : partsOf(chunk, languageCode, cutsBefore === 0)) {
+    let last: Cut | undefined;
+    for (const tokens of cutTokens(normalizeText(part, { ...options, state, from }), limits, segmentCharsMax)) {
+      if (last) yield last;
+      last = toCut(tokens);
+    }
+    if (last) yield { ...last, breakAfter: breathAtEnd(isLiteral ? part.trimEnd() : part) };
+    from += part.length;
+    state.within = !/\n[^\S\n]*$/.test(part);
+  }
+}
+
+/** The parts of a text that is known as a whole are those in which live speech takes it up. */
+function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string> {
+  const cutter = new PartCutter(languageCode, opens);
+  yield* cutter.push(text);
+  yield cutter.flush();
+}
+
+/** Divides the tokens of a part into cuts, each at most as long as the next of `limits`, or else as `charsMax`. */
+function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: number): Generator<SpokenToken[]> {
   const pending: SpokenToken[] = [];
-  let limit = limits.shift()!;
+  let limit = limits[0] ?? charsMax;
   let length = 0;
-  const take = (): Cut => {
-    const taken = takeTokens(pending, limit, maxFor(limit));
+  const take = (): SpokenToken[] => {
+    const taken = takeTokens(pending, limit);
     length = lengthOf(pending);
-    limit = limits.shift() ?? usual;
-    return toCut(taken);
+    limits.shift();
+    limit = limits[0] ?? charsMax;
+    return taken;
   };
-  for (const token of normalizeText(chunk, options)) {
+  for (const token of tokens) {
     pending.push(token);
     length += lengthOf([token]);
-    const ends = token.breakAfter === breakStrength.paragraph;
-    while (pending.length > 0 && (ends || length > maxFor(limit) + orphanCharsMax)) yield take();
+    const ends = token.breakAfter >= breakStrength.sentence;
+    while (pending.length > 0 && (ends || length > limit + orphanCharsMax)) yield take();
   }
-  if (pending.length > 0) pending.at(-1)!.breakAfter = breakStrength.paragraph;
   while (pending.length > 0) yield take();
+}
+
+/** A text may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
+function breathAtEnd(text: string): Break {
+  if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
+  const end = text
+    .slice(-endCharsMax)
+    .trimEnd()
+    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
+  if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
+  return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
 }
 
 /** Length of the tokens in a cut, with the spaces before them. */
 const lengthOf = (tokens: readonly SpokenToken[]): number =>
   tokens.reduce((sum, { say, glued }) => sum + say.length + (glued ? 0 : 1), 0);
 
-/** Removes the tokens of the next cut from the front of `pending`. It is longer than `limit` only for a whole sentence. */
-function takeTokens(pending: SpokenToken[], limit: number, max: number): SpokenToken[] {
-  const whole = max > limit ? countOfSentence(pending, limit, max) : 0;
-  if (whole > 0) return pending.splice(0, whole);
+/** Removes the tokens of the next cut from the front of `pending`. */
+function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const ends: number[] = [];
   for (let end = pending[0]!.glued ? 0 : -1; ends.length < pending.length; ) {
     end += lengthOf([pending[ends.length]!]);
@@ -98,17 +132,6 @@ function takeTokens(pending: SpokenToken[], limit: number, max: number): SpokenT
   return [...pending.splice(0, fits), front];
 }
 
-/** How many tokens are the first sentence, where that ends beyond `limit` and within `max`; else 0. */
-function countOfSentence(tokens: readonly SpokenToken[], limit: number, max: number): number {
-  let end = tokens[0]!.glued ? 0 : -1;
-  for (const [i, token] of tokens.entries()) {
-    end += lengthOf([token]);
-    if (end > max || (i === tokens.length - 1 && end <= limit)) return 0;
-    if (token.breakAfter >= breakStrength.sentence) return end > limit ? i + 1 : 0;
-  }
-  return 0;
-}
-
 /** How many of the tokens that fit to take, for the cut to end at the best break. */
 function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], limit: number): number {
   const last = (strength: number, from: number, to: number): number => {
@@ -116,8 +139,6 @@ function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], li
     while (i >= 0 && (tokens[i]!.breakAfter < strength || ends[i]! > to)) i--;
     return i >= 0 && ends[i]! >= from ? i + 1 : 0;
   };
-  const afterSentence = last(breakStrength.sentence, 0, limit);
-  if (afterSentence > 0) return afterSentence;
   // The rest of the sentence is too short for a cut: end this one earlier.
   const restEnd = tokens.findIndex((token, i) => i >= ends.length && token.breakAfter >= breakStrength.sentence);
   const orphan = restEnd >= 0 && lengthOf(tokens.slice(ends.length, restEnd + 1)) < orphanCharsMax;

@@ -136,9 +136,9 @@ describe('word times', () => {
     'Ελλάδα, Россия & España.',
   ])('are there for every spoken word: %s', async (text) => {
     const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}&]/u.test(word));
-    expect((await wordsIn(text)).map((word) => word.replaceAll('&', ''))).toEqual(
-      words.map((word) => word.replaceAll('&', '')),
-    );
+    // A stop within the segment is not spoken.
+    const bare = (word: string) => word.replaceAll(/&|\.$/g, '');
+    expect((await wordsIn(text)).map(bare)).toEqual(words.map(bare));
   });
 
   test('grow, lie within the sound, and come no later than it', async () => {
@@ -159,7 +159,7 @@ describe('word times', () => {
   });
 
   test('are where the words are heard', async () => {
-    const { pieces, words } = await say('Stop. Stop.', { timings: true, voice: voiceOf('clara'), speakingRate: 0.5 });
+    const { pieces, words } = await say('Stop! Stop.', { timings: true, voice: voiceOf('clara'), speakingRate: 0.5 });
     const samples = pieces.flatMap((piece) => [...piece.samples]);
     const power = (from: number, to: number) => {
       const part = samples.slice(from * 16_000, to * 16_000);

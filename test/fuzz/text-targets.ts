@@ -1,7 +1,7 @@
 // The parsers of texts: markup, plain and live ones, and phonemes.
 
-import { LiveCutter } from '../../src/text/live-cutter.ts';
 import { MarkupFault } from '../../src/text/markup-fault.ts';
+import { PartCutter } from '../../src/text/part-cutter.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';
 import { segmentText } from '../../src/text/segment.ts';
 import { toIpa } from '../../src/text/x-sampa.ts';
@@ -77,10 +77,11 @@ const liveTexts: OpenTarget = () => ({
   run(input) {
     const text = input.toString('utf8').toWellFormed();
     for (const pieceChars of [text.length + 1, 700]) {
-      const cutter = new LiveCutter('en-US');
+      const cutter = new PartCutter('en-US');
       let parts = '';
       for (let at = 0; at < text.length; at += pieceChars) {
-        parts += cutter.push(text.slice(at, at + pieceChars)).join('');
+        parts += [...cutter.push(text.slice(at, at + pieceChars))].join('');
+        if (at % 3 === 2) parts += cutter.endPhrase() ?? '';
         if (at % 3 === 1) parts += cutter.pause() ?? '';
       }
       if (parts + cutter.flush() !== text) throw new Error('the parts are not the text');

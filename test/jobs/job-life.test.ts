@@ -287,7 +287,7 @@ test('the end of a job is told to its webhook, once for each end', async () => {
 
 test('of a voice that may not be heard any more, no segment is kept', async () => {
   const { create, untilEnded, tone, store, storedClips } = await openJobsGateway();
-  tone.trouble = { failsAfterSegments: 3 };
+  tone.trouble = { failsAfterSegments: 2 };
   const { id } = await create();
   expect((await untilEnded(id)).status).toBe('failed');
   const kept = () => store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');

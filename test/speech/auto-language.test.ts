@@ -37,8 +37,10 @@ test('what tells nothing is spoken in the language of the sentence before it, at
   await whole({ ...auto, text: '42! Der Zug fährt heute leider nicht! 17! The train leaves from this platform. OK.' });
   expect(spoken(tone)).toEqual([
     'en-GB 42!',
-    'de-DE Der Zug fährt heute leider nicht! 17!',
-    'en-GB The train leaves from this platform. OK.',
+    'de-DE Der Zug fährt heute leider nicht!',
+    'de-DE 17!',
+    'en-GB The train leaves from this platform.',
+    'en-GB OK.',
   ]);
 });
 
@@ -54,8 +56,8 @@ test('numbers are read in the language of their sentence', async () => {
 test('a voice of one language speaks all in it, and nothing is looked at', async () => {
   const { tone, whole } = openSpeech({ languageCodes: ['en-US', 'en'] });
   const { timestamps } = await whole({ ...auto, text: 'Der Zug fährt heute nicht. The train leaves.' });
-  expect(tone.segments.map(({ languageCode }) => languageCode)).toEqual(['en-US']);
-  expect(timestamps.map(({ languageCode }) => languageCode)).toEqual(['en-US']);
+  expect(tone.segments.map(({ languageCode }) => languageCode)).toEqual(['en-US', 'en-US']);
+  expect(timestamps.map(({ languageCode }) => languageCode)).toEqual(['en-US', 'en-US']);
 });
 
 test('the language of the words is not told where the request states it', async () => {

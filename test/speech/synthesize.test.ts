@@ -76,7 +76,7 @@ describe('a stream', () => {
     const { whole, tone } = open();
     await whole({ text: fifty, return_format: 'buffer' });
     expect(tone.segments[0]!.text.length).toBeLessThanOrEqual(60);
-    expect(tone.segments[2]!.text.length).toBeGreaterThan(120);
+    expect(tone.segments).toHaveLength(50);
     expect(tone.segments.map(({ urgent }) => urgent)).toEqual(tone.segments.map((_, i) => i === 0));
   });
 

@@ -3,7 +3,10 @@ import { segmentText } from '../../src/text/segment.ts';
 
 /** All that is spoken of a text; paragraphs are divided by " / ". */
 export const spoken = (text: string, languageCode = 'en-US', spellOut = true): string =>
-  [...segmentText(text, { languageCode, spellOut, segmentCharsMax: 100_000 })].map((cut) => cut.text).join(' / ');
+  [...segmentText(text, { languageCode, spellOut, segmentCharsMax: 100_000 })]
+    .map((cut) => cut.text + (cut.breakAfter === 'paragraph' ? ' / ' : ' '))
+    .join('')
+    .replace(/[ /]+$/, '');
 
 export interface SpokenRow {
   subject: string;

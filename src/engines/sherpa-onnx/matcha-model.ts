@@ -5,8 +5,6 @@ import type { ModelFacts } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
-/** They are trained on sentences: longer text only delays what comes first. */
-const charsLiked = 160;
 const vocoderTypes = ['vocos', 'matcha-tts vocos', 'hifigan'];
 
 /** Whether an ONNX file is a vocoder. */
@@ -62,6 +60,5 @@ export async function readMatchaModel(files: ModelFiles, modelName: string): Pro
     languageHints: [isWorded ? 'zh' : voice, model.text('language')],
     alsoSpeaks: isBilingual ? ['en'] : [],
     reading: { by: 'phonemes' },
-    segmentCharsLiked: charsLiked,
   };
 }

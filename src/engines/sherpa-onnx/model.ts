@@ -66,8 +66,6 @@ export interface ModelFacts {
   isSeeded?: boolean;
   /** The speeds that it reaches by itself. Default: 1, and the sound is stretched outside. */
   speakingRates?: { min: number; max: number };
-  /** How long it likes a segment best, in characters. */
-  segmentCharsLiked: number;
   /** What tells the library the language of a text. */
   optionsFor?(languageCode: string): LibraryOptions;
 }

@@ -52,7 +52,7 @@ const timeoutMs = { firstSound: 90_000, stall: 60_000 };
 const pollMs = 5_000;
 /** How long a folder must not change before it is read. */
 const settleMs = 300;
-const segmentChars = { max: 300, liked: 200, first: 60 };
+const segmentChars = { max: 300, first: 60 };
 /** A character of these is a syllable or a word. */
 const denseLanguages = ['zh', 'yue', 'ja', 'ko'];
 const dense = 0.4;
@@ -160,7 +160,6 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
   timings: false,
   readsNumbers: false,
   segmentCharsMax: segmentChars.max,
-  segmentCharsLiked: segmentChars.liked,
   firstSegmentCharsMax: segmentChars.first,
   segmentsAtOnce: 2,
   segmentsPerResource: modelProcessesMax,
@@ -230,11 +229,10 @@ function createSpeaking(
   };
 }
 
-function speakerCapabilities({ speakingRates: rates, segmentCharsLiked }: Model, code: string): SpeakerCapabilities {
+function speakerCapabilities({ speakingRates: rates }: Model, code: string): SpeakerCapabilities {
   const share = denseLanguages.includes(new Intl.Locale(code).language) ? dense : 1;
   return {
     ...(rates && { speakingRates: rates }),
-    segmentCharsLiked: Math.round(share * segmentCharsLiked),
     segmentCharsMax: Math.round(share * segmentChars.max),
     firstSegmentCharsMax: Math.round(share * segmentChars.first),
   };

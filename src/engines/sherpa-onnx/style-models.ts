@@ -21,8 +21,6 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   // Chinese characters are read by the lexicon; what else is in the text, as English.
   z: ['zh', 'en-us'],
 };
-/** Shorter than what one run of the model takes, and long enough for the melody of a sentence. */
-const charsLiked = 200;
 /**
  * It rounds each sound to whole frames of 25 ms, one at least: between these speeds the roundings of sounds of three frames
  * on average level out to within 3 %; beyond them more and more sounds are at one frame.
@@ -99,7 +97,6 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
     speakerNames: model.names('speaker_names'),
     languageHints: [model.text('voice'), model.text('language'), 'en'],
     reading: { by: 'phonemes' } as const,
-    segmentCharsLiked: charsLiked,
     speakingRates,
   };
 }

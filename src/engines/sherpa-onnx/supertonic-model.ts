@@ -21,8 +21,6 @@ const releasedNames = ['F1', 'F2', 'F3', 'F4', 'F5', 'M1', 'M2', 'M3', 'M4', 'M5
 const stepsUsual = 5;
 /** What its makers recommend. The length is divided by the speed, to the sample. */
 const speakingRates = { min: 0.9, max: 1.5 };
-/** The library cuts longer text, at 120 characters in Korean and Japanese, and puts a pause of its own between. */
-const charsLiked = 200;
 const voiceHeaderBytes = 48;
 const voiceBytesMax = 67_108_864;
 const indexerBytesMax = 4 * 65_536;
@@ -67,7 +65,6 @@ export async function readSupertonicModel(files: ModelFiles): Promise<ModelFacts
     steps: stepsUsual,
     isSeeded: true,
     speakingRates,
-    segmentCharsLiked: charsLiked,
     optionsFor: (languageCode) => ({ lang: new Intl.Locale(languageCode).language }),
   };
 }

@@ -6,8 +6,6 @@ import { elementTypes, type ModelFiles, type OnnxChecks } from './model-files.ts
 
 const { float, int64 } = elementTypes;
 const sentinels = ['<PAD>', '<EOS>', '<BOS>', '<BLNK>'];
-/** They are trained on sentences: longer text only delays what comes first. */
-const charsLiked = 160;
 const counts = ['add_blank', 'blank_id', 'bos_id', 'eos_id', 'pad_id', 'use_eos_bos', 'jieba', 'speaker_id'];
 
 export async function readVitsModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
@@ -38,7 +36,6 @@ export async function readVitsModel(files: ModelFiles, modelName: string): Promi
     speakerNames: piperNames(piper, speakers),
     languageHints: [piperLanguage(piper), model.text('voice'), language],
     reading,
-    segmentCharsLiked: charsLiked,
   };
 }
 

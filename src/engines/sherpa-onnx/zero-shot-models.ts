@@ -10,8 +10,6 @@ import { findSamples } from './voice-samples.ts';
 const { float, int64 } = elementTypes;
 const pocketRateHz = 24_000;
 
-/** As long as the library works on at once. */
-const charsLiked = 200;
 const steps = { zipvoice: 4, pocket: 5 };
 
 export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> {
@@ -41,7 +39,6 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
     reading: { by: 'phonemes' },
     zeroShot: { needsReferenceText: true, samples: await findSamples(files.folder, true) },
     steps: steps.zipvoice,
-    segmentCharsLiked: charsLiked,
   };
 }
 
@@ -77,7 +74,6 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
     zeroShot: { needsReferenceText: false, samples: await findSamples(files.folder, false) },
     steps: steps.pocket,
     isSeeded: true,
-    segmentCharsLiked: charsLiked,
   };
 }
 

@@ -94,9 +94,10 @@ export class ElevenLabsProtocol implements ContextProtocol {
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
     if (isOver) return;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
-      const text = this.#options.settings.isAuto ? toPhrase(given) : given;
+      const { isAuto: isPhrase } = this.#options.settings;
+      const text = isPhrase ? toPhrase(given) : given;
       writer.addText(text);
-      inputs.push({ type: 'text', text });
+      inputs.push({ type: 'text', text, isPhrase });
     }
     if (flush && writer.hasText) {
       writer.endTurn();

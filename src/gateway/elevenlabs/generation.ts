@@ -21,7 +21,7 @@ export interface Generation {
 export interface SocketSettings {
   /** The start of a context with these settings of its voice. */
   startWith(voiceSettings: unknown): LiveStart;
-  /** Each text is a whole phrase, to be spoken without waiting for more. */
+  /** Each text is a whole phrase: the end of one is the end of a sentence without waiting for more. */
   isAuto: boolean;
   /** Times of characters count from the beginning of the context, otherwise from the end of the message before. */
   isAbsolute: boolean;
@@ -30,7 +30,7 @@ export interface SocketSettings {
 }
 
 const formatDefault = 'mp3_44100_128';
-const bufferMsDefault = 1000;
+const bufferMs = 1000;
 /** Where a client may put its key. */
 const keyNames = ['xi-api-key', 'api_key'];
 const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
@@ -58,10 +58,9 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
 export function parseSocketSettings(voiceId: string, query: Fields): SocketSettings {
   const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
-  const isAuto = isTrue(auto);
   return {
-    startWith: (settings) => toStart(voiceId, fields, settings, [], isAuto ? 0 : bufferMsDefault),
-    isAuto,
+    startWith: (settings) => toStart(voiceId, fields, settings, []),
+    isAuto: isTrue(auto),
     isAbsolute: isTrue(sync),
     contextIdleMs: Number(timeout) > 0 ? Math.min(Number(timeout) * 1000, contextIdleMsMax) : contextIdleMsDefault,
     ignored,
@@ -75,7 +74,6 @@ function toStart(
   { output_format: output, language_code: language }: Fields,
   settings: unknown,
   faults: FieldViolation[],
-  bufferMs = bufferMsDefault,
 ): LiveStart {
   const start = {
     voice_id: voiceId,

@@ -1,11 +1,11 @@
 // A text that arrives in pieces is split where a reader draws breath, whatever its pieces are.
 import { describe, expect, test } from 'vitest';
-import { LiveCutter } from '../../src/text/live-cutter.ts';
+import { PartCutter } from '../../src/text/part-cutter.ts';
 import { createRandom, createText } from './random-text.ts';
 
 /** The parts of a text that arrives in pieces that end at these places; the last is what `flush` returns. */
 function cut(text: string, ends: readonly number[] = [], languageCode = 'en-US'): string[] {
-  const cutter = new LiveCutter(languageCode);
+  const cutter = new PartCutter(languageCode);
   const parts: string[] = [];
   let at = 0;
   for (const end of [...ends, text.length]) {
@@ -81,8 +81,8 @@ describe('a text that does not go on is spoken as far as it is certain', () => {
     ['3.', undefined, '3.'],
     [' ', undefined, ' '],
   ])('%s', (text, spoken, rest) => {
-    const cutter = new LiveCutter('en-US');
-    expect(cutter.push(text)).toEqual([]);
+    const cutter = new PartCutter('en-US');
+    expect([...cutter.push(text)]).toEqual([]);
     expect(cutter.pause()).toBe(spoken);
     expect(cutter.flush()).toBe(rest);
   });

@@ -1,22 +1,26 @@
-// Splits a text that arrives in pieces into parts to speak: at the end of a sentence, of a line that ends a paragraph, of
-// a clause once `clauseCharsMin` characters wait, or before a word where a part becomes too long. Where it splits depends
-// on the text alone and not on its pieces. A number, an abbreviation, a URL or markup that may still go on is not split.
-// The parts joined are the text.
+// Splits a text into parts to speak, whether it is known as a whole or arrives in pieces: at the end of a sentence or of a
+// paragraph, at a clause where a part becomes long, soon in the first one, or before a word where it becomes too long. Where
+// it splits depends on the text alone and not on its pieces. A number, an abbreviation, a URL or markup that may still go on
+// is not split. The parts joined are the text.
 import { cleanText } from './clean-text.ts';
-import { endsClause, markBreaks, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
+import { endsClause, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
+import { readClean } from './normalize-text.ts';
 import { breakStrength } from './spoken-token.ts';
-import { tokenize } from './tokenize.ts';
 
-/** A part ends at a clause only if it is at least this long. */
-const clauseCharsMin = 60;
+/** A part ends at a clause only if it is at least this long: the first one soon, to be heard; the others seldom. */
+const firstClauseCharsMin = 60;
+const clauseCharsMin = 200;
 /** A longer part ends at the next word; markup that has not ended by then no longer counts, nor does the end of a sentence. */
 const partCharsMax = 300;
 /** A word that is longer is split, in a script without spaces or in another. So is a part without a word: "J. J. J. J." */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;
-/** How much of the word after a sentence is waited for, to tell how it is written. */
+/** How much of the word after a sentence is waited for, to tell how it is written; after a number, of one more. */
 const aheadCharsMax = 40;
+const aheadPattern = /^(?:\d\S*[^\S\n]+)?\S*/;
+/** It may be read together with the word after it: "5 ft. 3 in.", "Rs. 500", "EE. UU." */
+const shortStopPattern = /(?:(?<!\p{L})\p{Lu}|\d\s?\p{L})\p{L}{0,3}\.$/u;
 
 /** White space, or the place after a mark of a script without spaces where more text follows. */
 const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
@@ -29,21 +33,28 @@ const finishedPattern = /^[^\p{L}\p{N}]*(?!www\.?$)\p{L}[\p{L}\p{M}]+(?:['’-]+
 /** Marks before which a word has ended although no space follows. An apostrophe, a hyphen or a colon may be inside it. */
 const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 
+/** The end of a sentence, but not of "Wait..." or '"Really?"', which may go on; and what would go on with "5 ft." or "Rs." */
+const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
+const wouldGoOn = ' 5 in. ';
+
 /** A stretch between two words: where the word before it ends, and where the next one starts. */
 interface Gap {
   from: number;
   to: number;
 }
 
-export class LiveCutter {
+export class PartCutter {
   readonly #languageCode: string;
   #text = '';
   /** Before it, no gap ends a part. */
   #at = 0;
   #isInFence = false;
+  #clauseCharsMin: number;
 
-  constructor(languageCode: string) {
+  /** `opens`: whether nothing is spoken before the text. */
+  constructor(languageCode: string, opens = true) {
     this.#languageCode = languageCode;
+    this.#clauseCharsMin = opens ? firstClauseCharsMin : clauseCharsMin;
   }
 
   /** Whether text waits that is in no part. */
@@ -51,17 +62,15 @@ export class LiveCutter {
     return this.#text !== '';
   }
 
-  /** Takes text in; returns the parts that are complete. */
-  push(text: string): string[] {
+  /** Takes text in; yields the parts that are complete. */
+  *push(text: string): Generator<string> {
     this.#text += text;
-    const parts: string[] = [];
     for (let gap = this.#nextGap(); gap; gap = this.#nextGap()) {
       const end = this.#endAt(gap);
-      if (end === 'wait') break;
+      if (end === 'wait') return;
       if (end === undefined) this.#at = Math.max(gap.to, gap.from + 1);
-      else parts.push(this.#take(end));
+      else yield this.#take(end);
     }
-    return parts;
   }
 
   /** What can be spoken of a text that does not go on for now; the rest waits. */
@@ -75,6 +84,15 @@ export class LiveCutter {
     if (endingMarkPattern.test(text)) ends.push({ from: text.length, to: text.length });
     const end = ends.findLast(({ from }) => from > 0 && this.#isFinished(text.slice(0, from)));
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
+  }
+
+  /** All that waits, where its writer says that a phrase ends, if a sentence ends there too whatever follows. */
+  endPhrase(): string | undefined {
+    const before = this.#text.trimEnd();
+    const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
+    if (!phraseEndPattern.test(lastWord) || mayAbbreviate(lastWord, this.#languageCode)) return undefined;
+    if (hasOpenMarkup(before) || this.#endsInFence(before)) return undefined;
+    return this.#endsBefore(before + wouldGoOn, before.length) ? this.#take(this.#text.length) : undefined;
   }
 
   /** All that waits, to its last character. */
@@ -91,6 +109,7 @@ export class LiveCutter {
     for (const _ of part.matchAll(fencePattern)) this.#isInFence = !this.#isInFence;
     this.#text = this.#text.slice(end);
     this.#at = 0;
+    if (/[\p{L}\p{N}]/u.test(part)) this.#clauseCharsMin = clauseCharsMin;
     return part;
   }
 
@@ -119,7 +138,7 @@ export class LiveCutter {
     // White space may go on.
     if (to === this.#text.length) return 'wait';
     const line = space.indexOf('\n') + 1;
-    if (isInFence) return line > 0 && from >= clauseCharsMin ? from + line : undefined;
+    if (isInFence) return line > 0 && from >= this.#clauseCharsMin ? from + line : undefined;
     const next = from + (line || Math.min(1, to - from));
     if (from >= partCharsMax) {
       const isEnd = line > 0 || endsClause(before) || from >= wordCharsMax || this.#isFinished(before);
@@ -129,7 +148,7 @@ export class LiveCutter {
     const ends = mayEndSentence(before) ? this.#endsSentence({ from, to }) : false;
     if (ends === 'wait') return 'wait';
     if (ends) return to;
-    return from >= clauseCharsMin && (line > 0 || endsClause(before)) ? next : undefined;
+    return from >= this.#clauseCharsMin && (line > 0 || endsClause(before)) ? next : undefined;
   }
 
   #endsInFence(before: string): boolean {
@@ -140,21 +159,27 @@ export class LiveCutter {
   /** Looks no further ahead than it takes to tell, so that the answer does not depend on how much has come. */
   #endsSentence({ from, to }: Gap): boolean | 'wait' {
     const text = this.#text;
-    const ahead = /^\S*/.exec(text.slice(to, to + aheadCharsMax))![0];
+    const ahead = aheadPattern.exec(text.slice(to, to + aheadCharsMax))![0];
     const isWhole = to + ahead.length < text.length || ahead.length === aheadCharsMax;
     const first = /[\p{L}\p{N}]/u.exec(ahead);
     const before = text.slice(0, from);
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
-    const isClear = first !== null && !/\p{Ll}/u.test(first[0]) && !mayAbbreviate(lastWord, this.#languageCode);
+    const mayGoOn =
+      shortStopPattern.test(before.slice(-lastWord.length - 10)) || mayAbbreviate(lastWord, this.#languageCode);
+    const isClear = first !== null && !/\p{Ll}/u.test(first[0]) && !mayGoOn;
     if (!isClear && !isWhole) return 'wait';
-    const end = to + (isClear ? first.index + first[0].length : ahead.length);
-    const lineStart = before.lastIndexOf('\n') + 1;
-    const raw = text.slice(lineStart, end);
+    return this.#endsBefore(text.slice(0, to + (isClear ? first.index + first[0].length : ahead.length)), from);
+  }
+
+  /** Whether a sentence of the text ends at that place. */
+  #endsBefore(text: string, from: number): boolean {
+    const lineStart = text.lastIndexOf('\n', from - 1) + 1;
+    const raw = text.slice(lineStart);
     const clean = cleanText(raw, 0, raw.length, markMarkup(raw, false), true);
-    const tokens = tokenize(clean.text, this.#languageCode);
-    markBreaks(clean.text, tokens, this.#languageCode);
+    const tokens = readClean(clean.text, this.#languageCode);
     const last = tokens.findLast((token) => clean.from[token.from]! < from - lineStart);
-    return last !== undefined && last !== tokens.at(-1) && last.breakAfter >= breakStrength.sentence;
+    if (last === undefined || last === tokens.at(-1)) return false;
+    return last.breakAfter >= breakStrength.sentence && clean.to[last.to - 1]! <= from - lineStart;
   }
 
   /** Whether the last word is complete, so that a part may end after it. */
