@@ -61,6 +61,8 @@ export interface GatewayTestOptions {
   room?: Partial<RoomLimits>;
   ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
+  /** In place of the tone engine. */
+  engines?: Engine[];
   timeLimits?: TimeLimits;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
@@ -104,7 +106,7 @@ export async function openTestGateway(
   const sweep = openClipSweep({ clips, index: rows, room, isNeeded, onFault });
   const purge = createVoicePurge({ index: rows, segments: createJobRows(store), memory, sweep });
   const keeping = await openStoredVoices(config, store, { purge, onFault });
-  const engines = [engine];
+  const { engines = [engine] } = options;
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });

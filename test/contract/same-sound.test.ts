@@ -1,0 +1,65 @@
+// One text has one sound: its samples are the same on every way to ask, whole or as it is written, in whatever pieces. The
+// table of them, a line for each text, is written to the file that SONANT_SOUND_TABLE names.
+import { hash } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Engine } from '../../src/engines/engine.ts';
+import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
+import { openFlite } from '../../src/engines/flite/flite.ts';
+import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
+import { englishTexts, otherTexts } from './same-texts.ts';
+
+const english = englishTexts.map((text) => ['en-US', text] as const);
+const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
+const espeakNg = await openEspeakNg({ program: 'espeak-ng' });
+
+describeWays(flite, english);
+if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts]);
+
+function describeWays(engine: Engine, texts: readonly (readonly [languageCode: string, text: string])[]) {
+  describe(engine.name, () => {
+    let ways: Awaited<ReturnType<typeof openWays>>;
+    /** By text: a job pauses between paragraphs as a reader does, and so is another sound. */
+    const chapters = new Map<string, Buffer>();
+    const table: string[] = [];
+
+    beforeAll(async () => {
+      ways = await openWays(engine, afterAll);
+      const asked = texts.filter(([, text]) => !/\n\n/.test(text)).map(([code, text]) => askedOf(code, text));
+      for (const [i, sound] of (await ways.speakChapters(asked)).entries()) chapters.set(asked[i]!.text, sound);
+    });
+    afterAll(() => {
+      const { SONANT_SOUND_TABLE: file } = process.env;
+      if (file) appendFileSync(file, table.join(''));
+    });
+
+    const askedOf = (languageCode: string, text: string) => {
+      const speaks = ways.voices.filter(({ languageCodes }) => languageCodes.includes(languageCode));
+      const { voiceId } = speaks.find(({ languageCodes }) => languageCodes[0] === languageCode) ?? speaks[0]!;
+      return { voiceId, languageCode, text };
+    };
+
+    test.each(texts)('%s: %s', async (languageCode, text) => {
+      const asked = askedOf(languageCode, text);
+      const waysOf = new Map<string, string[]>();
+      const note = (way: string, sound: Buffer) => {
+        const told = `${sound.length / 2} samples, ${hash('sha256', sound).slice(0, 12)}`;
+        waysOf.set(told, [...(waysOf.get(told) ?? []), way]);
+      };
+      for (const [way, ask] of Object.entries(ways.whole)) note(way, await ask(asked));
+      for (const [way, ask] of Object.entries(ways.live)) {
+        for (const [name, pieces] of Object.entries({ wholeText, wordByWord, oddPieces })) {
+          // There, each message ends with a word.
+          if (way.includes('auto_mode') && pieces === oddPieces) continue;
+          note(`${way}, ${name}`, await ask(asked, pieces));
+        }
+      }
+      const chapter = chapters.get(text);
+      if (chapter) note('job', chapter);
+      const [told] = [...waysOf.keys()];
+      table.push(`${engine.name} | ${languageCode} | ${told} | ${JSON.stringify(text)}\n`);
+      expect([...waysOf].slice(1), told).toEqual([]);
+    });
+  });
+}
