@@ -28,7 +28,7 @@ function describeWays(engine: Engine, texts: readonly (readonly [languageCode: s
       ways = await openWays(engine, afterAll);
       const asked = texts.filter(([, text]) => !/\n\n/.test(text)).map(([code, text]) => askedOf(code, text));
       for (const [i, sound] of (await ways.speakChapters(asked)).entries()) chapters.set(asked[i]!.text, sound);
-    });
+    }, 240_000);
     afterAll(() => {
       const { SONANT_SOUND_TABLE: file } = process.env;
       if (file) appendFileSync(file, table.join(''));
