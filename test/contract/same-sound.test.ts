@@ -43,20 +43,22 @@ function describeWays(engine: Engine, texts: readonly (readonly [languageCode: s
     test.each(texts)('%s: %s', async (languageCode, text) => {
       const asked = askedOf(languageCode, text);
       const waysOf = new Map<string, string[]>();
-      const note = (way: string, sound: Buffer) => {
+      const note = async (way: string, asking: Promise<Buffer>) => {
+        const sound = await asking;
         const told = `${sound.length / 2} samples, ${hash('sha256', sound).slice(0, 12)}`;
         waysOf.set(told, [...(waysOf.get(told) ?? []), way]);
       };
-      for (const [way, ask] of Object.entries(ways.whole)) note(way, await ask(asked));
+      const notes = Object.entries(ways.whole).map(([way, ask]) => note(way, ask(asked)));
       for (const [way, ask] of Object.entries(ways.live)) {
         for (const [name, pieces] of Object.entries({ wholeText, wordByWord, oddPieces })) {
           // There, each message ends with a word.
           if (way.includes('auto_mode') && pieces === oddPieces) continue;
-          note(`${way}, ${name}`, await ask(asked, pieces));
+          notes.push(note(`${way}, ${name}`, ask(asked, pieces)));
         }
       }
       const chapter = chapters.get(text);
-      if (chapter) note('job', chapter);
+      if (chapter) notes.push(note('job', Promise.resolve(chapter)));
+      await Promise.all(notes);
       const [told] = [...waysOf.keys()];
       table.push(`${engine.name} | ${languageCode} | ${told} | ${JSON.stringify(text)}\n`);
       expect([...waysOf].slice(1), told).toEqual([]);
