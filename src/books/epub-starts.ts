@@ -13,6 +13,9 @@ import { partOfRoles, partOfTitle } from './part-names.ts';
 const mottoCharsMax = 300;
 /** What comes before the first chapter of the contents, or before what is stated to be the start, is front matter if it is short. */
 const frontCharsMax = 20_000;
+/** Entries in the middle of a level that have fewer characters are sections; those above them that have more are parts. */
+const chapterCharsMin = 6_000;
+const chapterCharsMax = 100_000;
 const depthMax = 6;
 
 export function startsOfEpub(text: EpubText, contents: EpubContents): ChapterStart[] {
@@ -26,44 +29,68 @@ export function startsOfEpub(text: EpubText, contents: EpubContents): ChapterSta
   return stateParts(starts, text, contents);
 }
 
+interface PlacedEntry extends ContentsEntry {
+  /** The number of its first block; undefined where it leads nowhere. */
+  at: number | undefined;
+}
+
+/** Level by level. A deeper entry that leads to the same place names it more closely. */
 function startsByContents(text: EpubText, entries: readonly ContentsEntry[]): ChapterStart[] {
-  for (let depth = depthMax; depth >= 1; depth--) {
-    const starts = new Map<number, ChapterStart>();
-    addEntries(starts, text, entries, depth);
-    if (starts.size <= bookChaptersMax || depth === 1) return [...starts.values()].slice(0, bookChaptersMax);
+  const starts = new Map<number, ChapterStart>();
+  const place = (entry: ContentsEntry): PlacedEntry => ({ ...entry, at: entry.to && text.placeOf(entry.to) });
+  const chooseParts = partChooser(text);
+  let level = entries.map(place);
+  for (let depth = 1; depth <= depthMax && level.length > 0; depth++) {
+    if (depth > 1 && starts.size + level.length > bookChaptersMax) break;
+    for (const { title, at } of level.slice(0, bookChaptersMax))
+      if (at !== undefined) starts.set(at, { at, title, isListed: true });
+    const parents = level.filter(({ children }) => children.length > 0);
+    const families = parents.map((parent) => ({ parent, below: parent.children.map(place) }));
+    level = chooseParts(families, [...starts.keys()]).flatMap(({ below }) => below);
   }
-  return [];
+  return [...starts.values()];
 }
 
-/** An entry deeper in the contents that leads to the same place names it more closely. */
-function addEntries(
-  starts: Map<number, ChapterStart>,
-  text: EpubText,
-  entries: readonly ContentsEntry[],
-  depth: number,
-): void {
-  for (const { title, to, children } of entries) {
-    const at = to && text.placeOf(to);
-    const isStart = at !== undefined && at < text.blocks.length;
-    if (isStart) starts.set(at, { at, title, isListed: true });
-    const isSplit = depth > 1 && children.length > 0 && (!isStart || areChapters(text, at, children));
-    if (isSplit) addEntries(starts, text, children, depth - 1);
-  }
+interface Family {
+  parent: PlacedEntry;
+  below: readonly PlacedEntry[];
 }
 
-/** Whether the entries below one are chapters, and not sections of one. */
-function areChapters(text: EpubText, from: number, children: readonly ContentsEntry[]): boolean {
-  const places = children.map(({ to }) => to && text.placeOf(to));
-  const begins = new Set(text.documents.map((document) => document.from));
-  const chapters = children.filter(
-    ({ title }, n) =>
-      isChapterTitle(title) || isBareNumber(title) || (begins.has(places[n] ?? -1) && places[n] !== from),
-  );
-  if (chapters.length * 2 > children.length) return true;
-  const first = places.find((place) => place !== undefined && place >= from);
-  if (first === undefined) return false;
-  return charsOf(text.blocks.slice(from, first).filter(({ kind }) => kind !== 'heading')) < mottoCharsMax;
+/** Keeps the parts of a book, whose entries are chapters, of the entries of one level; those of a chapter are sections. */
+function partChooser({ blocks, documents }: EpubText) {
+  const charsBefore = [0];
+  for (const { kind, text } of blocks) charsBefore.push(charsBefore.at(-1)! + (kind === 'heading' ? 0 : text.length));
+  const charsIn = (from: number, to: number) => charsBefore[to]! - charsBefore[from]!;
+  const documentStarts = new Set<number | undefined>(documents.map(({ from }) => from));
+  /** The characters of each of the entries, up to the next place. */
+  const charsOfEach = (entries: readonly PlacedEntry[], places: readonly number[]) => {
+    const ordered = [...new Set(places)].sort((one, other) => one - other);
+    const ends = new Map(ordered.map((at, n) => [at, ordered[n + 1] ?? blocks.length]));
+    return entries.map(({ at }) => (at === undefined ? 0 : charsIn(at, ends.get(at)!)));
+  };
+  return (families: readonly Family[], starts: readonly number[]): Family[] => {
+    const below = families.flatMap((family) => family.below);
+    const places = below.flatMap(({ at }) => at ?? []);
+    const wholes = charsOfEach(
+      families.map(({ parent }) => parent),
+      starts,
+    );
+    const areLong =
+      median(charsOfEach(below, [...starts, ...places])) >= chapterCharsMin || median(wholes) > chapterCharsMax;
+    return families.filter(({ parent: { at }, below }, n) => {
+      const named = below.filter(
+        (entry) =>
+          isChapterTitle(entry.title) || isBareNumber(entry.title) || (documentStarts.has(entry.at) && entry.at !== at),
+      );
+      if (at === undefined || named.length * 2 > below.length) return true;
+      const first = below.find((entry) => entry.at !== undefined && entry.at >= at)?.at;
+      const isMottoOnly = first !== undefined && charsIn(at, first) < mottoCharsMax;
+      return isMottoOnly && (areLong || wholes[n]! * 2 > charsIn(0, blocks.length));
+    });
+  };
 }
+
+const median = (counts: number[]): number => counts.toSorted((one, other) => one - other)[counts.length >> 1] ?? 0;
 
 function startsWithoutContents({ blocks, documents }: EpubText, headed: readonly ChapterStart[]): ChapterStart[] {
   const read = documents.filter(({ from, to }) => to > from);

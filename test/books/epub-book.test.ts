@@ -17,6 +17,12 @@ const outcomes: Readonly<Record<string, string>> = {
   'no spine: the order of the contents': threeChapters,
   'a spine in another order than the contents': threeChapters,
   'nested contents: parts, chapters, sections': 'body: Chapter 1 | body: Chapter 2 | body: Chapter 3 | body: Chapter 4',
+  'a manual: chapters with sections, each chapter one document':
+    'body: The Lighthouse Manual | body: About the lamp | body: Lighting it | body: Oil',
+  'parts of long chapters that no number names, in one document':
+    'front: Preface | body: Of things 10 | body: Of things 11 | body: Of things 20 | body: Of things 21 | body: The Return',
+  'the title above all short chapters, several in a document, and a licence':
+    'body: The Lighthouse Ledger | body: Of things 10 | body: Of things 11 | body: Of things 12 | body: Of things 20 | body: Of things 21 | back: The Full Project Gutenberg License',
   'one document, split by the anchors of the contents': 'body: The 1. night | body: The 2. night | body: The 3. night',
   'a chapter over several documents': 'body: Chapter 1 | body: Chapter 2',
   'no contents: headings': threeChapters,

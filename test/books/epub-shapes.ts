@@ -10,6 +10,14 @@ const long = (bytes: number) => {
   return paragraphs.join('');
 };
 
+const sections = (chapter: number, count: number, path = `${chapter}.xhtml`): Entry[] =>
+  Array.from({ length: count }, (_, n) => [`Of things ${chapter}${n}`, `${path}#s${chapter}${n}`]);
+const sectionsText = (chapter: number, count: number, sentences = 6): string =>
+  Array.from(
+    { length: count },
+    (_, n) => `<h2 id="s${chapter}${n}">Of things ${chapter}${n}</h2><p>${prose(chapter * 10 + n, sentences)}</p>`,
+  ).join('');
+
 export const epubShapes: readonly (readonly [shape: string, files: () => Files])[] = [
   ['EPUB 3 with a nav', () => good],
   [
@@ -86,6 +94,58 @@ export const epubShapes: readonly (readonly [shape: string, files: () => Files])
       ),
       'OEBPS/b.xhtml': page(
         `<h1>Part Two</h1><h2 id="c3">Chapter 3</h2><p>${prose(4)}</p><h2 id="c4">Chapter 4</h2><p>${prose(5)}</p>`,
+      ),
+    }),
+  ],
+  [
+    'a manual: chapters with sections, each chapter one document',
+    () => ({
+      ...meta,
+      'OEBPS/content.opf': opf({ items: ['i=0.xhtml', ...threeItems], manifest: navItem }),
+      'OEBPS/nav.xhtml': nav([
+        ['The Lighthouse Manual', '0.xhtml'],
+        ['About the lamp', '1.xhtml', sections(1, 4)],
+        ['Lighting it', '2.xhtml', sections(2, 2)],
+        ['Oil', '3.xhtml', sections(3, 3)],
+      ]),
+      'OEBPS/0.xhtml': page(`<h1>The Lighthouse Manual</h1><ul><li>About the lamp</li><li>Lighting it</li></ul>`),
+      'OEBPS/1.xhtml': page(`<h1>About the lamp</h1>${sectionsText(1, 4)}`),
+      'OEBPS/2.xhtml': page(`<h1>Lighting it</h1><p>${prose(2, 12)}</p>${sectionsText(2, 2)}`),
+      'OEBPS/3.xhtml': page(`<h1>Oil</h1><p>${prose(3, 2)}</p>${sectionsText(3, 3)}`),
+    }),
+  ],
+  [
+    'parts of long chapters that no number names, in one document',
+    () => ({
+      ...meta,
+      'OEBPS/content.opf': opf({ items: ['all=all.xhtml'], manifest: navItem }),
+      'OEBPS/nav.xhtml': nav([
+        ['Preface', 'all.xhtml#p'],
+        ['The Coast', 'all.xhtml#c', sections(1, 2, 'all.xhtml')],
+        ['The Sea', 'all.xhtml#s', sections(2, 2, 'all.xhtml')],
+        ['The Return', 'all.xhtml#r'],
+      ]),
+      'OEBPS/all.xhtml': page(
+        `<h1 id="p">Preface</h1><p>${prose(9)}</p><h1 id="c">The Coast</h1>${sectionsText(1, 2, 200)}<h1 id="s">The Sea</h1>${sectionsText(2, 2, 200)}<h1 id="r">The Return</h1><p>${prose(8, 200)}</p>`,
+      ),
+    }),
+  ],
+  [
+    'the title above all short chapters, several in a document, and a licence',
+    () => ({
+      ...meta,
+      'OEBPS/content.opf': opf({
+        items: ['a=1.xhtml', 'b=2.xhtml'],
+        manifest: '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
+        spine: 'toc="ncx"',
+      }),
+      'OEBPS/toc.ncx': ncx([
+        ['The Lighthouse Ledger', '1.xhtml#top', [...sections(1, 3), ...sections(2, 2)]],
+        ['The Full Project Gutenberg License', '2.xhtml#pg'],
+      ]),
+      'OEBPS/1.xhtml': page(`<h1 id="top">The Lighthouse Ledger</h1><p>by Mara Quill</p>${sectionsText(1, 3)}`),
+      'OEBPS/2.xhtml': page(
+        `${sectionsText(2, 2)}<h2 id="pg">The Full Project Gutenberg License</h2><p>${prose(7)}</p>`,
       ),
     }),
   ],
