@@ -23,6 +23,6 @@ export const metadataCharsMax = 4_000;
 /** Of markup. */
 export const elementDepthMax = 1_000;
 export const packageElementsMax = 200_000;
-/** Of the thread that reads a book. */
-export const readingMsMax = 60_000;
-export const readingMegabytesMax = 768;
+/** Of the process that reads a book: CPU time, and the heap beside 100 MB of program and buffers. */
+export const readingCpuSecondsMax = 5;
+export const readingMegabytesMax = 160;

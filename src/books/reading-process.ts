@@ -1,12 +1,10 @@
-// The thread that reads one book: see read-book.ts.
-import { readFile, stat } from 'node:fs/promises';
+// The process that reads one book from its standard input: see read-book.ts.
 import { basename, extname } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { buffer } from 'node:stream/consumers';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { Book, BookKind } from './book.ts';
 import { BookFault, type BookFaultReason } from './book-fault.ts';
 import { findBookKind } from './book-kind.ts';
-import { bookBytesMax } from './book-limits.ts';
 import type { ChapterOptions } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { readEpubBook } from './epub-book.ts';
@@ -15,7 +13,6 @@ import { readMarkdownBook } from './markdown-book.ts';
 import { readPlainBook } from './plain-book.ts';
 
 export interface ReadingTask extends ChapterOptions {
-  source: string | Uint8Array;
   charsMax: number;
   /** A media type. */
   type?: string;
@@ -26,11 +23,10 @@ export interface ReadingTask extends ChapterOptions {
 
 export type ReadingNews = { book: Book } | { fault: { reason: BookFaultReason; message: string } };
 
-const tell = (news: ReadingNews): void => parentPort!.postMessage(news);
+const send = (news: ReadingNews): boolean => process.send!(news);
 
-async function read(task: ReadingTask): Promise<Book> {
-  const name = task.name ?? (typeof task.source === 'string' ? basename(task.source) : undefined);
-  const bytes = await bytesOf(task.source);
+async function read(bytes: Buffer, task: ReadingTask): Promise<Book> {
+  const { name } = task;
   const kind = findBookKind(bytes, { ...(task.type && { type: task.type }), ...(name && { name }) });
   const book = await readKind(kind, bytes, task);
   const chars = book.chapters.reduce((sum, { text }) => sum + text.length, 0);
@@ -44,13 +40,6 @@ async function read(task: ReadingTask): Promise<Book> {
   };
 }
 
-async function bytesOf(source: string | Uint8Array): Promise<Buffer> {
-  if (typeof source !== 'string') return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  const { size } = await stat(source);
-  if (size > bookBytesMax) throw new BookFault('too_large', `is larger than ${bookBytesMax >> 20} MiB`);
-  return readFile(source);
-}
-
 function readKind(kind: BookKind, bytes: Buffer, task: ReadingTask): ReadText | Promise<ReadText> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
@@ -59,8 +48,9 @@ function readKind(kind: BookKind, bytes: Buffer, task: ReadingTask): ReadText | 
 }
 
 try {
-  tell({ book: await read(workerData as ReadingTask) });
+  send({ book: await read(await buffer(process.stdin), JSON.parse(process.argv[2]!)) });
 } catch (error) {
-  if (!(error instanceof BookFault)) throw error;
-  tell({ fault: { reason: error.reason, message: error.message } });
+  if (error instanceof RangeError) send({ fault: { reason: 'too_deep', message: 'is nested too deeply' } });
+  else if (error instanceof BookFault) send({ fault: { reason: error.reason, message: error.message } });
+  else throw error;
 }
