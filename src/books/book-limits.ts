@@ -25,4 +25,4 @@ export const elementDepthMax = 1_000;
 export const packageElementsMax = 200_000;
 /** Of the process that reads a book: CPU time, and the heap beside 100 MB of program and buffers. */
 export const readingCpuSecondsMax = 5;
-export const readingMegabytesMax = 160;
+export const readingMegabytesMax = 128;

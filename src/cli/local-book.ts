@@ -73,7 +73,7 @@ const reportFault = (fault: unknown): void =>
 /** The job with these fields, which may have begun before; its id. */
 async function beginJob({ jobs, call }: BookWork, fields: object): Promise<string> {
   const id = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
-  const { job } = await checkFlags(() => jobs.createJob(call, parseJobRequest({ ...fields }), id));
+  const { job } = await checkFlags(async () => jobs.createJob(call, await parseJobRequest({ ...fields }), id));
   // What another command began would take half of the machine.
   const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined });
   for (const other of items) if (other.id !== id) await jobs.deleteJob(call, other.id);

@@ -3,6 +3,7 @@
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
+import { inSteps, type Steps } from '../steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
 import { webhookUrlCharsMax } from '../webhooks/limits.ts';
@@ -77,7 +78,10 @@ export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): S
   toRequest({ ...ofJob, ...ofChapter, text });
 
 /** The job that `fields` describe, or a Failure with every violation in them. */
-export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[] = []): JobRequest {
+export const parseJobRequest = (fields: Fields, faults: readonly FieldViolation[] = []): Promise<JobRequest> =>
+  inSteps(readJobRequest(fields, faults));
+
+function* readJobRequest(fields: Fields, faults: readonly FieldViolation[]): Steps<JobRequest> {
   const violations: FieldViolation[] = [...faults];
   const report: Report = (field, reason, message, allowed) =>
     void violations.push({ field, reason, message, ...(allowed && { allowed }) });
@@ -97,13 +101,15 @@ export function parseJobRequest(fields: Fields, faults: readonly FieldViolation[
   checkSize(given);
   // How texts are marked says nothing of documents.
   const ofDocument = given.every(isDocumentGiven) ? speech : { ...speech, markup: null };
-  const chapters = given.map((chapter, i) => {
+  const chapters: ChapterRequest[] = [];
+  for (const [i, chapter] of given.entries()) {
     const nameOf = at(fields, i);
-    if (isDocumentGiven(chapter)) return parseDocument(chapter, ofDocument, nameOf, report);
-    return parseChapter(chapter, speech, ofWhole, nameOf, report);
-  });
-  const distinct = violations.filter(
-    ({ field, reason }, i) => violations.findIndex((each) => each.field === field && each.reason === reason) === i,
+    if (isDocumentGiven(chapter)) chapters.push(parseDocument(chapter, ofDocument, nameOf, report));
+    else chapters.push(yield* parseChapter(chapter, speech, ofWhole, nameOf, report));
+    yield;
+  }
+  const distinct = [...Map.groupBy(violations, ({ field, reason }) => `${field} ${reason}`).values()].map(
+    ([each]) => each!,
   );
   if (distinct.length > 0 || !ofWhole) throw new Failure('invalid_request', { details: distinct });
   const chars = chapters.reduce((sum, chapter) => sum + chapter.chars, 0);
@@ -178,13 +184,13 @@ function takeTitle(chapter: Fields, nameOf: NameOf, report: Report): string {
   return String(title);
 }
 
-function parseChapter(
+function* parseChapter(
   chapter: Fields,
   ofJob: Fields,
   whole: SpeechRequest | undefined,
   nameOf: NameOf,
   report: Report,
-): ChapterRequest {
+): Steps<ChapterRequest> {
   const text = chapter.text ?? undefined;
   const title = takeTitle(chapter, nameOf, report);
   const own = pick(chapter, chapterSpeechNames);
@@ -196,15 +202,16 @@ function parseChapter(
   const isDocument = whole.markup === 'ssml' && isSsml(text);
   // A document in the middle of a text is none, also where a part begins with it.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
+  const reportOwn: Report = (field, ...rest) => {
+    if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
+  };
+  const parts: ChapterRequest['parts'][number][] = [];
   // A blank text is refused by the rules of any text.
-  const divided = isDocument || text.trim() === '' ? [{ offset: 0, text }] : [...divideText(text)];
-  const parts = divided.flatMap((part) => {
-    const reportOwn: Report = (field, ...rest) => {
-      if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
-    };
+  for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
     const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportOwn, nameOf);
-    return request ? [{ ...part, chars: request.chars }] : [];
-  });
+    if (request) parts.push({ ...part, chars: request.chars });
+    yield;
+  }
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 

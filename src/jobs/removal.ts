@@ -1,5 +1,6 @@
 // Removes what was made for jobs: audio of chapters and of the whole, with its captions, and the sound of segments.
 import { removeClip } from '../delivery/stored-captions.ts';
+import { ownTurn } from '../steps.ts';
 import type { JobRow } from '../store/job-rows.ts';
 import type { JobTools } from './job-tools.ts';
 
@@ -49,5 +50,7 @@ export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: J
   await removeSegments(tools, jobKey);
   for (const each of [audioId, ...chapters.map((chapter) => chapter.audioId)])
     if (each) await removeChapterAudio(tools, each, ownerId);
+  // The rows of many jobs that are deleted at once are erased in a turn of the event loop each.
+  await ownTurn();
   await rows.remove(jobKey);
 }

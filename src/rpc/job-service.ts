@@ -14,7 +14,7 @@ export function createJobService(jobs: JobOperations): ServiceImpl<typeof JobSer
     async createJob(message, context) {
       const call = callOf(context);
       const id = message.jobId === '' ? undefined : parseJobId(message.jobId, 'job_id');
-      const { job } = await jobs.createJob(call, parseJobRequest(toJobFields(message)), id);
+      const { job } = await jobs.createJob(call, await parseJobRequest(toJobFields(message)), id);
       return { job: toJobMessage(job) };
     },
     async getJob({ jobId }, context) {

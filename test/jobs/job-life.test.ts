@@ -1,6 +1,6 @@
 // The life of a job: failures, cancel, retry, deletion, lists, ids of callers, and who may see it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseJobRequest } from '../../src/jobs/job-request.ts';
 import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
@@ -269,9 +269,9 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     reportSpeech() {},
   };
   const request = (url: string) => parseJobRequest({ voice_id: 'tone-low', text: 'One. Two.', webhook_url: url });
-  await expect(operations.createJob(call, request('https://forbidden.test'))).rejects.toThrow();
+  await expect(operations.createJob(call, await request('https://forbidden.test'))).rejects.toThrow();
   tone.trouble = { failsAfterSegments: 0 };
-  const { job } = await operations.createJob(call, request('https://hooks.test/a'), 'told');
+  const { job } = await operations.createJob(call, await request('https://hooks.test/a'), 'told');
   await Array.fromAsync(operations.watchJob(call, job.id, 0));
   tone.trouble = {};
   await operations.retryJob(call, job.id);
@@ -283,6 +283,28 @@ test('the end of a job is told to its webhook, once for each end', async () => {
   ]);
   expect(new Set(told.map(({ messageId }) => messageId)).size).toBe(2);
   expect(told[1]).toMatchObject({ keyId: caller.keyId, data: { id: 'told', status: 'succeeded', error: null } });
+});
+
+test('jobs that are deleted at once are erased in a turn of the event loop each', async () => {
+  const { create, sendJobs, store } = await openJobsGateway({ jobChaptersMax: 0 });
+  const jobs: JobJson[] = [];
+  for (let n = 0; n < 20; n++) jobs.push(await create());
+  let [turn, isOver] = [0, false];
+  const nextTurn = () => {
+    turn++;
+    if (!isOver) setImmediate(nextTurn);
+  };
+  nextTurn();
+  const erased: number[] = [];
+  const transaction = store.transaction.bind(store);
+  vi.spyOn(store, 'transaction').mockImplementation((work, options) => {
+    if (options?.erasing?.includes('jobs')) erased.push(turn);
+    return transaction(work, options);
+  });
+  await Promise.all(jobs.map(({ id }) => sendJobs(`/${id}`, { method: 'DELETE' })));
+  isOver = true;
+  expect(erased).toHaveLength(20);
+  expect(new Set(erased).size).toBe(20);
 });
 
 test('of a voice that may not be heard any more, no segment is kept', async () => {

@@ -61,11 +61,11 @@ describe('a job', () => {
     expect(await rows.isAlive(books[0]!)).toBe(false);
   });
 
-  test('takes a chapter for SSML as a whole or not at all', () => {
+  test('takes a chapter for SSML as a whole or not at all', async () => {
     const long = `${'So it goes. '.repeat(1_000)}\n\n`;
     const document = `<?xml version="1.0"?>\n<speak>${long}</speak>`;
     const texts = [document, `${long.slice(-9_000)}<speak>Stop.</speak>`];
-    const request = parseJobRequest({
+    const request = await parseJobRequest({
       voice_id: 'tone-low',
       markup: 'ssml',
       chapters: texts.map((text) => ({ text })),
@@ -75,6 +75,23 @@ describe('a job', () => {
     expect(plain!.chars).toBe(texts[1]!.length);
     const { markup } = toPartRequest(request.settings.speech, plain!.speech, '<speak>Stop.</speak>');
     expect(markup).toBeUndefined();
+  });
+
+  test('gives away turns of the event loop while its chapters are read', async () => {
+    const turns = async (count: number) => {
+      let [given, isOver] = [0, false];
+      const turn = () => {
+        given++;
+        if (!isOver) setImmediate(turn);
+      };
+      setImmediate(turn);
+      const ssml = `<speak>${'<s>Hi.</s>'.repeat(480)}</speak>`;
+      await parseJobRequest({ voice_id: 'tone-low', chapters: Array.from({ length: count }, () => ({ ssml })) });
+      isOver = true;
+      return given;
+    };
+    await turns(1);
+    expect(await turns(200)).toBeGreaterThan(20);
   });
 
   test('that has used up the characters of the month fails as over a limit, and tells where', async () => {

@@ -6,7 +6,10 @@ import type { Page } from '../../operations/page.ts';
 import { type Fields, isObject, type SortedFields, sortFields, type UnknownField } from '../http/known-fields.ts';
 import { takePage, takeText } from '../http/page-query.ts';
 
-export function parseJobBody(given: Fields, isStrict: boolean): { request: JobRequest; ignored: UnknownField[] } {
+export async function parseJobBody(
+  given: Fields,
+  isStrict: boolean,
+): Promise<{ request: JobRequest; ignored: UnknownField[] }> {
   const { fields, ignored, faults } = sortFields(given, jobFieldNames, isStrict);
   const { chapters } = fields;
   const sorted = Array.isArray(chapters)
@@ -18,7 +21,7 @@ export function parseJobBody(given: Fields, isStrict: boolean): { request: JobRe
         return own.fields;
       })
     : chapters;
-  return { request: parseJobRequest({ ...fields, chapters: sorted }, faults), ignored };
+  return { request: await parseJobRequest({ ...fields, chapters: sorted }, faults), ignored };
 }
 
 export function parseJobQuery({ fields, faults }: SortedFields): { status: JobStatus | undefined; page: Page } {

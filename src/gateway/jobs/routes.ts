@@ -38,7 +38,7 @@ export function addJobRoutes(app: FastifyInstance, options: JobRoutesOptions): v
 
 function addJobMaking(app: FastifyInstance, { jobs, admitTo, isStrict, baseUrl }: JobRoutesOptions): void {
   const create = async (request: FastifyRequest, reply: FastifyReply, id?: string) => {
-    const parsed = parseJobBody(fieldsOf(request), isStrict);
+    const parsed = await parseJobBody(fieldsOf(request), isStrict);
     const { job } = await run(request, reply, createJob, (call) => jobs.createJob(call, parsed.request, id));
     return reply
       .code(202)
