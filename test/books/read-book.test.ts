@@ -11,6 +11,7 @@ import { type BookReading, readBook } from '../../src/books/read-book.ts';
 import { Failure } from '../../src/errors.ts';
 import { toJobFields } from '../../src/operations/books.ts';
 import { chapterPage, container, opf, prose, writeEpub } from './epub-writer.ts';
+import { hostileBooks } from './hostile-books.ts';
 
 const options = { readsCode: false };
 const show = ({ chapters }: Pick<Book, 'chapters'>): string[] => chapters.map(({ part, title }) => `${part}: ${title}`);
@@ -193,7 +194,7 @@ test('titles and metadata are cut between characters', async () => {
   expect(toJobFields(book).metadata.description).toBe('b'.repeat(999));
 });
 
-describe('in a thread,', () => {
+describe('in a process,', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sonant-books-'));
@@ -244,6 +245,19 @@ describe('in a thread,', () => {
     expect(failure).toMatchObject({
       reason: 'invalid_request',
       message: `The book ${message}.`,
+      facts: { details: [{ field: 'book', reason, message }] },
+    });
+  });
+
+  test.each([
+    ['quotes 100 000 deep', 'too_deep', 'is nested too deeply'],
+    ['a line of 30 MB', 'too_deep', 'is nested too deeply'],
+    ['newlines of 30 MB', 'too_large', 'takes too much memory to read'],
+    ['underscores and words', 'too_slow', 'takes more than 5 s to read'],
+  ])('a book of %s is refused, and ends no other process', { timeout: 120_000 }, async (name, reason, message) => {
+    const { type, bytes } = hostileBooks.find((book) => book.name === name)!;
+    await expect(read(bytes(), { type })).rejects.toMatchObject({
+      reason: 'invalid_request',
       facts: { details: [{ field: 'book', reason, message }] },
     });
   });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { writeEpub } from '../books/epub-writer.ts';
+import { hostileBooks } from '../books/hostile-books.ts';
 import { hostileEpubs } from '../books/hostile-epubs.ts';
 import {
   type Attacked,
@@ -157,6 +158,19 @@ test('books that are bombs', () =>
     const statuses = await repeat(isOver, (n) => post('/api/books', 'application/epub+zip', books[n % books.length]!));
     for (const status of statuses) expect([400, 413, 429, 503]).toContain(status);
     return `chapters of 20 to 40 MiB of one byte, as stated and not: ${tally(statuses)}`;
+  }));
+
+test('books that are hard to read', () =>
+  attacked.attack('hostile books', async (isOver) => {
+    const made = hostileBooks.map(({ type, bytes }) => ({ type, bytes: bytes() }));
+    const books = made.filter(({ bytes }) => bytes.length < 5 * mebibyte);
+    const send = (n: number) => {
+      const { type, bytes } = books[n % books.length]!;
+      return post('/api/books', type, bytes);
+    };
+    const statuses = await repeat(isOver, send);
+    for (const status of statuses) expect([200, 400, 413, 429, 503]).toContain(status);
+    return `${books.length} books of nesting, floods and bombs: ${tally(statuses)}`;
   }));
 
 test('guesses at a key, at both doors', () =>
