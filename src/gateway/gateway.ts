@@ -234,13 +234,15 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } =
     operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
+  const isAllowedOrigin = (origin: string) =>
+    allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl });
+  addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addBookRoutes(app, { books, admitTo, isStrict });
@@ -251,7 +253,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addWebhookSecretRoutes(app, { keys, admitTo });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
-  const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving, readerStallMs };
+  const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
   addOauthRoutes(app, { ...signing, baseUrl });

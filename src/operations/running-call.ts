@@ -72,6 +72,12 @@ export class RunningCall {
     return this.#caller !== undefined;
   }
 
+  /** Charges another request to the key, which must still be valid. */
+  async admitAgain(): Promise<void> {
+    const { address } = this.#incoming;
+    await this.#shared.admit({ key: undefined, ticketKeyId: this.caller.keyId, address });
+  }
+
   /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
   admitAnyone({ isOpen }: Operation): void {
     this.#leaveOpen = this.#shared.openCalls.enter({

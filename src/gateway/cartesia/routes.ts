@@ -29,7 +29,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   const { admitAnyTo } = admission;
 
   app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-    checkUpgrade(request, reply, options.allowedOrigins);
+    checkUpgrade(request, reply, options.isAllowedOrigin);
     await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),
     );

@@ -80,14 +80,14 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 }
 
 function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
-  const { live, admission, allowedOrigins } = options;
+  const { live, admission, isAllowedOrigin } = options;
   for (const [name, isMulti] of [
     ['stream-input', false],
     ['multi-stream-input', true],
   ] as const) {
     const onRequest = admission.admitAnyTo(liveSpeech);
     app.get(`${root}/${name}`, { onRequest }, async (request, reply) => {
-      checkUpgrade(request, reply, allowedOrigins);
+      checkUpgrade(request, reply, isAllowedOrigin);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
       const start = settings.startWith(undefined);
       // Speaking nothing finds what would be refused.

@@ -49,6 +49,8 @@ export function createHttpServer(given: HttpServerOptions): Server {
     : createServer(options);
   // Node would drop the headers beyond its limit in silence.
   server.maxHeadersCount = 0;
+  const takeTurn = (request: IncomingMessage, work: () => void) =>
+    connections.turns.take(clientAddressOf(request, isBehindProxy), work);
   const take = (request: IncomingMessage, response: ServerResponse) => {
     response.on('finish', () => linger(request));
     response.on('close', connections.use(request.socket));
@@ -57,7 +59,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
     const start = () => {
       if (!request.destroyed) listener(request, response);
     };
-    if (!connections.turns.take(clientAddressOf(request, isBehindProxy), start)) request.destroy();
+    if (!takeTurn(request, start)) request.destroy();
   };
   server.on('request', take);
   // The route sends 100 Continue when it reads the body.
@@ -65,7 +67,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
   server.on('checkExpectation', (request, response) =>
     answerFault(request, response, 417, 'The only expectation that is met is 100-continue.'),
   );
-  takeUpgrades(server, take);
+  takeUpgrades(server, take, takeTurn);
   server.on('clientError', refuse);
   return server;
 }

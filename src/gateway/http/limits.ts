@@ -33,8 +33,16 @@ export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
 /** A message that was taken only after so long shows that the peer reads. */
 export const socketWaitMsMin = 100;
-/** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
+/** What it does not read, such as warnings and pongs: sound waits for its reader. */
 export const socketUnreadBytesMax = 8 << 20;
+/** So many messages of a connection, pings among them, count as one request of its key; its upgrade is the first. */
+export const messagesPerRequest = 500;
+/** Of a message: the fragments, the pieces that a frame arrives in, and the time for all of it to arrive. */
+export const messageFragmentsMax = 64;
+export const messageChunksMax = 512;
+export const messageMsMax = 10_000;
+/** How often unfinished messages are looked for. */
+export const socketCheckMs = 1_000;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
 export const contextsPerSocketMax = 100;
 /** Of a client of ElevenLabs: how long a context waits for a message. */

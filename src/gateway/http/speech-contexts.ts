@@ -37,7 +37,7 @@ export interface ContextsOptions {
 export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
   admission: Admission;
-  allowedOrigins: readonly string[];
+  isAllowedOrigin(origin: string): boolean;
 }
 
 export interface ContextSocket {

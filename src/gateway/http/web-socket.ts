@@ -1,6 +1,7 @@
 // WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
-// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone, and one that asks without
-// reading is closed. Sound is not compressed.
+// refusal is an ordinary HTTP error; then the route accepts it. A socket is read only as fast as its messages are handled, each
+// in the turn of its client address. A peer that answers no ping is gone, and one that asks without reading is closed. Sound is
+// not compressed.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,7 +11,18 @@ import { HttpResponse } from '../../net/http-response.ts';
 import { parseStrictJsonInSteps } from '../../net/strict-json.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
+import {
+  lingerMs,
+  messageChunksMax,
+  messageFragmentsMax,
+  messageMsMax,
+  messagesPerRequest,
+  socketCheckMs,
+  socketPingMs,
+  socketSilentMsMax,
+  socketUnreadBytesMax,
+  socketWaitMsMin,
+} from './limits.ts';
 
 interface PeerLimits {
   messageBytesMax: number;
@@ -27,10 +39,10 @@ export interface WebSocketPeer {
   close(code: number, reason?: string): void;
 }
 
-/** A short message takes memory too. */
-const messageBytesMin = 1024;
+/** Calls the work in the turn of the client's address; false if too much waits for that address. */
+type TakeTurn = (work: () => void) => boolean;
 
-const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
+const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer; takeTurn: TakeTurn }>();
 
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
@@ -47,9 +59,13 @@ export async function fieldsOfMessage(message: string | Buffer, pieceOf: string)
 }
 
 /** Hands upgrades to the listener, as requests whose connection is closed after the reply. */
-export function takeUpgrades(server: Server, listener: RequestListener): void {
+export function takeUpgrades(
+  server: Server,
+  listener: RequestListener,
+  takeTurn: (request: IncomingMessage, work: () => void) => boolean,
+): void {
   server.on('upgrade', (request, socket, head) => {
-    upgrades.set(request, { socket, head });
+    upgrades.set(request, { socket, head, takeTurn: (work) => takeTurn(request, work) });
     socket.on('error', () => socket.destroy());
     const response = new HttpResponse(request);
     response.shouldKeepAlive = false;
@@ -61,9 +77,9 @@ export function takeUpgrades(server: Server, listener: RequestListener): void {
 
 /** A Failure unless the request asks for a WebSocket, from a page that may: one of this service or of an allowed origin. */
 export function checkUpgrade(
-  { raw, host }: FastifyRequest,
+  { raw, protocol, host }: FastifyRequest,
   reply: FastifyReply,
-  allowedOrigins: readonly string[],
+  isAllowed: (origin: string) => boolean,
 ): void {
   if (!upgrades.has(raw)) {
     throw new Failure('invalid_request', { message: 'This address is for WebSocket: send an upgrade (RFC 6455).' });
@@ -74,8 +90,7 @@ export function checkUpgrade(
     throw new Failure('invalid_request', { details });
   }
   const { origin } = raw.headers;
-  if (origin === undefined || allowedOrigins.includes(origin)) return;
-  if (URL.canParse(origin) && new URL(origin).host === host) return;
+  if (origin === undefined || isAllowed(origin) || origin === URL.parse(`${protocol}://${host}`)?.origin) return;
   throw new Failure('access_denied', { message: 'Pages of this origin may not connect here.' });
 }
 
@@ -99,13 +114,21 @@ function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
 
 /** Completes the handshake; the reply is the connection's from here on. */
 export async function acceptWebSocket(
-  { raw: request }: FastifyRequest,
+  { raw: request, call }: FastifyRequest,
   reply: FastifyReply,
   { messageBytesMax, readerStallMs }: PeerLimits,
 ): Promise<WebSocketPeer> {
-  const { socket, head } = upgrades.get(request)!;
+  const { socket, head, takeTurn } = upgrades.get(request)!;
   const { WebSocketServer } = await import('ws');
-  const server = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax, perMessageDeflate: false });
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: messageBytesMax,
+    maxFragments: messageFragmentsMax,
+    maxBufferedChunks: messageChunksMax,
+    // One message or ping of a socket in each turn of the event loop.
+    allowSynchronousEvents: false,
+    perMessageDeflate: false,
+  });
   reply.hijack();
   const { raw } = reply;
   raw.detachSocket(socket as never);
@@ -118,11 +141,19 @@ export async function acceptWebSocket(
   socket.once('close', () => raw.emit('close'));
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
-    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer, readerStallMs)));
+    server.handleUpgrade(request, socket, head, (peer) =>
+      resolve(toPeer(peer, { readerStallMs, takeTurn, charge: () => call!.admitAgain() })),
+    );
   });
 }
 
-function toPeer(peer: import('ws').WebSocket, readerStallMs: number): WebSocketPeer {
+interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
+  takeTurn: TakeTurn;
+  /** Charges a request to the key of the connection. */
+  charge(): Promise<void>;
+}
+
+function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
   const queue = new PushQueue<string | Buffer>();
   let heardMs = performance.now();
   const hear = () => {
@@ -132,34 +163,58 @@ function toPeer(peer: import('ws').WebSocket, readerStallMs: number): WebSocketP
     if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
     else peer.ping();
   }, socketPingMs);
-  peer.on('pong', hear);
-  /** Messages that have come and wait to be taken. */
-  let waitingBytes = 0;
-  const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
-  /** Each of its messages may have an answer. */
-  const checkReads = () => {
-    if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
+  /** Messages that wait to be handled, or are. */
+  let waiting = 0;
+  let unfinishedSinceMs: number | undefined;
+  const checks = setInterval(() => {
+    unfinishedSinceMs = waiting === 0 && holdsPartOf(peer) ? (unfinishedSinceMs ?? performance.now()) : undefined;
+    if (unfinishedSinceMs === undefined || performance.now() - unfinishedSinceMs < messageMsMax) return;
+    peer.close(1008, 'unfinished message');
+    setTimeout(() => peer.terminate(), lingerMs).unref();
+  }, socketCheckMs);
+  let received = 0;
+  const count = () => {
+    // Each may have an answer.
+    if (peer.bufferedAmount > socketUnreadBytesMax) peer.terminate();
+    if (++received % messagesPerRequest === 0)
+      charge().catch((error: unknown) => (queue.isEnded ? peer.terminate() : queue.abort(error)));
   };
-  peer.on('ping', checkReads);
+  peer.on('pong', hear);
+  for (const event of ['ping', 'pong', 'message'] as const) peer.on(event, count);
   peer.on('message', (data: Buffer, isBinary) => {
     hear();
-    checkReads();
-    const message = isBinary ? data : data.toString();
-    waitingBytes += sizeOf(message);
-    queue.push(message);
+    unfinishedSinceMs = undefined;
+    // What follows the last message is read, for the close frame behind it.
+    if (queue.isEnded) return;
+    waiting++;
+    peer.pause();
+    queue.push(isBinary ? data : data.toString());
   });
   // 'close' follows.
   peer.on('error', () => {});
   peer.on('close', () => {
     clearInterval(pings);
+    clearInterval(checks);
     queue.end();
   });
   async function* takeMessages() {
-    for await (const message of queue.pull()) {
-      waitingBytes -= sizeOf(message);
-      yield message;
+    try {
+      for await (const message of queue.pull()) {
+        await inTurn();
+        yield message;
+        if (--waiting === 0) peer.resume();
+      }
+    } finally {
+      waiting = 0;
+      peer.resume();
     }
   }
+  const inTurn = () =>
+    new Promise<void>((resolve) => {
+      if (takeTurn(resolve)) return;
+      peer.terminate();
+      resolve();
+    });
   return {
     messages: takeMessages(),
     send: (message) =>
@@ -175,4 +230,10 @@ function toPeer(peer: import('ws').WebSocket, readerStallMs: number): WebSocketP
       }),
     close: (code, reason) => peer.close(code, reason),
   };
+}
+
+/** Whether the library has received a part of a message and not the rest: it has no event for that. */
+function holdsPartOf(peer: import('ws').WebSocket): boolean {
+  const { _receiver: receiver } = peer as unknown as { _receiver: { _fragmented: number; _state: number } };
+  return receiver._fragmented > 0 || receiver._state > 0;
 }

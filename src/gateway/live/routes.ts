@@ -23,7 +23,7 @@ export interface LiveRoutesOptions {
   live: LiveOperations;
   tickets: Tickets;
   admission: Pick<Admission, 'admit' | 'admitTo' | 'admitWith'>;
-  allowedOrigins: readonly string[];
+  isAllowedOrigin(origin: string): boolean;
   isStrict: boolean;
   readerStallMs: number;
   baseUrl(): string;
@@ -33,9 +33,9 @@ const { liveSpeech } = speechOperations;
 const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
-  const { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl } = options;
+  const { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl } = options;
   const check = (request: FastifyRequest, reply: FastifyReply) => {
-    checkUpgrade(request, reply, allowedOrigins);
+    checkUpgrade(request, reply, isAllowedOrigin);
     const { faults } = sortQuery(request, isStrict);
     if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   };
