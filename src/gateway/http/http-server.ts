@@ -17,6 +17,7 @@ import {
   lingerBytesMax,
   lingerCheckMs,
   lingerMs,
+  pipelinedMax,
   requestArrivalMs,
   slowRequestCheckMs,
 } from './limits.ts';
@@ -51,9 +52,16 @@ export function createHttpServer(given: HttpServerOptions): Server {
   server.maxHeadersCount = 0;
   const takeTurn = (request: IncomingMessage, work: () => void) =>
     connections.turns.take(clientAddressOf(request, isBehindProxy), work);
+  /** Requests on a connection that are not answered. */
+  const unanswered = new WeakMap<Socket, number>();
   const take = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, count);
+    if (count > pipelinedMax) return void socket.destroy();
+    response.on('close', () => unanswered.set(socket, unanswered.get(socket)! - 1));
     response.on('finish', () => linger(request));
-    response.on('close', connections.use(request.socket));
+    response.on('close', connections.use(socket));
     const fault = faultOfHeaders(request);
     if (fault) return answerFault(request, response, 400, fault);
     const start = () => {

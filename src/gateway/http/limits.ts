@@ -7,6 +7,8 @@ export const requestArrivalMs = 120_000;
 export const slowRequestCheckMs = 5_000;
 /** How long a connection waits for its next request; longer than common reverse proxies. */
 export const keepAliveMs = 75_000;
+/** Requests that a client may send on a connection before the first of them is answered. */
+export const pipelinedMax = 64;
 /** How long, and how many bytes, a rejected client may go on sending before the connection is closed. */
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
@@ -33,7 +35,7 @@ export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
 /** A message that was taken only after so long shows that the peer reads. */
 export const socketWaitMsMin = 100;
-/** What it does not read, such as warnings and pongs: sound waits for its reader. */
+/** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
 export const socketUnreadBytesMax = 8 << 20;
 /** So many messages of a connection, pings among them, count as one request of its key; its upgrade is the first. */
 export const messagesPerRequest = 500;

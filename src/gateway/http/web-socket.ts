@@ -39,6 +39,9 @@ export interface WebSocketPeer {
   close(code: number, reason?: string): void;
 }
 
+/** A short message takes memory too. */
+const messageBytesMin = 1024;
+
 /** Calls the work in the turn of the client's address; false if too much waits for that address. */
 type TakeTurn = (work: () => void) => boolean;
 
@@ -163,11 +166,12 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
     else peer.ping();
   }, socketPingMs);
-  /** Messages that wait to be handled, or are. */
-  let waiting = 0;
+  /** Messages that wait to be handled, or are; and those that come when none is handled any more. */
+  let waitingBytes = 0;
+  const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
   let unfinishedSinceMs: number | undefined;
   const checks = setInterval(() => {
-    unfinishedSinceMs = waiting === 0 && holdsPartOf(peer) ? (unfinishedSinceMs ?? performance.now()) : undefined;
+    unfinishedSinceMs = waitingBytes === 0 && holdsPartOf(peer) ? (unfinishedSinceMs ?? performance.now()) : undefined;
     if (unfinishedSinceMs === undefined || performance.now() - unfinishedSinceMs < messageMsMax) return;
     peer.close(1008, 'unfinished message');
     setTimeout(() => peer.terminate(), lingerMs).unref();
@@ -175,20 +179,19 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   let received = 0;
   const count = () => {
     // Each may have an answer.
-    if (peer.bufferedAmount > socketUnreadBytesMax) peer.terminate();
-    if (++received % messagesPerRequest === 0)
-      charge().catch((error: unknown) => (queue.isEnded ? peer.terminate() : queue.abort(error)));
+    if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
+    if (++received % messagesPerRequest === 0) charge().catch((error: unknown) => queue.abort(error));
   };
   peer.on('pong', hear);
   for (const event of ['ping', 'pong', 'message'] as const) peer.on(event, count);
   peer.on('message', (data: Buffer, isBinary) => {
     hear();
     unfinishedSinceMs = undefined;
-    // What follows the last message is read, for the close frame behind it.
-    if (queue.isEnded) return;
-    waiting++;
-    peer.pause();
-    queue.push(isBinary ? data : data.toString());
+    const message = isBinary ? data : data.toString();
+    waitingBytes += sizeOf(message);
+    // Behind the last message that is handled, the close frame is still to be read.
+    if (!queue.isEnded) peer.pause();
+    queue.push(message);
   });
   // 'close' follows.
   peer.on('error', () => {});
@@ -202,10 +205,10 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
       for await (const message of queue.pull()) {
         await inTurn();
         yield message;
-        if (--waiting === 0) peer.resume();
+        waitingBytes -= sizeOf(message);
+        if (waitingBytes === 0) peer.resume();
       }
     } finally {
-      waiting = 0;
       peer.resume();
     }
   }
