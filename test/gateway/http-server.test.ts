@@ -152,6 +152,16 @@ test('HTTP/1.0 is spoken, and a stream that breaks off is no clean end there eit
   expect(await failure).toMatchObject({ code: 'ECONNRESET' });
 });
 
+test('a connection that sends more requests than it may before the first answer is closed', async () => {
+  const request = 'GET /healthz HTTP/1.1\r\nHost: a\r\n';
+  const asked = connectRaw(gateway);
+  await asked.send(`${`${request}\r\n`.repeat(63)}${request}Connection: close\r\n\r\n`);
+  expect((await asked.end()).toString('latin1').match(/HTTP\/1\.1 200/g)).toHaveLength(64);
+  const flood = connectRaw(gateway);
+  await flood.send(`${request}\r\n`.repeat(1000));
+  expect((await flood.end()).toString('latin1').match(/HTTP\/1\.1 200/g) ?? []).toEqual([]);
+});
+
 test('requests in a row on one connection, sent at once, are answered in their order', async () => {
   const raw = connectRaw(gateway);
   const paths = ['/healthz', '/nothing', '/readyz', '/api/audio/speech', '/healthz'];

@@ -202,6 +202,10 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
   expect(await upgrade({})).toMatch(/^HTTP\/1.1 401 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_api_key"/i);
   const foreign = await upgrade({ 'X-API-Key': shared.key, Origin: 'https://evil.example' });
   expect(foreign).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
+  const { protocol, host } = new URL(shared.url);
+  expect(protocol).toBe('http:');
+  const ofOtherScheme = await upgrade({ 'X-API-Key': shared.key, Origin: `https://${host}` });
+  expect(ofOtherScheme).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
   const version = await upgrade({ 'X-API-Key': shared.key, 'Sec-WebSocket-Version': '12' });
   expect(version).toMatch(/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Version: 13/i);
   for (const [name, value] of [
@@ -215,9 +219,28 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
   }
   const plain = await shared.send(path);
   expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
-  const allowed = openLive(shared, { Origin: 'https://app.example' });
-  await allowed.opened;
-  allowed.socket.close();
+  for (const origin of ['https://app.example', shared.url, 'http://sonant.test']) {
+    const allowed = openLive(shared, { Origin: origin });
+    await allowed.opened;
+    allowed.socket.close();
+  }
+});
+
+test.each([
+  [true, 'https', true],
+  [true, 'http', false],
+  [false, 'https', false],
+])('behind a proxy: %s, X-Forwarded-Proto %s: a page over HTTPS may connect: %s', async (isBehindProxy, proto, may) => {
+  const gateway = await openTestGateway({ settings: { isBehindProxy } });
+  const headers = { Origin: `https://${new URL(gateway.url).host}`, 'X-Forwarded-Proto': proto };
+  const { opened, socket } = openLive(gateway, headers);
+  await expect(
+    opened.then(
+      () => true,
+      () => false,
+    ),
+  ).resolves.toBe(may);
+  socket.close();
 });
 
 test('a peer that leaves frees the engine and its place', async () => {

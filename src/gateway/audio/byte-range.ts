@@ -3,8 +3,11 @@
 //     Range: bytes=100-          from there to the end
 //     Range: bytes=-100          the last hundred
 //     Range: bytes=0-9,90-99     several: answered with the whole, as the RFC permits
-// A malformed header is ignored, as the RFC requires; a range beyond the end is `unsatisfiable`.
+// A malformed header is ignored, as the RFC requires; a range beyond the end is `unsatisfiable`, and so are too many ranges.
 import type { ByteRange } from '../../clips/clip-store.ts';
+
+/** Ranges that a request may name. */
+export const rangesMax = 100;
 
 export function parseRange(header: string | undefined, byteCount: number): ByteRange | 'whole' | 'unsatisfiable' {
   const set = /^bytes=(.+)$/i.exec(header ?? '')?.[1];
@@ -16,7 +19,7 @@ export function parseRange(header: string | undefined, byteCount: number): ByteR
   const ranges = specs.map((spec) => toRange(spec, byteCount));
   if (ranges.length === 0 || ranges.includes(undefined)) return 'whole';
   const satisfiable = ranges.filter((range) => range!.first < byteCount && range!.first <= range!.last);
-  if (satisfiable.length === 0) return 'unsatisfiable';
+  if (satisfiable.length === 0 || ranges.length > rangesMax) return 'unsatisfiable';
   return ranges.length === 1 ? satisfiable[0]! : 'whole';
 }
 

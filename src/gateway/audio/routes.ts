@@ -10,7 +10,7 @@ import type { CaptionKind } from '../../speech/fields.ts';
 import type { ClipRow } from '../../store/clip-rows.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { documented } from '../http/route-docs.ts';
-import { parseRange } from './byte-range.ts';
+import { parseRange, rangesMax } from './byte-range.ts';
 import { audioDocs } from './openapi.ts';
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
@@ -82,6 +82,6 @@ const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolea
 
 function refuseRange(reply: FastifyReply, byteCount: number): never {
   reply.header('Content-Range', `bytes */${byteCount}`);
-  const message = `The audio has ${byteCount} bytes; none are in that range.`;
+  const message = `The audio has ${byteCount} bytes; none are in that range, or it names more than ${rangesMax} ranges.`;
   throw new Failure('range_not_satisfiable', { message });
 }
