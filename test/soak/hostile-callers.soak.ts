@@ -27,6 +27,7 @@ const readers = 100;
 const slowBodies = 50;
 const liveSockets = 200;
 const connectionsHeld = 4300;
+const fragmentSockets = 500;
 const loops = 8;
 
 let attacked: Attacked;
@@ -231,6 +232,72 @@ test('live sockets that idle, send nonsense, or never read', () =>
     const outcome = tally(ends);
     for (const socket of sockets) socket.terminate();
     return `${liveSockets}: a quarter each idle, of bytes that mean nothing, of broken JSON, and unread; ${outcome}`;
+  }));
+
+/** A text frame whose mask of zeros changes nothing. */
+function textFrame(message: string): Buffer {
+  const length = message.length < 126 ? [0x80 | message.length] : [0xfe, message.length >> 8, message.length & 0xff];
+  return Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]);
+}
+
+/** Opens a WebSocket again and again, and sends as fast as it is read. */
+async function flood(isOver: () => boolean, path: string, head: string, more: (n: number) => string): Promise<string> {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+  const key = `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-API-Key: ${attacked.usualKey}\r\n`;
+  let n = 0;
+  const raw = openRaw(attacked.service.httpPort, attackerAddress);
+  await raw.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}${key}\r\n`);
+  while (raw.answered() === '' && !raw.isClosed() && !isOver()) await sleep(20);
+  const status = statusOf(raw);
+  if (status === '101' && head !== '') await raw.write(textFrame(head));
+  while (status === '101' && !isOver()) {
+    const frames = Buffer.concat(Array.from({ length: 200 }, () => textFrame(more(n++))));
+    // It is not read at all while the service handles what it has.
+    if (!(await Promise.race([raw.write(frames), sleep(attackMs, false)]))) break;
+  }
+  raw.socket.destroy();
+  return status;
+}
+
+const ofContext = { model_id: 'sonic-3', voice: { mode: 'id', id: 'arthur' }, output_format: { sample_rate: 16_000 } };
+const toElevenLabs = '/v1/text-to-speech/arthur/multi-stream-input?output_format=pcm_16000';
+
+test.each<[string, number, string, string, (n: number) => string]>([
+  ['live', 60, '/api/audio/speech/live', json({ type: 'start' }), () => '{"type":"text","text":"a"}'],
+  ['ElevenLabs', 10, toElevenLabs, '', () => '{"text":"a ","context_id":"x"}'],
+  ['Cartesia', 30, '/tts/websocket', '', (n) => JSON.stringify({ ...ofContext, context_id: `c${n}`, transcript: 'a' })],
+])('a flood of messages: %s', (door, count, path, head, more) =>
+  attacked.attack(`a flood of messages, ${door}`, async (isOver) => {
+    const statuses: string[] = [];
+    const loop = async () => {
+      while (!isOver()) {
+        statuses.push(await flood(isOver, path, head, more));
+        await sleep(100);
+      }
+    };
+    await Promise.all(Array.from({ length: count }, loop));
+    return `${count} sockets of a key with the usual limits: ${tally(statuses)}`;
+  }),
+);
+
+test('messages of fragments without end', () =>
+  attacked.attack('unfinished fragments', async () => {
+    const url = `ws://127.0.0.1:${attacked.service.httpPort}/api/audio/speech/live`;
+    const headers = { 'X-API-Key': attacked.attackersKey };
+    const ends: string[] = [];
+    const sockets = Array.from({ length: fragmentSockets }, (_, n) => {
+      const socket = new WebSocket(url, { headers, localAddress: attackerAddress });
+      socket.on('error', () => {});
+      socket.on('close', (code) => ends.push(`closed with ${code}`));
+      // Every other one keeps to the number of fragments, and waits.
+      socket.on('open', () => {
+        for (let i = 0; i < (n % 2 === 0 ? 16_000 : 60); i++) socket.send('a', { fin: false });
+      });
+      return socket;
+    });
+    await expect.poll(() => ends.length, { timeout: 40_000 }).toBe(fragmentSockets);
+    for (const socket of sockets) socket.terminate();
+    return `${fragmentSockets} sockets, 16 000 fragments of a byte on every other one, 60 on the rest: ${tally(ends)}`;
   }));
 
 test('receivers of webhooks that never answer', () =>
