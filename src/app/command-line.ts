@@ -40,8 +40,7 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const kept = opened.move();
   const { rows, vault, lexicons } = storedVoices;
   const management = storedVoices.createManagement(speech);
-  const { readNames } = storedVoices.sources;
-  return { rows, vault, voices: speech.voices, readNames, management, lexicons, close: () => kept.disposeAsync() };
+  return { rows, vault, voices: speech.voices, management, lexicons, close: () => kept.disposeAsync() };
 }
 
 /** Purges no audio of deleted voices: the service does, when it sees the change. */

@@ -4,17 +4,16 @@ import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots, type SlotsOptions } from '../speech/queue/slots.ts';
+import type { StoredVoices } from '../speech/stored-voices.ts';
 import { createSpeech } from '../speech/synthesize.ts';
-import { createVoices, type ListStored, type OfferedVoice } from '../speech/voice.ts';
-import type { ReadNames } from '../speech/voice-names.ts';
+import { createVoices } from '../speech/voice.ts';
 
 export type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 
 export interface OpenSpeechOptions {
   config: Config;
   definitions: readonly EngineDefinition[];
-  listStored?: ListStored | undefined;
-  readNames?: ReadNames | undefined;
+  stored?: StoredVoices | undefined;
   lexicons?: Lexicons | undefined;
   watch?: EngineWatch;
   onAdmit?: SlotsOptions['onAdmit'];
@@ -24,7 +23,7 @@ export interface OpenSpeechOptions {
 }
 
 export async function openSpeech(options: OpenSpeechOptions) {
-  const { config, definitions, listStored, readNames, lexicons, watch, onAdmit, wrap, log } = options;
+  const { config, definitions, stored, lexicons, watch, onAdmit, wrap, log } = options;
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
@@ -40,10 +39,8 @@ export async function openSpeech(options: OpenSpeechOptions) {
     return result.value ?? [];
   });
   const { defaultVoice } = config;
-  const voices = createVoices(engines, { listStored, readNames, preferred: defaultVoice });
-  const isNamed = ({ voice, aliases }: OfferedVoice) =>
-    voice.voiceId === defaultVoice || aliases.includes(defaultVoice);
-  if (defaultVoice !== '' && !voices.list().some(isNamed))
+  const voices = createVoices(engines, { stored, preferred: defaultVoice });
+  if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
     log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
       defaultVoice,
     });

@@ -23,7 +23,7 @@ const masterKeyFile = 'master-key';
 const callerId = 'cloning';
 
 export async function openStoredVoices(
-  config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount'>,
+  config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount' | 'voicesPerAccount'>,
   store: RowStore,
   callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
 ) {
@@ -35,7 +35,7 @@ export async function openStoredVoices(
   const voiceCache = await openVoiceCache({ rows, vault, ...callbacks });
   const lexiconRows = createLexiconRows(store);
   const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
-  const { lexiconsPerAccount } = config;
+  const { lexiconsPerAccount, voicesPerAccount } = config;
   return {
     rows,
     vault,
@@ -43,7 +43,7 @@ export async function openStoredVoices(
     lexiconCache,
     lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
     /** Where voices come from besides engines, their other names, and lexicons. */
-    sources: { listStored: voiceCache.list, readNames: voiceCache.names, lexicons: lexiconCache as Lexicons },
+    sources: { stored: voiceCache.stored, lexicons: lexiconCache as Lexicons },
     createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);
@@ -54,7 +54,7 @@ export async function openStoredVoices(
         voices,
         lexicons: lexiconCache,
         engines,
-        making: { makeClones, vault },
+        making: { makeClones, vault, voicesPerAccount },
       });
     },
     async close() {

@@ -7,7 +7,7 @@ import type { KeyFields } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
 import { defaultScopes, scopes } from '../keys/scopes.ts';
 import { usualLimits } from '../limits/key-limits.ts';
-import { toVoiceIds } from '../speech/voice.ts';
+import { withVoiceIds } from '../operations/keys.ts';
 import {
   type Command,
   type CommandLine,
@@ -65,12 +65,11 @@ which replaces the old one; revoke ends a replaced key alone.
 `,
   async run(line) {
     const { args, openKeys, print } = line;
-    const { values: given, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
-    const values = given.voices === undefined ? given : { ...given, voices: await resolveVoices(given.voices, line) };
+    const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, 'sonant key create, list, rotate ID or revoke ID');
     print(
       await withOpened(await openKeys(), ({ management }) =>
-        withFlagNames(flagOf, () => act(management, values, rest)),
+        withFlagNames(flagOf, () => act(management, values, rest, line)),
       ),
     );
     return 0;
@@ -78,12 +77,13 @@ which replaces the old one; revoke ends a replaced key alone.
 };
 
 type Flags = FlagsOf<typeof options>;
-type Action = (management: KeyManagement, flags: Flags, rest: readonly string[]) => Promise<string>;
+type Action = (management: KeyManagement, flags: Flags, rest: readonly string[], line: CommandLine) => Promise<string>;
 
 const actions: Readonly<Record<string, Action>> = {
-  async create(management, flags, rest) {
+  async create(management, flags, rest, line) {
     if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
-    return formatMade(await management.create(toFields(flags), operator), flags);
+    const fields = flags.voices === undefined ? toFields(flags) : await checkVoices(toFields(flags), line);
+    return formatMade(await management.create(fields, operator), flags);
   },
   async list(management, { json }, rest) {
     if (rest.length > 0) throw new UsageError('the command is sonant key list [--json]');
@@ -113,16 +113,11 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
-/** Aliases become the ids of their voices. Engines are opened only where one of the names is an alias. */
-async function resolveVoices(names: string, line: CommandLine): Promise<string> {
-  const list = names.split(',').map((name) => name.trim());
-  const isAliased = await withOpened(await line.openVoiceManagement(), async ({ readNames }) => {
-    const { aliases } = readNames();
-    return list.some((name) => aliases.has(name));
-  });
-  if (!isAliased) return names;
-  return withOpened(await line.openApp(), async ({ voices }) => toVoiceIds(list, voices).join(','));
-}
+/** The list of voices of a key to be made, as ids. Engines are opened, because most voices are theirs. */
+const checkVoices = async (fields: KeyFields, line: CommandLine): Promise<KeyFields> =>
+  withOpened(await line.openApp(), async ({ voices }) =>
+    withVoiceIds(fields, voices, { usesAllVoices: fields.scopes?.includes('admin') }),
+  );
 
 const pageSize = 1_000;
 

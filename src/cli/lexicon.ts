@@ -2,7 +2,7 @@
 import { operator } from '../keys/actor.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { toEntryJson } from '../lexicons/lexicon-fields.ts';
-import { voiceAccesses } from '../speech/voice.ts';
+import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { writePls } from '../text/pls.ts';
 import {

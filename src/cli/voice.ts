@@ -4,14 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
-import {
-  blendOf,
-  isSpokenBy,
-  type OfferedVoice,
-  type VoiceAccess,
-  type Voices,
-  voiceAccesses,
-} from '../speech/voice.ts';
+import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
+import { blendOf, isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import { blendVoice } from './blend-voice.ts';

@@ -130,6 +130,13 @@ export const serviceSettings = {
     max: 10_000,
     fallback: 100,
   }),
+  voicesPerAccount: integerSetting({
+    name: 'SONANT_VOICES_PER_ACCOUNT',
+    help: 'Voices that an account may make; keys with the scope admin, and the command line, are not limited',
+    min: 0,
+    max: 10_000,
+    fallback: 200,
+  }),
   audioMibPerKey: integerSetting({
     name: 'SONANT_AUDIO_MIB_PER_KEY',
     help: 'MiB of stored audio of a key and all keys that it created; 0: a quarter of the limit in all',

@@ -5,6 +5,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type KeyLimits, limitsFor, usualLimits } from '../limits/key-limits.ts';
 import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
+import { accountOf } from './account.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
 import { faultsOfFields, type KeyFields } from './key-fields.ts';
 import { checkWithin, type KeyGrant } from './key-grant.ts';
@@ -14,6 +15,7 @@ import { defaultScopes, isScope, type Scope } from './scopes.ts';
 export interface ApiKey {
   keyId: string;
   ownerId: string;
+  accountId: string;
   hint: string;
   name: string;
   scopes: readonly Scope[];
@@ -141,6 +143,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
   return {
     keyId: row.keyId,
     ownerId: row.ownerId,
+    accountId: accountOf(row),
     hint: hintOf(row.idPart),
     name: row.name,
     scopes: scopesOf(row),

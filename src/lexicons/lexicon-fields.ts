@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { didYouMean } from '../nearest-name.ts';
-import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
+import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import type { Steps } from '../steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';

@@ -43,8 +43,13 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
       }
       return toPage(found, size, ({ position }) => position);
     },
-    /** All that can speak now, in the order of voices. */
-    listReadyVoices: async (call: Call) => listFor(call).filter(({ status }) => status === 'ready'),
+    /** All that can speak now, in the order of voices, each with the aliases by which the caller finds it. */
+    async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
+      const usable = voicesFor(voices, caller);
+      const ready = usable.list().filter(({ status }) => status === 'ready');
+      const isFound = (offered: OfferedVoice) => (alias: string) => usable.lookUp(alias) === offered;
+      return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
+    },
     getVoice: async (call: Call, voiceId: string) => toListed(voicesFor(voices, call.caller).find(voiceId), call),
     /** Of the voices that the caller may use. */
     getDefaultVoice: async ({ caller }: Call): Promise<DefaultVoice> => findDefault(voicesFor(voices, caller)),

@@ -17,7 +17,8 @@ import {
 import type { Cloning } from '../engines/engine.ts';
 import type { ListedVoice } from '../operations/voices.ts';
 import type { DefaultVoice } from '../speech/default-voice.ts';
-import { bindingIdsOf, blendOf, type VoiceConsent } from '../speech/voice.ts';
+import type { VoiceConsent } from '../speech/stored-voices.ts';
+import { bindingIdsOf, blendOf } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 

@@ -21,16 +21,9 @@ import {
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
+import type { VoiceStatus } from './stored-voices.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
-import {
-  type Binding,
-  blendOf,
-  isSpokenBy,
-  type OfferedVoice,
-  type VoiceStatus,
-  type Voices,
-  voicesFor,
-} from './voice.ts';
+import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** `ignored:` and the name of markup that has no effect, such as "ignored:phoneme". */
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;

@@ -1,17 +1,13 @@
 // The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
 // A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist, nor do its
-// aliases. A request finds its voice once and uses what it found, whatever changes meanwhile.
+// aliases. A name is looked up in this order: ids of the user's own voices and of everyone's, aliases of the user's account,
+// aliases of everyone, and for those who may use all voices, ids of other accounts' voices. So no account's names take the
+// place of another's. A request finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { voiceNotFound } from './nearest-voice.ts';
-import { aliasesById, noNames, type ReadNames, type VoiceNames } from './voice-names.ts';
+import { ofEveryone, type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
 import { positionOf } from './voice-order.ts';
-
-export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
-
-/** Who may speak with a voice: its owner's account, or every key. */
-export const voiceAccesses = ['private', 'everyone'] as const;
-export type VoiceAccess = (typeof voiceAccesses)[number];
 
 /** Whose a voice is, as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';
@@ -24,50 +20,6 @@ export interface VoiceUser {
   accountId?: string | undefined;
   /** Whether the private voices of all accounts are. */
   usesAllVoices?: boolean | undefined;
-}
-
-/** A stored voice, as far as speech needs it. */
-export interface StoredVoice {
-  voiceId: string;
-  name: string;
-  description: string;
-  kind: Voice['kind'];
-  status: VoiceStatus;
-  languageCodes: readonly string[];
-  labels: Readonly<Record<string, string>>;
-  /** Another one where it is bound otherwise than before. */
-  version: string;
-  /** The best first. */
-  bindings: readonly StoredBinding[];
-  consent: VoiceConsent | undefined;
-  /** The account that it belongs to; undefined for the operator's. */
-  ownerId: string | undefined;
-  access: VoiceAccess;
-  /** Every request that speaks with it uses these. */
-  lexiconIds: readonly string[];
-  createdAt: Date;
-  updatedAt: Date;
-  /** Aborts with a Failure when the voice may not be used any more. */
-  ended: AbortSignal;
-}
-
-/** What speaks a stored voice: a voice of an engine's own, a blend of several, or a clone. */
-export type StoredBinding =
-  | { engine: string; speakerId: string }
-  | { engine: string; blend: Blend }
-  | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
-
-/** A person's consent. */
-export interface VoiceConsent {
-  speakerName: string;
-  statement: string;
-  languageCode: string;
-  /** Of the recording, in hexadecimal. */
-  audioSha256: string;
-  givenAt: Date;
-  /** Who brought it, such as "key:key_01J...". */
-  confirmedBy: string;
-  revokedAt: Date | undefined;
 }
 
 /** A way to speak a voice. */
@@ -107,67 +59,52 @@ export interface Voices {
   isCloned(voiceId: string): boolean;
   /** All voices, each id once, in the order of their positions. */
   list(): readonly OfferedVoice[];
-  /** The voice with this id or alias, whatever its status. */
-  lookUp(idOrAlias: string): OfferedVoice | undefined;
+  /** The voice, whatever its status, that the user means by this id or alias; without a user, the id or everyone's alias. */
+  lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
   /** The same, or a Failure `voice_not_found`. */
   find(idOrAlias: string): OfferedVoice;
   /** The default voice of the setting, empty for none, and the id of the one that was chosen. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
-/** Answers another array when anything in it is another. */
-export type ListStored = () => readonly StoredVoice[];
-
 export interface VoicesOptions {
-  listStored?: ListStored | undefined;
-  /** Aliases, and the choice of the default voice. */
-  readNames?: ReadNames | undefined;
-  /** The id or alias of the default voice, where it is one of those on offer; it goes before the choice. */
+  stored?: StoredVoices | undefined;
+  /** The id or everyone's alias of the default voice, where it is one of those on offer; it goes before the choice. */
   preferred?: string | undefined;
 }
 
-export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
-  const { listStored = () => noneStored, readNames = () => noNames, preferred = '' } = options;
+export function createVoices(
+  engines: readonly Engine[],
+  { stored = new StoredVoices(), preferred = '' }: VoicesOptions = {},
+): Voices {
   checkIds(engines);
-  let seen: { names?: VoiceNames; stored?: readonly StoredVoice[]; ofEngines: Seen } = { ofEngines: [] };
-  let offered = new Map<string, OfferedVoice>();
-  let list: readonly OfferedVoice[] = [];
-  const look = () => {
-    const names = readNames();
-    const stored = listStored();
-    if (
-      seen.names !== names ||
-      seen.stored !== stored ||
-      engines.some((each, i) => hasOthers(each, seen.ofEngines[i]))
-    ) {
-      seen = { names, stored, ofEngines: engines.map(({ voices, blending }) => ({ voices, blending })) };
-      offered = offer(engines, stored, { names, preferred });
-      list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
-    }
-    return offered;
-  };
-  const lookUp = (idOrAlias: string) => {
-    const all = look();
-    return all.get(idOrAlias) ?? all.get(readNames().aliases.get(idOrAlias) ?? '');
+  const offer = new VoiceOffer(engines, stored, preferred);
+  const lookUp = (idOrAlias: string, user?: VoiceUser) => {
+    const all = offer.refresh();
+    const byId = all.get(idOrAlias);
+    const holders = stored.holdersOf(idOrAlias);
+    const heldBy = (ownerId: string) => all.get(holders?.get(ownerId) ?? '');
+    if (!user) return byId ?? heldBy(ofEveryone);
+    const candidates = [byId, heldBy(user.accountId ?? ofEveryone), heldBy(ofEveryone)];
+    const named = candidates.find((each) => each && mayUse(each, user) && !isOfAnother(each, user));
+    return named ?? (byId && mayUse(byId, user) ? byId : undefined);
   };
   return {
     list() {
-      look();
-      return list;
+      offer.refresh();
+      return offer.list;
     },
-    isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
+    isCloned: (voiceId) => offer.refresh().get(voiceId)?.voice.kind === 'cloned',
     lookUp,
     // Whose voices they are is not known here, so none is named that may have been meant.
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
-    preferences: () => ({ setting: preferred, chosen: readNames().chosen }),
+    preferences: () => ({ setting: preferred, chosen: stored.chosen }),
   };
 }
 
 type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
 const hasOthers = ({ voices, blending }: Engine, seen: Seen[number] | undefined): boolean =>
   voices !== seen?.voices || blending !== seen.blending;
-
-const noneStored: readonly StoredVoice[] = [];
 
 function checkIds(engines: readonly Engine[]): void {
   const owners = new Map<string, string>();
@@ -183,11 +120,114 @@ function checkIds(engines: readonly Engine[]): void {
 
 type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
 
-function offer(
-  engines: readonly Engine[],
-  stored: readonly StoredVoice[],
-  { names, preferred }: { names: VoiceNames; preferred: string },
-): Map<string, OfferedVoice> {
+/** All voices, made anew when engines or blends change, and one by one when stored voices do. */
+class VoiceOffer {
+  readonly #engines: readonly Engine[];
+  readonly #stored: StoredVoices;
+  readonly #preferred: string;
+  readonly #changed = new Set<string>();
+  readonly #found = new Map<string, Unordered>();
+  readonly #offered = new Map<string, OfferedVoice>();
+  #seen: Seen | undefined;
+  #ofEngines: ReadonlyMap<string, Unordered> = new Map();
+  #blended: ReadonlyMap<string, Voice | undefined> = new Map();
+  #defaultId: string | undefined;
+  /** In the order of their positions. */
+  list: readonly OfferedVoice[] = [];
+
+  constructor(engines: readonly Engine[], stored: StoredVoices, preferred: string) {
+    this.#engines = engines;
+    this.#stored = stored;
+    this.#preferred = preferred;
+    stored.onChange((voiceId) => this.#changed.add(voiceId));
+  }
+
+  /** Takes up what has changed; returns the voices by id. */
+  refresh(): ReadonlyMap<string, OfferedVoice> {
+    const haveOthers = this.#engines.some((each, i) => hasOthers(each, this.#seen?.[i]));
+    if (!this.#seen || haveOthers || [...this.#changed].some((voiceId) => this.#hasNewBlend(voiceId))) this.#makeAll();
+    else if (this.#changed.size > 0) this.#makeChanged();
+    this.#changed.clear();
+    return this.#offered;
+  }
+
+  #makeAll(): void {
+    this.#seen = this.#engines.map(({ voices, blending }) => ({ voices, blending }));
+    this.#ofEngines = voicesOf(this.#engines);
+    const stored = [...this.#stored.values()];
+    this.#blended = blendAll(this.#engines, stored);
+    this.#found.clear();
+    this.#offered.clear();
+    for (const [voiceId, each] of this.#ofEngines) this.#found.set(voiceId, each);
+    for (const each of stored) this.#found.set(each.voiceId, offerStored(this.#engines, each, this.#blended));
+    this.#defaultId = this.#findDefaultId();
+    for (const [voiceId, each] of this.#found) this.#offered.set(voiceId, this.#complete(each));
+    this.list = [...this.#offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
+  }
+
+  #makeChanged(): void {
+    for (const voiceId of this.#changed) {
+      const stored = this.#stored.find(voiceId);
+      const found = stored ? offerStored(this.#engines, stored, this.#blended) : this.#ofEngines.get(voiceId);
+      if (found) this.#found.set(voiceId, found);
+      else this.#found.delete(voiceId);
+    }
+    // An alias is in force while no voice has it as its id.
+    const holders = [...this.#changed].flatMap((voiceId) => [...(this.#stored.holdersOf(voiceId)?.values() ?? [])]);
+    const defaultId = this.#findDefaultId();
+    const defaults = defaultId === this.#defaultId ? [] : [this.#defaultId, defaultId];
+    this.#defaultId = defaultId;
+    const list = [...this.list];
+    for (const voiceId of new Set([...this.#changed, ...holders, ...defaults])) {
+      if (voiceId === undefined) continue;
+      const before = this.#offered.get(voiceId);
+      if (before) list.splice(indexOf(list, before.position), 1);
+      const found = this.#found.get(voiceId);
+      const after = found && this.#complete(found);
+      if (after) list.splice(indexOf(list, after.position), 0, after);
+      if (after) this.#offered.set(voiceId, after);
+      else this.#offered.delete(voiceId);
+    }
+    this.list = list;
+  }
+
+  #hasNewBlend(voiceId: string): boolean {
+    const bindings = this.#stored.find(voiceId)?.bindings ?? [];
+    const hadBlend = this.#offered.get(voiceId)?.kept?.bindings.some((each) => 'blend' in each) ?? false;
+    const blends = bindings.flatMap((each) => ('blend' in each ? [blendKey(each)] : []));
+    return blends.some((key) => !this.#blended.has(key)) || (hadBlend && blends.length === 0);
+  }
+
+  #findDefaultId(): string | undefined {
+    const named = this.#stored.holdersOf(this.#preferred)?.get(ofEveryone);
+    const preferences = [this.#preferred, named, this.#stored.chosen, firstVoiceIdOf(this.#engines)];
+    return preferences.find((voiceId) => isSpeaking(this.#found.get(voiceId ?? '')));
+  }
+
+  #complete(each: Unordered): OfferedVoice {
+    const { voice, kept } = each;
+    const rank = voice.voiceId === this.#defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
+    const isInForce = (alias: string) => {
+      const rival = this.#found.get(alias);
+      return !rival || isOfAnother(rival, { accountId: kept?.ownerId });
+    };
+    const aliases = this.#stored.aliasesOf(voice.voiceId).filter(isInForce);
+    return { ...each, aliases, position: positionOf(voice, rank) };
+  }
+}
+
+/** Of the voice with that position, or of the first one after it. */
+function indexOf(list: readonly OfferedVoice[], position: string): number {
+  let [first, end] = [0, list.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (list[middle]!.position < position) first = middle + 1;
+    else end = middle;
+  }
+  return first;
+}
+
+function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
   const found = new Map<string, Unordered>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
@@ -196,17 +236,7 @@ function offer(
       found.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
   }
-  const blended = blendAll(engines, stored);
-  for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice, blended));
-  const preferences = [preferred, names.aliases.get(preferred), names.chosen, firstVoiceIdOf(engines)];
-  const defaultId = preferences.find((voiceId) => isSpeaking(found.get(voiceId ?? '')));
-  const aliases = aliasesById(names, (voiceId) => found.has(voiceId));
-  const offered = new Map<string, OfferedVoice>();
-  for (const [voiceId, each] of found) {
-    const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
-    offered.set(voiceId, { ...each, aliases: aliases.get(voiceId) ?? [], position: positionOf(each.voice, rank) });
-  }
-  return offered;
+  return found;
 }
 
 const isSpeaking = (offered: Unordered | undefined): boolean =>
@@ -220,22 +250,24 @@ const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
 export const isNatural = ({ bindings: [first] }: Pick<OfferedVoice, 'bindings'>): boolean =>
   first !== undefined && !first.engine.capabilities.isSynthetic;
 
+const blendKey = ({ engine, blend }: { engine: string; blend: Blend }): string => JSON.stringify([engine, blend]);
+
 /** The engines' voices of all blends that are stored. */
-function blendAll(engines: readonly Engine[], stored: readonly StoredVoice[]): ReadonlyMap<Blend, Voice | undefined> {
+function blendAll(engines: readonly Engine[], stored: readonly StoredVoice[]): ReadonlyMap<string, Voice | undefined> {
   const bindings = stored.flatMap((voice) => voice.bindings.flatMap((each) => ('blend' in each ? [each] : [])));
-  return new Map(
-    engines.flatMap(({ name, blending }) => {
-      const blends = bindings.filter(({ engine }) => engine === name).map(({ blend }) => blend);
-      const voices = blending?.blend(blends) ?? [];
-      return blends.map((blend, i) => [blend, voices[i]] as const);
-    }),
-  );
+  const blended = new Map<string, Voice | undefined>(bindings.map((each) => [blendKey(each), undefined]));
+  for (const { name, blending } of engines) {
+    const own = bindings.filter(({ engine }) => engine === name);
+    const voices = blending?.blend(own.map(({ blend }) => blend)) ?? [];
+    for (const [i, each] of own.entries()) blended.set(blendKey(each), voices[i]);
+  }
+  return blended;
 }
 
 function offerStored(
   engines: readonly Engine[],
   kept: StoredVoice,
-  blended: ReadonlyMap<Blend, Voice | undefined>,
+  blended: ReadonlyMap<string, Voice | undefined>,
 ): Unordered {
   const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
   const [first] = kept.bindings;
@@ -248,7 +280,7 @@ function offerStored(
       return speaker ? [{ engine, speaker }] : [];
     }
     if ('blend' in bound) {
-      const speaker = blended.get(bound.blend);
+      const speaker = blended.get(blendKey(bound));
       return speaker ? [{ engine, speaker }] : [];
     }
     const { gainDb, languageCodes: spoken, openClone } = bound;
@@ -259,10 +291,7 @@ function offerStored(
 
 /** The voices that the user may use: for them there are no others. */
 export function voicesFor(voices: Voices, user: VoiceUser): Voices {
-  const lookUp = (idOrAlias: string) => {
-    const found = voices.lookUp(idOrAlias);
-    return found && mayUse(found, user) ? found : undefined;
-  };
+  const lookUp = (idOrAlias: string) => voices.lookUp(idOrAlias, user);
   const list = () => voices.list().filter((offered) => mayUse(offered, user));
   return {
     isCloned: voices.isCloned,
@@ -273,15 +302,14 @@ export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   };
 }
 
-/** The names as ids of voices; one of no voice stays as it is. */
-export const toVoiceIds = (names: readonly string[], voices: Pick<Voices, 'lookUp'>): string[] => [
-  ...new Set(names.map((name) => voices.lookUp(name)?.voice.voiceId ?? name)),
-];
-
 function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   if (user.voiceIds && !user.voiceIds.includes(voice.voiceId)) return false;
   return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';
 }
+
+/** Whether it is a private voice of another account than the user's. */
+export const isOfAnother = ({ kept }: Pick<OfferedVoice, 'kept'>, user: VoiceUser): boolean =>
+  kept?.access === 'private' && ownerOf(kept, user) === 'other';
 
 export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accountId }: VoiceUser): VoiceOwner {
   if (kept?.ownerId === undefined) return 'operator';

@@ -23,6 +23,7 @@ export const tables: readonly Table[] = [
   { name: 'clones', key: ['clone_id'], pageRows: 1 },
   { name: 'voice_record', key: ['entry'] },
   { name: 'voice_aliases', key: ['alias'] },
+  { name: 'account_aliases', key: ['alias', 'owner_id'] },
   { name: 'lexicons', key: ['lexicon_id'], pageRows: 1 },
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },

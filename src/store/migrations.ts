@@ -3,7 +3,8 @@
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
 import { jobStatements } from './job-statements.ts';
 import type { Rows } from './row-store.ts';
-import { voiceOwnerStatements } from './voice-owner-statements.ts';
+import { accountAliasStatements } from './voice-alias-rows.ts';
+import { deletedOwnerStatement, voiceOwnerStatements } from './voice-owner-statements.ts';
 import { webhookStatements } from './webhook-rows.ts';
 
 export interface Migration {
@@ -233,6 +234,15 @@ const migrations: readonly Migration[] = [
   {
     name: 'jobs',
     statements: jobStatements,
+  },
+  {
+    name: 'voices of accounts',
+    statements: [
+      ...accountAliasStatements,
+      deletedOwnerStatement,
+      "create index voices_of_owner on voices (owner_id) where status <> 'deleted'",
+      'create index voice_record_of_voice on voice_record (voice_id)',
+    ],
   },
 ];
 

@@ -53,11 +53,13 @@ export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promi
   return row.entry;
 }
 
-/** The ids of voices that were made, not an engine's own, and of which one was deleted: another may have the id now. */
-export async function listReused(rows: Rows): Promise<Set<string>> {
-  const sql = `select distinct voice_id as "voiceId" from voice_record where action = 'delete'
-    and voice_id in (select voice_id from voice_record where action in ('create', 'clone', 'import'))`;
-  const reused = await rows.query<Pick<VoiceRecordRow, 'voiceId'>>(sql);
+/** Those of the voices that were made, not an engine's own, and of which one was deleted. */
+export async function listReused(rows: Rows, voiceIds: readonly string[]): Promise<Set<string>> {
+  const ids = voiceIds.map((_, i) => `$${i + 1}`).join(', ');
+  const sql = `select voice_id as "voiceId" from voice_record where voice_id in (${ids}) group by voice_id
+    having max(case when action = 'delete' then 1 end) = 1
+    and max(case when action in ('create', 'clone', 'import') then 1 end) = 1`;
+  const reused = await rows.query<Pick<VoiceRecordRow, 'voiceId'>>(sql, ...voiceIds);
   return new Set(reused.map(({ voiceId }) => voiceId));
 }
 

@@ -56,10 +56,16 @@ export interface VoiceChange {
   /** Undefined where nothing but the aliases of an engine's own voice changes. */
   row?: Omit<VoiceRow, 'revision'> | undefined;
   entry: VoiceRecordEntry;
-  /** All of its aliases from then on. `check` gets those that other voices hold, and may throw. */
+  /** All of its aliases from then on, and of whom they are. `check` gets those that other voices hold, and may throw. */
   aliases?:
-    | { names: readonly string[]; check(held: readonly Pick<VoiceAliasRow, 'alias' | 'voiceId'>[]): void }
+    | {
+        names: readonly string[];
+        ownerId: string;
+        check(held: readonly Pick<VoiceAliasRow, 'alias' | 'voiceId'>[]): void;
+      }
     | undefined;
+  /** Gets how many voices the owner of a new row has already, and may throw. */
+  checkOwned?: ((count: number) => void) | undefined;
   clones?: readonly SealedClone[];
   /** Deletes the data of its clones. */
   destroysClones?: boolean;
@@ -91,6 +97,12 @@ async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> 
   return row;
 }
 
+async function countOwned(rows: Rows, ownerId: string): Promise<number> {
+  const sql = "select count(*) as count from voices where owner_id = $1 and status <> 'deleted'";
+  const [counted] = await rows.query<{ count: number }>(sql, ownerId);
+  return counted!.count;
+}
+
 /** What ends a voice, or begins another one with the id of one that may have gone. */
 const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
 
@@ -102,8 +114,8 @@ export function createVoiceRows(store: RowStore) {
     listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
-    /** The ids of voices that were made, not an engine's own, and of which one was deleted: another may have the id now. */
-    listReused: (): Promise<Set<string>> => listReused(store),
+    /** Those that were made, not an engine's own, and of which one was deleted: another may have the id now. */
+    listReused: (voiceIds: readonly string[]): Promise<Set<string>> => listReused(store, voiceIds),
     /** Aliases that changed after that revision, oldest change first. */
     listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
     /** An empty id makes none the default. */
@@ -119,12 +131,15 @@ export function createVoiceRows(store: RowStore) {
     change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> =>
       store.transaction(
         async (rows) => {
-          const { row, entry, aliases, clones = [], destroysClones = false } = decide(await find(rows, voiceId));
-          aliases?.check(await findOtherHolders(rows, voiceId, aliases.names));
+          const { row, entry, aliases, checkOwned, ...more } = decide(await find(rows, voiceId));
+          const { clones = [], destroysClones = false } = more;
+          if (row?.ownerId) checkOwned?.(await countOwned(rows, row.ownerId));
+          const named = { voiceId, ownerId: aliases?.ownerId ?? '' };
+          aliases?.check(await findOtherHolders(rows, named, aliases.names));
           const revision = await addVoiceRecord(rows, entry);
           if (row) await rows.query(upsert, ...columns.valuesOf({ ...row, revision }));
           if (endings.includes(entry.action)) await endAliases(rows, voiceId, revision);
-          if (aliases) await replaceAliases(rows, voiceId, aliases.names, revision);
+          if (aliases) await replaceAliases(rows, { ...named, revision }, aliases.names);
           if (destroysClones) await rows.query('delete from clones where voice_id = $1', voiceId);
           const insert = 'insert into clones (clone_id, voice_id, sealed) values ($1, $2, $3)';
           for (const { cloneId, sealed } of clones) await rows.query(insert, cloneId, voiceId, sealed);

@@ -50,17 +50,14 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
     faults.push({ field: 'blend', reason: 'length', message: `must be ${min} to ${max} parts` });
     return [];
   }
-  const usable = new Map(
-    voicesFor(voices, user)
-      .list()
-      .map((each) => [each.voice.voiceId, each]),
-  );
+  const usable = voicesFor(voices, user);
   const parts = blend.map(({ voiceId, weight }, i) => {
     if (!(weight >= 0 && weight <= blendWeightMax))
       fault(`blend[${i}].weight`, 'range', `must be a number from 0 to ${blendWeightMax}`);
-    const found = findPart(usable.get(voiceId));
+    const offered = usable.lookUp(voiceId);
+    const found = findPart(offered?.voice.voiceId === voiceId ? offered : undefined);
     if (typeof found !== 'string') return found;
-    const able = [...usable].flatMap(([id, each]) => (typeof findPart(each) === 'string' ? [] : id));
+    const able = usable.list().flatMap((each) => (typeof findPart(each) === 'string' ? [] : each.voice.voiceId));
     fault(`blend[${i}].voice_id`, 'enum', found, able);
     return undefined;
   });

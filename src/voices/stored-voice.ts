@@ -1,7 +1,7 @@
 // Converts a stored voice from its database row to the form that the speech code uses.
 import type { Blend } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/voice.ts';
+import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/stored-voices.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
 /**

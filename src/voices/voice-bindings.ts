@@ -40,14 +40,10 @@ export function checkSpoken(
 
 /** The engines with only those of their voices that the user may use. */
 export function enginesFor(engines: readonly Engine[], voices: Voices, user: VoiceUser): readonly BindableEngine[] {
-  const usable = new Set(
-    voicesFor(voices, user)
-      .list()
-      .map(({ voice }) => voice.voiceId),
-  );
+  const usable = voicesFor(voices, user);
   return engines.map((engine) => ({
     name: engine.name,
-    voices: engine.voices.filter(({ voiceId }) => usable.has(voiceId)),
+    voices: engine.voices.filter(({ voiceId }) => usable.lookUp(voiceId)?.voice.voiceId === voiceId),
   }));
 }
 

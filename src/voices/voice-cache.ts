@@ -2,8 +2,7 @@
 // after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
 import { openPolling } from '../concurrency/polling.ts';
 import { Failure } from '../errors.ts';
-import type { StoredVoice } from '../speech/voice.ts';
-import { noNames, type VoiceNames } from '../speech/voice-names.ts';
+import { StoredVoices } from '../speech/stored-voices.ts';
 import { defaultAlias, type VoiceAliasRow } from '../store/voice-alias-rows.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
@@ -25,12 +24,10 @@ const audioLifeMs = 366 * 24 * 3_600_000;
 export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
 
 export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions) {
-  const voices = new Map<string, StoredVoice>();
+  const stored = new StoredVoices();
   /** One for each voice, from its creation to its end, whatever is changed. */
   const endings = new Map<string, AbortController>();
-  let list: readonly StoredVoice[] = [];
   let revision = 0;
-  let names: VoiceNames = noNames;
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
@@ -38,7 +35,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
-    const before = voices.get(voiceId);
+    const before = stored.find(voiceId);
     // After a deletion, the id may belong to another voice.
     const isAnother = before?.createdAt.getTime() !== createdAtMs;
     const end = endOf(row);
@@ -49,17 +46,22 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     if (end && Date.now() - updatedAtMs < audioLifeMs) toPurge.set(voiceId, Infinity);
     else if (!end && isAnother && version > 1) toPurge.set(voiceId, createdAtMs);
     const ending = endings.get(voiceId) ?? new AbortController();
-    if (row.status === 'deleted') voices.delete(voiceId);
-    else voices.set(voiceId, toStoredVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
+    if (row.status === 'deleted') stored.delete(voiceId);
+    else stored.put(toStoredVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
     if (!end) endings.set(voiceId, ending);
   };
+
+  const rename = ({ alias, ownerId, voiceId }: VoiceAliasRow) =>
+    alias === defaultAlias ? stored.choose(voiceId || undefined) : stored.name(alias, ownerId, voiceId || undefined);
 
   /** Whose bindings were changed has a later version too, and keeps its audio. */
   const spareChanged = async () => {
     const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
-    if (live.length === 0) return;
-    const reused = await rows.listReused();
-    for (const [voiceId] of live) if (!reused.has(voiceId)) toPurge.delete(voiceId);
+    for (let i = 0; i < live.length; i += rowsPerRead) {
+      const voiceIds = live.slice(i, i + rowsPerRead).map(([voiceId]) => voiceId);
+      const reused = await rows.listReused(voiceIds);
+      for (const voiceId of voiceIds) if (!reused.has(voiceId)) toPurge.delete(voiceId);
+    }
   };
 
   const poll = async () => {
@@ -67,35 +69,22 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
       const changed = await rows.listChanged(revision, rowsPerRead);
       for (const row of changed) update(row);
       revision = changed.at(-1)?.revision ?? revision;
-      if (changed.length > 0) list = [...voices.values()];
       if (changed.length < rowsPerRead) break;
     }
     const renamed = await rows.listChangedAliases(namesRevision);
     namesRevision = renamed.at(-1)?.revision ?? namesRevision;
-    if (renamed.length > 0) names = withChanges(names, renamed);
+    for (const row of renamed) rename(row);
     await spareChanged();
     if (toPurge.size > 0) await purge(toPurge);
     toPurge.clear();
   };
   const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
-    list: (): readonly StoredVoice[] => list,
-    names: (): VoiceNames => names,
+    stored,
     /** Reads the rows that have changed. */
     refresh,
     close,
   };
-}
-
-function withChanges(before: VoiceNames, changed: readonly VoiceAliasRow[]): VoiceNames {
-  const aliases = new Map(before.aliases);
-  let { chosen } = before;
-  for (const { alias, voiceId } of changed) {
-    if (alias === defaultAlias) chosen = voiceId || undefined;
-    else if (voiceId === '') aliases.delete(alias);
-    else aliases.set(alias, voiceId);
-  }
-  return { aliases, chosen };
 }
 
 async function decryptClone(cloneId: string, rows: Pick<VoiceRows, 'findClone'>, vault: Vault): Promise<Uint8Array> {

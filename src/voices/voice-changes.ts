@@ -1,8 +1,10 @@
 // Changes of stored voices: each is one transaction with its entry in the record, and takes effect in this process before
-// the call returns. The ids of engines' own voices count as taken too, as do aliases.
+// the call returns. The ids of engines' own voices count as taken too, as do aliases that the actor may use, and ids of
+// voices that another account deleted.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import type { Voices } from '../speech/voice.ts';
+import type { Actor } from '../keys/actor.ts';
+import { type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
@@ -16,11 +18,11 @@ export type VoiceChanges = ReturnType<typeof createVoiceChanges>;
 
 export function createVoiceChanges(
   rows: Pick<VoiceRows, 'change'>,
-  voiceCache: Pick<VoiceCache, 'refresh'>,
+  voiceCache: Pick<VoiceCache, 'refresh' | 'stored'>,
   voices: Voices,
 ) {
-  const isTaken = (voiceId: string): boolean =>
-    voices.list().some(({ voice, aliases }) => voice.voiceId === voiceId || aliases.includes(voiceId));
+  const isTaken = (voiceId: string, actor: Actor): boolean =>
+    voices.lookUp(voiceId)?.voice.voiceId === voiceId || voicesFor(voices, actor).lookUp(voiceId) !== undefined;
   return {
     async apply(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> {
       await rows.change(voiceId, decide);
@@ -28,12 +30,12 @@ export function createVoiceChanges(
     },
     isTaken,
     /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
-    chooseId(requested: string | undefined): string {
-      if (voices.list().filter(({ kept }) => kept).length >= storedVoicesMax) {
+    chooseId(requested: string | undefined, actor: Actor): string {
+      if (voiceCache.stored.size >= storedVoicesMax) {
         throw new Failure('invalid_request', { message: `There are ${storedVoicesMax} voices; delete some before.` });
       }
       if (requested === undefined) return createId('voc');
-      if (isTaken(requested)) throw invalidVoiceId(takenFault);
+      if (isTaken(requested, actor)) throw invalidVoiceId(takenFault);
       return requested;
     },
   };
@@ -48,13 +50,19 @@ export interface NewVoice
   lexiconIds?: readonly string[] | undefined;
 }
 
-/** The row of a new voice. Its version continues that of a deleted voice with the same id. */
+/**
+ * The row of a new voice. Its version continues that of a deleted voice with the same id, which must have been of the same
+ * account, or the operator's if an admin makes it.
+ */
 export function toNewRow(
   before: VoiceRow | undefined,
   { languageCodes, labels, bindings, consent, lexiconIds = [], ...voice }: NewVoice,
-  atMs: number,
+  { atMs, actor }: { atMs: number; actor: Pick<Actor, 'usesAllVoices'> },
 ): RowDraft {
   if (before && before.status !== 'deleted') throw invalidVoiceId(takenFault);
+  const mayReuse = before?.ownerId === voice.ownerId || (before?.ownerId === null && actor.usesAllVoices);
+  if (before && !mayReuse)
+    throw invalidVoiceId({ reason: 'taken', message: 'was the id of a voice of another account' });
   return {
     ...voice,
     languageCodes: languageCodes.join(' '),

@@ -2,7 +2,7 @@
 // omitted field keeps its value, or has its default in a new voice.
 import type { Blend } from '../engines/engine.ts';
 import type { FieldReason, FieldViolation } from '../errors.ts';
-import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
+import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 

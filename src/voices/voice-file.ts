@@ -9,7 +9,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { operator, toRecordEntry } from '../keys/actor.ts';
 import { lexiconIdsMax } from '../speech/lexicon-field.ts';
-import type { VoiceAccess } from '../speech/voice.ts';
+import type { VoiceAccess } from '../speech/stored-voices.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { blendParts } from './blend-fields.ts';
 import type { Vault } from './clone-vault.ts';
@@ -97,7 +97,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
     }
     const { bindings: _, ...stored } = file;
     const voice = { ...stored, bindings, access: access ?? file.access };
-    const row = toNewRow(before, voice, atMs);
+    const row = toNewRow(before, voice, { atMs, actor: operator });
     const { kind, consent, ownerId } = file;
     const detail = { name, kind, consent, ownerId, access: voice.access };
     return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operator) };

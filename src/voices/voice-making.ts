@@ -6,7 +6,8 @@ import { createId } from '../id.ts';
 import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots } from '../speech/queue/slots.ts';
-import type { VoiceAccess, Voices } from '../speech/voice.ts';
+import type { VoiceAccess } from '../speech/stored-voices.ts';
+import type { Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
@@ -24,6 +25,7 @@ import {
   faultTo,
   type VoiceFields,
 } from './voice-fields.ts';
+import { checkMayShare } from './voice-ownership.ts';
 
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
@@ -32,14 +34,22 @@ export interface VoiceMakingOptions {
   engines: readonly Engine[];
   makeClones: MakeClones;
   vault: Vault;
+  /** Those that keys without the scope admin may make. */
+  voicesPerAccount: number;
 }
 
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {
-  const { changes, voices, lexicons, engines, makeClones, vault } = options;
+  const { changes, voices, lexicons, engines, makeClones, vault, voicesPerAccount } = options;
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
+
+  const createCountCheck = (actor: Actor) => (actual: number) => {
+    if (actor.usesAllVoices || actual < voicesPerAccount) return;
+    const message = `The voices of an account are ${voicesPerAccount} at most; delete some before.`;
+    throw new Failure('invalid_request', { message, limit: voicesPerAccount, actual });
+  };
 
   return {
     /** Both return the id of the new voice. */
@@ -53,16 +63,18 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
         lexicons,
         actor,
       });
-      const voiceId = changes.chooseId(requestedId);
+      const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();
       const ownerId = actor.accountId === operator.accountId ? null : actor.accountId;
-      const usual = fields.blend && ownerId !== null ? 'private' : 'everyone';
+      const isUsuallyShared = ownerId === null || (actor.usesAllVoices && !fields.blend);
+      const usual = isUsuallyShared ? 'everyone' : 'private';
       const who = { voiceId, ownerId, access: access ?? usual };
       const voice = toNewVoice(fields, { ...who, languageCodes, bindings });
-      const aliases = toAliasChange(voiceId, fields.aliases, { voices, actor });
+      checkMayShare(voice, actor);
       await changes.apply(voiceId, (row) => ({
-        row: toNewRow(row, voice, atMs),
-        aliases,
+        row: toNewRow(row, voice, { atMs, actor }),
+        checkOwned: createCountCheck(actor),
+        aliases: toAliasChange(voice, fields.aliases, { voices, actor }),
         entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: fields }, actor),
       }));
       return voiceId;
@@ -70,12 +82,14 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
     async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
       checkMayMake(actor);
+      const access = fields.access === 'everyone' ? 'everyone' : 'private';
+      checkMayShare({ access }, actor);
       const { violations = [], voiceId: requestedId } = fields;
-      const isTaken = requestedId !== undefined && changes.isTaken(requestedId);
+      const isTaken = requestedId !== undefined && changes.isTaken(requestedId, actor);
       const faults = isTaken ? [...violations, takenFault] : violations;
       const release = await slots.take(actor.accountId, signal);
       const made = await makeClones(fields, { callerId: actor.accountId, faults, signal }).finally(release);
-      const voiceId = changes.chooseId(requestedId);
+      const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();
       const { name, description, labels } = fields;
       const consent = toConsentRecord(fields, made, actor, atMs);
@@ -92,12 +106,13 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
         bindings: sealed.map(({ binding }) => binding),
         consent,
         ownerId: actor.accountId ?? null,
-        access: fields.access === 'everyone' ? 'everyone' : 'private',
+        access,
       };
       const engineNames = made.clones.map(({ engine }) => engine);
       const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
       await changes.apply(voiceId, (row) => ({
-        row: toNewRow(row, voice, atMs),
+        row: toNewRow(row, voice, { atMs, actor }),
+        checkOwned: createCountCheck(actor),
         entry: toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor),
         clones: sealed.map(({ clone }) => clone),
       }));
@@ -121,6 +136,7 @@ function toNewVoice(
 
 interface NewVoiceChecks extends SpeakerChecks, LexiconChecks {
   changes: VoiceChanges;
+  actor: Actor;
 }
 
 /** Fails with every fault of the fields. */
@@ -143,7 +159,7 @@ function checkNewVoice(
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
   if (lexiconIds) checkBoundLexicons(lexiconIds, checks, faults);
-  if (requestedId !== undefined && changes.isTaken(requestedId)) faults.push(takenFault);
+  if (requestedId !== undefined && changes.isTaken(requestedId, checks.actor)) faults.push(takenFault);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { bindings, languageCodes, access };
 }

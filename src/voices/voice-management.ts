@@ -18,7 +18,7 @@ import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
 import { createVoiceMaking } from './voice-making.ts';
-import { checkMayChange, requireOwn } from './voice-ownership.ts';
+import { checkMayChange, checkMayShare, requireOwn } from './voice-ownership.ts';
 
 export interface VoiceManagement {
   create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
@@ -32,11 +32,11 @@ export interface VoiceManagement {
 
 export interface VoiceManagementOptions {
   rows: VoiceRows;
-  voiceCache: Pick<VoiceCache, 'refresh'>;
+  voiceCache: Pick<VoiceCache, 'refresh' | 'stored'>;
   voices: Voices;
   lexicons: Lexicons;
   engines: readonly Engine[];
-  making: { makeClones: MakeClones; vault: Vault };
+  making: { makeClones: MakeClones; vault: Vault; voicesPerAccount: number };
 }
 
 export function createVoiceManagement(options: VoiceManagementOptions): VoiceManagement {
@@ -60,18 +60,19 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const offered = findToChange(idOrAlias, actor);
       const { voiceId } = offered.voice;
       const { aliases: names, ...others } = fields;
-      const aliases = toAliasChange(voiceId, names, { voices, actor });
       const checks = { bindable: enginesFor(engines, voices, actor), voices, lexicons, actor };
       await changes.apply(voiceId, (found) => {
         if (!isLive(found) && offered.kept) throw new Failure('voice_not_found');
         const atMs = Date.now();
-        const before = isLive(found) ? requireOwn(found, actor) : toStoredRow(offered, found, atMs);
+        const before = isLive(found) ? requireOwn(found, actor) : toStoredRow(offered, found, { atMs, actor });
         const row = toChangedRow(before, fields, { engines, checks, atMs });
+        const isMoved = row.access !== before.access;
+        if (isMoved || names) checkMayShare(row, actor);
         // An engine's own voice with aliases stays the engine's own.
         const isChanged = isLive(found) || Object.keys(others).length > 0;
         return {
           ...(isChanged && { row }),
-          aliases,
+          aliases: toAliasChange(row, names ?? (isMoved ? offered.aliases : undefined), { voices, actor }),
           entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: fields }, actor),
         };
       });
@@ -149,26 +150,29 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
 function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceChange {
   const fields: VoiceFields = { aliases: [] };
   return {
-    aliases: toAliasChange(voiceId, fields.aliases, { voices, actor }),
+    aliases: toAliasChange({ voiceId, access: 'everyone', ownerId: null }, fields.aliases, { voices, actor }),
     entry: toRecordEntry({ action: 'update', voiceId, atMs: Date.now(), detail: fields }, actor),
   };
 }
 
-/** What remains of a deleted row. */
+/** What remains of a deleted row. Its owner stays: the id is given to no other account. */
 const emptied = {
   name: '',
   description: '',
   labels: '{}',
   bindings: '[]',
   consent: null,
-  ownerId: null,
   lexiconIds: null,
 };
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
 /** The row of an engine's own voice, to be stored because it is changed. */
-function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefined, atMs: number): RowDraft {
+function toStoredRow(
+  { voice, bindings }: OfferedVoice,
+  deleted: VoiceRow | undefined,
+  by: { atMs: number; actor: Actor },
+): RowDraft {
   const { voiceId, name, description, languageCodes, labels } = voice;
   const stored: NewVoice = {
     voiceId,
@@ -183,7 +187,7 @@ function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | unde
     ownerId: null,
     access: 'everyone',
   };
-  return toNewRow(deleted, stored, atMs);
+  return toNewRow(deleted, stored, by);
 }
 
 /** The row with the fields changed, or a Failure with every fault of the fields. */

@@ -1,8 +1,9 @@
-// Who may change and end a voice: the account that owns it, and those who may use all voices. A voice of an engine is the
+// Who may change, share and end a voice: the account that owns it, and those who may use all voices. A voice of an engine is the
 // operator's, also after it was changed.
 import { Failure } from '../errors.ts';
 import type { Actor } from '../keys/actor.ts';
-import { ownerOf, type StoredVoice } from '../speech/voice.ts';
+import type { StoredVoice } from '../speech/stored-voices.ts';
+import { ownerOf } from '../speech/voice.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
 /** `kept` is undefined for a voice just as its engine brings it. */
@@ -10,6 +11,13 @@ export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, a
   if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
   const message = 'Only the owner of this voice, and keys with the scope admin, may change it.';
   throw new Failure('access_denied', { message });
+}
+
+/** A voice that everyone may use, and its aliases, are given by admins. */
+export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoices }: Actor): void {
+  if (access === 'private' || usesAllVoices) return;
+  const message = 'Only keys with the scope admin give voices, and aliases of them, to everyone; others are private.';
+  throw new Failure('insufficient_scope', { message, requiredScopes: ['admin'] });
 }
 
 /** The row, which may have been deleted, and made again by another account, since the voice was found. */

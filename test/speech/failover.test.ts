@@ -3,8 +3,9 @@ import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-speech.ts';
 
@@ -32,8 +33,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
     ended: ending.signal,
     ...asked,
   };
-  const kept = [ada];
-  const voices = createVoices([first, second], { listStored: () => kept });
+  const voices = createVoices([first, second], { stored: new StoredVoices([ada]) });
   const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 200, waitingMax: 0 }) });
   const stream = (fields: object = {}) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'ada', text: 'One two three.', ...fields }), caller, never);

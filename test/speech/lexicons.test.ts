@@ -9,7 +9,8 @@ import { LiveText } from '../../src/speech/live-text.ts';
 import { bestCasting, castSpeech } from '../../src/speech/plan.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
-import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
+import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
 import { collect, openSpeech } from './open-speech.ts';
 
@@ -42,7 +43,7 @@ const boundVoice = (lexiconIds: readonly string[]): StoredVoice => ({
 
 function open(kept: Record<string, KeptLexicon>, boundIds: readonly string[] = []) {
   const stored = [boundVoice(boundIds)];
-  return openSpeech({}, { lexicons: keepLexicons(kept), listStored: () => stored });
+  return openSpeech({}, { lexicons: keepLexicons(kept), stored: new StoredVoices(stored) });
 }
 
 const warningsOf = (events: readonly SpeechEvent[]) =>
@@ -138,7 +139,7 @@ test('the cache key has the content of the lexicons, and not their ids', () => {
     boundIds: readonly string[] = [],
   ) => {
     const stored = [boundVoice(boundIds)];
-    const voices = createVoices([tone], { listStored: () => stored });
+    const voices = createVoices([tone], { stored: new StoredVoices(stored) });
     const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
     const found = castSpeech(voices, request, { callerId: 'test', accountId: 'test' }, keepLexicons(kept));
     return bestKeyOf(found);

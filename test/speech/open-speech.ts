@@ -5,8 +5,9 @@ import type { Lexicons } from '../../src/speech/lexicons.ts';
 import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import type { StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices, type ListStored } from '../../src/speech/voice.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collectSpeech } from './collect-speech.ts';
 
@@ -14,7 +15,7 @@ const caller = { callerId: 'test', accountId: 'test' };
 const never = new AbortController().signal;
 
 export interface SpeechSources {
-  listStored?: ListStored;
+  stored?: StoredVoices;
   lexicons?: Lexicons;
 }
 

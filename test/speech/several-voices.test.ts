@@ -4,8 +4,9 @@ import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createSlots } from '../../src/speech/queue/slots.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
 
@@ -18,7 +19,7 @@ function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first:
   const tone = openTone({ sampleRateHz: 16_000, ...first });
   const bell = openTone({ name: 'bell', sampleRateHz: 22_050, ...other });
   opened.push(tone, bell);
-  const voices = createVoices([tone, bell], { listStored: () => kept });
+  const voices = createVoices([tone, bell], { stored: new StoredVoices(kept) });
   const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 9, waitingMax: 0 }) });
   const stream = (body: string, caller: Caller = { callerId: 'test' }) => {
     const fields = { voice_id: 'tone-low', sample_rate: 24_000, output_format: 'pcm', ssml: `<speak>${body}</speak>` };

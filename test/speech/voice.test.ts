@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';
-import { createVoices, isSpokenBy, type StoredVoice, voicesFor } from '../../src/speech/voice.ts';
-import type { VoiceNames } from '../../src/speech/voice-names.ts';
+import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
+import { createVoices, isSpokenBy, voicesFor } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 test('a voice is found with its engine, and an unknown one is a failure', () => {
@@ -41,12 +41,12 @@ test('the default voice is listed first, then natural before synthetic ones, the
     ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },
     bindings: [{ engine: 'people', speakerId: 'people-ada' }],
   };
-  const kept = [stored];
-  const listed = createVoices([robots, people], { listStored: () => kept }).list();
+  const kept = new StoredVoices([stored]);
+  const listed = createVoices([robots, people], { stored: kept }).list();
   const natural = ['ada', 'Bea', 'Élodie', 'Zoe', 'Zoë', 'Бьорк'];
   expect(listed.map(({ voice }) => voice.name)).toEqual(['Zed', ...natural, 'amy', 'Bob 9', 'Bob 10']);
   const namesBegun = (preferred: string) =>
-    createVoices([robots, people], { listStored: () => kept, preferred })
+    createVoices([robots, people], { stored: kept, preferred })
       .list()
       .slice(0, 2)
       .map(({ voice }) => voice.name);
@@ -59,9 +59,10 @@ test('an alias is found until a voice has it as its id, and again when that has 
   const [low, high] = tone.voices as [Voice, Voice];
   const named = (voiceId: string): Voice => ({ ...high, voiceId });
   let offered: readonly Voice[] = tone.voices;
-  let names: VoiceNames = { aliases: new Map([['alloy', 'tone-high']]), chosen: undefined };
+  const stored = new StoredVoices();
+  stored.name('alloy', ofEveryone, 'tone-high');
   const engine: Engine = Object.defineProperty({ ...tone }, 'voices', { get: () => offered });
-  const voices = createVoices([engine], { readNames: () => names, preferred: 'alloy' });
+  const voices = createVoices([engine], { stored, preferred: 'alloy' });
   const look = (name: string) => voices.lookUp(name)?.voice.voiceId;
   expect([look('alloy'), voices.find('tone-high').aliases]).toEqual(['tone-high', ['alloy']]);
   expect(voices.list()[0]!.voice.voiceId).toBe('tone-high');
@@ -76,7 +77,8 @@ test('an alias is found until a voice has it as its id, and again when that has 
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-low']);
   offered = [low, high];
   expect(look('alloy')).toBe('tone-high');
-  names = { aliases: new Map(), chosen: 'tone-high' };
+  stored.name('alloy', ofEveryone, undefined);
+  stored.choose('tone-high');
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-high']);
   expect(findDefault(voicesFor(voices, { voiceIds: ['tone-low'] }))).toMatchObject({
     offered: { voice: { voiceId: 'tone-low' } },

@@ -1,6 +1,7 @@
 // The cache of stored voices: a voice that ends also ends here, even if the change was missed, and its audio is deleted.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/keys/actor.ts';
+import { ofEveryone, type StoredVoices } from '../../src/speech/stored-voices.ts';
 import type { VoiceRecordEntry } from '../../src/store/voice-record-rows.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
@@ -24,6 +25,7 @@ const open = async () => {
   onTestFinished(() => voiceCache.close());
   return voiceCache;
 };
+const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.values()];
 const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') =>
   rows.change('ada', () => {
     const nowMs = Date.now();
@@ -52,18 +54,18 @@ test('a purge that fails is done again until it has gone well', async () => {
 test('voices that ended while no replica ran are purged at the start', async () => {
   await put({ status: 'deleted' });
   const voiceCache = await open();
-  expect([purges, voiceCache.list()]).toEqual([[['ada', Infinity]], []]);
+  expect([purges, listOf(voiceCache)]).toEqual([[['ada', Infinity]], []]);
 });
 
 test('deleted and made again between two looks: the old one ends, and only what it said is purged', async () => {
   await put({});
   const voiceCache = await open();
-  const [old] = voiceCache.list();
+  const [old] = listOf(voiceCache);
   await put({ status: 'deleted' }, 2, 'delete');
   await put({ createdAtMs: 5 }, 3, 'create');
   await voiceCache.refresh();
   expect(old!.ended.reason).toMatchObject({ reason: 'voice_not_ready' });
-  expect(voiceCache.list()[0]!.ended.aborted).toBe(false);
+  expect(listOf(voiceCache)[0]!.ended.aborted).toBe(false);
   expect(purges).toEqual([['ada', 5]]);
 });
 
@@ -95,20 +97,20 @@ test("an engine's own voice keeps its audio when it is first stored, and when it
 test('one that is only changed does not end, and keeps its signal', async () => {
   await put({});
   const voiceCache = await open();
-  const [before] = voiceCache.list();
+  const [before] = listOf(voiceCache);
   await put({ name: 'Bea', status: 'disabled' }, 2);
   await voiceCache.refresh();
-  const [after] = voiceCache.list();
+  const [after] = listOf(voiceCache);
   expect([after!.name, after!.status, after!.ended === before!.ended, purges]).toEqual(['Bea', 'disabled', true, []]);
 });
 
 test('a change of access arrives where another process made it, ends nothing and purges nothing', async () => {
   await put({ ownerId: 'key_1', access: 'everyone' });
   const voiceCache = await open();
-  const [before] = voiceCache.list();
+  const [before] = listOf(voiceCache);
   await put({ ownerId: 'key_1', access: 'private' });
-  await expect.poll(() => voiceCache.list()[0]!.access).toBe('private');
-  const [after] = voiceCache.list();
+  await expect.poll(() => listOf(voiceCache)[0]!.access).toBe('private');
+  const [after] = listOf(voiceCache);
   expect([after!.ownerId, after!.ended === before!.ended, after!.ended.aborted]).toEqual(['key_1', true, false]);
   expect(purges).toEqual([]);
 });
@@ -116,29 +118,34 @@ test('a change of access arrives where another process made it, ends nothing and
 test('an access that only a newer version knows is private', async () => {
   await put({ ownerId: 'key_1', access: 'friends' as 'private' });
   const voiceCache = await open();
-  expect(voiceCache.list()[0]!.access).toBe('private');
+  expect(listOf(voiceCache)[0]!.access).toBe('private');
 });
 
 const entryOf = (action: 'update' | 'create' | 'delete') =>
   toRecordEntry({ action, voiceId: 'ada', atMs: 1, detail: {} }, operator);
-const name = (voiceId: string, names: readonly string[], check = () => {}) =>
-  rows.change(voiceId, () => ({ entry: { ...entryOf('update'), voiceId }, aliases: { names, check } }));
+const name = (voiceId: string, names: readonly string[], check = () => {}, ownerId = ofEveryone) =>
+  rows.change(voiceId, () => ({ entry: { ...entryOf('update'), voiceId }, aliases: { names, ownerId, check } }));
 
 test('aliases and the choice of the default voice arrive where another process made them, and go likewise', async () => {
   const voiceCache = await open();
-  const seen = () => [Object.fromEntries(voiceCache.names().aliases), voiceCache.names().chosen];
+  const seenBy = ({ stored }: { stored: StoredVoices }) => [
+    Object.fromEntries(['alloy', 'nova'].map((alias) => [alias, stored.holdersOf(alias)?.get(ofEveryone)])),
+    stored.chosen,
+  ];
+  const seen = () => seenBy(voiceCache);
   await name('clara', ['alloy', 'nova']);
   await rows.changeDefault('clara', { ...entryOf('update'), action: 'set_default' });
   await expect.poll(seen).toEqual([{ alloy: 'clara', nova: 'clara' }, 'clara']);
   const later = await open();
-  expect(later.names()).toEqual(voiceCache.names());
+  expect(seenBy(later)).toEqual(seen());
   await name('clara', ['nova']);
   await name('arthur', ['alloy']);
   await rows.changeDefault('', { ...entryOf('update'), action: 'set_default' });
   await expect.poll(seen).toEqual([{ alloy: 'arthur', nova: 'clara' }, undefined]);
-  const before = voiceCache.names();
+  const told: string[] = [];
+  voiceCache.stored.onChange((voiceId) => told.push(voiceId));
   await voiceCache.refresh();
-  expect(voiceCache.names()).toBe(before);
+  expect(told).toEqual([]);
 });
 
 test('a voice that ends, or is made under an id that had aliases, has none and is not the default', async () => {
@@ -148,7 +155,8 @@ test('a voice that ends, or is made under an id that had aliases, has none and i
     await rows.changeDefault('ada', { ...entryOf('update'), action: 'set_default' });
     await rows.change('ada', () => ({ entry: entryOf(action) }));
     await voiceCache.refresh();
-    expect(voiceCache.names()).toEqual({ aliases: new Map(), chosen: undefined });
+    const { stored } = voiceCache;
+    expect([stored.holdersOf('alloy'), stored.aliasesOf('ada'), stored.chosen]).toEqual([undefined, [], undefined]);
   }
 });
 

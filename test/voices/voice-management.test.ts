@@ -33,9 +33,9 @@ beforeEach(async () => {
     openTone({ name: 'german', languageCodes: ['de'] }),
     openTone({ name: 'french', languageCodes: ['fr'], blends: true }),
   ];
-  const voices = createVoices(engines, { listStored: voiceCache.list, readNames: voiceCache.names });
+  const voices = createVoices(engines, { stored: voiceCache.stored });
   const makeClones = () => Promise.reject(new Error('no clone is made here'));
-  const making = { makeClones, vault };
+  const making = { makeClones, vault, voicesPerAccount: 200 };
   management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
   await management.create('reader', { name: 'Reader', bindings: [german] }, operator);
 });

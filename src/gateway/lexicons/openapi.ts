@@ -7,7 +7,7 @@ import {
   phonemeCharsMax,
 } from '../../lexicons/lexicon-limits.ts';
 import { lexiconOperations } from '../../operations/operation.ts';
-import { voiceAccesses } from '../../speech/voice.ts';
+import { voiceAccesses } from '../../speech/stored-voices.ts';
 import { letterCases, phoneticAlphabets } from '../../text/lexicon.ts';
 import { writePls } from '../../text/pls.ts';
 import { pageOf, pageParameters } from '../http/page-query.ts';

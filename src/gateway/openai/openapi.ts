@@ -18,7 +18,7 @@ const speechSchema: Schema = {
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
-        'Id or alias of the voice. Without one, the default voice speaks; also where there is no such voice, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors.',
+        'Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     markup: speechFields.markup.schema,

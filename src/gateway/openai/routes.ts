@@ -1,6 +1,6 @@
 // /v1: the speech endpoints of OpenAI's API. The API key is a bearer token or in X-API-Key. Failures and events have the
-// form of OpenAI's. Its clients know the voices of OpenAI: one that is not here is ignored, as X-Ignored-Fields tells, and
-// the default voice speaks, unless SONANT_STRICT is set.
+// form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
+// speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
@@ -29,6 +29,8 @@ export interface OpenAiRoutesOptions {
 
 /** Model names that OpenAI clients expect to find; any other name is accepted too. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
+/** Voices that OpenAI publishes. */
+const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
 const modelsSince = 1_735_689_600;
 const { streamSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
@@ -41,7 +43,8 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     const ignored = [...parsed.ignored];
     const events = stream(request, reply, streamSpeech, (call) => {
       const { voice } = parsed;
-      if (isStrict) return speech.streamSpeech(call, parsed.request);
+      const mayReplace = voice === undefined || publishedVoices.includes(voice);
+      if (isStrict || !mayReplace) return speech.streamSpeech(call, parsed.request);
       const { voiceId, isDefault } = voices.findOrDefault(call, voice);
       if (isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
       return speech.streamSpeech(call, { ...parsed.request, voiceId });

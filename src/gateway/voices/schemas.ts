@@ -1,7 +1,7 @@
 // The schemas of /api/voices, each with an example.
 import { defaultSources } from '../../speech/default-voice.ts';
 import { lexiconIdsMax } from '../../speech/lexicon-field.ts';
-import { voiceAccesses } from '../../speech/voice.ts';
+import { voiceAccesses } from '../../speech/stored-voices.ts';
 import { blendParts, blendWeightMax } from '../../voices/blend-fields.ts';
 import { aliasesMax, aliasForm } from '../../voices/voice-fields.ts';
 import { describeObject, nullableTime, objectSchema, type Schema, text } from '../http/route-docs.ts';

@@ -4,7 +4,8 @@ import type { Cloning } from '../../engines/engine.ts';
 import type { ListedVoice } from '../../operations/voices.ts';
 import type { DefaultVoice } from '../../speech/default-voice.ts';
 import { speakingRates } from '../../speech/fields.ts';
-import { bindingIdsOf, blendOf, type VoiceConsent } from '../../speech/voice.ts';
+import type { VoiceConsent } from '../../speech/stored-voices.ts';
+import { bindingIdsOf, blendOf } from '../../speech/voice.ts';
 
 /** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
