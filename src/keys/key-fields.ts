@@ -25,7 +25,7 @@ export interface KeyFields {
 
 const nameCharsMax = 100;
 const daysMax = 3650;
-const voiceIdsMax = 100;
+export const voiceIdsMax = 100;
 const addressesMax = 100;
 
 /** Every fault of the fields but those of limits, which are checked against the grant. */

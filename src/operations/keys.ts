@@ -1,8 +1,9 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
 import { accountOf } from '../keys/account.ts';
 import { toAuditRow } from '../keys/actor.ts';
-import type { KeyFields } from '../keys/key-fields.ts';
+import { type KeyFields, voiceIdsMax } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement } from '../keys/key-management.ts';
+import { voiceIdCharsMax } from '../speech/fields.ts';
 import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/limits.ts';
 import type { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
@@ -18,8 +19,9 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser)
   const violations = [...(fields.violations ?? [])];
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable.lookUp(name)?.voice.voiceId;
+    const isChecked = i < voiceIdsMax && name !== '' && name.length <= voiceIdCharsMax;
     // Of a key that is limited to voices, others exceed the grant, whether they exist or not.
-    if (found === undefined && (user.voiceIds?.includes(name) ?? true)) {
+    if (found === undefined && isChecked && (user.voiceIds?.includes(name) ?? true)) {
       const message = `${name} is no voice that the key could use`;
       violations.push({ field: `voice_ids[${i}]`, reason: 'voice_not_found', message });
     }

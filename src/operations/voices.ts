@@ -53,9 +53,9 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
     getVoice: async (call: Call, voiceId: string) => toListed(voicesFor(voices, call.caller).find(voiceId), call),
     /** Of the voices that the caller may use. */
     getDefaultVoice: async ({ caller }: Call): Promise<DefaultVoice> => findDefault(voicesFor(voices, caller)),
-    /** The voice for the caller, or the default voice where there is no such voice or none is named. */
+    /** The caller's own or everyone's voice, or the default voice where there is no such voice or none is named. */
     findOrDefault({ caller }: Call, idOrAlias: string | undefined): { voiceId: string; isDefault: boolean } {
-      const usable = voicesFor(voices, caller);
+      const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
       const found = idOrAlias === undefined ? undefined : usable.lookUp(idOrAlias);
       const { voice } = found ?? findDefault(usable).offered ?? usable.find(idOrAlias ?? '');
       return { voiceId: voice.voiceId, isDefault: !found };

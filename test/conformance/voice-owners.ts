@@ -1,10 +1,12 @@
 // What becomes of the voices of an earlier version: each belongs to the account of the key that made it, and stays everyone's.
+// Aliases of private voices become those of their accounts.
 import { expect, onTestFinished, test } from 'vitest';
 import { createId } from '../../src/id.ts';
 import { toRecordEntry } from '../../src/keys/actor.ts';
 import { toKeyHolder } from '../../src/sign-in/sign-in-rules.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
-import { voiceOwnerStatements } from '../../src/store/voice-owner-statements.ts';
+import { accountAliasStatements } from '../../src/store/voice-alias-rows.ts';
+import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/voice-owner-statements.ts';
 import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
@@ -55,6 +57,7 @@ export function voiceOwnerConformance(name: string, open: () => Promise<RowStore
     expect(await rows.listReused(['of-root', 'imported', 'again', 'gone']), 'made and deleted').toEqual(
       new Set(['again', 'gone']),
     );
+    await store.query('drop index voices_of_owner');
     await store.query('alter table voices drop column owner_id');
     await store.query('alter table voices drop column access');
     for (const statement of voiceOwnerStatements) await store.query(statement);
@@ -64,5 +67,33 @@ export function voiceOwnerConformance(name: string, open: () => Promise<RowStore
       ...{ 'of-root': root, 'of-child': root, 'of-person': person },
       ...{ imported: null, changed: null, again: null, gone: null, unknown: null },
     });
+    await store.query(deletedOwnerStatement);
+    const gone = await store.query("select owner_id from voices where voice_id = 'gone'");
+    expect(gone, 'a deleted id stays with its account').toEqual([{ owner_id: root }]);
+  });
+
+  test(`${name} gives the aliases of private voices of an earlier version to their accounts`, async () => {
+    const store = await open();
+    onTestFinished(() => store.close());
+    await store.query('drop table account_aliases');
+    const voices = [
+      ['mine', 'private', 'key_1'],
+      ['shared', 'everyone', 'key_1'],
+      ['hidden', 'private', null],
+    ] as const;
+    for (const [i, [voiceId, access, ownerId]] of voices.entries()) {
+      const row = { ...voiceRow(voiceId, 'ready', 1), access, ownerId, revision: i + 1 };
+      const names = Object.keys(row).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+      const values = names.map((_, j) => `$${j + 1}`);
+      await store.query(`insert into voices (${names}) values (${values})`, ...Object.values(row));
+    }
+    const before = { alloy: 'mine', nova: 'shared', onyx: 'hidden', echo: 'clara', removed: '', '': 'mine' };
+    for (const [i, [alias, voiceId]] of Object.entries(before).entries())
+      await store.query('insert into voice_aliases values ($1, $2, $3)', alias, voiceId, i + 1);
+    for (const statement of accountAliasStatements) await store.query(statement);
+    const found = await createVoiceRows(store).listChangedAliases(0);
+    expect(found.map(({ alias, ownerId, voiceId }) => `${alias}|${ownerId}|${voiceId}`)).toEqual([
+      ...['alloy|key_1|mine', 'nova||shared', 'onyx||hidden', 'echo||clara', 'removed||', '||mine'],
+    ]);
   });
 }

@@ -77,7 +77,8 @@ describe('the default voice', () => {
     const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['tone-low', 'far'] });
     const next = { source: 'order', chosen_voice_id: null };
     expect((await send('GET', url, undefined, limited)).body).toMatchObject({ ...next, voice_id: 'tone-low' });
-    expect(await speak({ voice: 'tone-high' }, limited)).toEqual([200, 'tone-low', 'voice']);
+    expect(await speak({ voice: 'alloy' }, limited)).toEqual([200, 'tone-low', 'voice']);
+    expect((await speak({ voice: 'tone-high' }, limited))[0]).toBe(404);
     await send('PATCH', '/api/voices/tone-high', { enabled: false });
     expect((await send('GET', url)).body).toEqual({
       voice_id: 'tone-low',

@@ -104,7 +104,7 @@ test('each refusal has the error class that the SDK knows', async () => {
   expect(wrongKey).toBeInstanceOf(AuthenticationError);
   expect([wrongKey.code, wrongKey.type]).toEqual(['invalid_api_key', 'invalid_request_error']);
   const made = { voice_id: 'off', name: 'Off', bindings: [{ engine: 'tone', voice_id: 'tone-low' }], enabled: false };
-  await gateway.send('/api/voices', { headers: { 'X-API-Key': await gateway.makeKey(['voices:write']) }, body: made });
+  await gateway.send('/api/voices', { headers: { 'X-API-Key': await gateway.makeKey(['voices:write', 'admin']) }, body: made });
   const wrongVoice = await refusalOf(openai.audio.speech.create({ ...speechRequest, voice: 'off' }));
   expect(wrongVoice).toBeInstanceOf(ConflictError);
   expect(wrongVoice.code).toBe('voice_not_ready');
@@ -158,6 +158,8 @@ test('reading is enough to list, speaking needs its scope, and all of it holds t
     voices: object[];
   };
   expect(voices).toEqual([{ id: 'tone-high', name: 'Tone, high' }]);
-  const answer = await clientOf(limited).audio.speech.create(speechRequest);
+  const refusedVoice = await refusalOf(clientOf(limited).audio.speech.create(speechRequest));
+  expect([refusedVoice.status, refusedVoice.code, refusedVoice.param]).toEqual([404, 'voice_not_found', 'voice']);
+  const answer = await clientOf(limited).audio.speech.create({ ...speechRequest, voice: 'alloy' });
   expect([answer.headers.get('X-Voice-Id'), answer.headers.get('X-Ignored-Fields')]).toEqual(['tone-high', 'voice']);
 });

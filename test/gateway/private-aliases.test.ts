@@ -1,5 +1,5 @@
-// Aliases and what a key may use: an alias of a private voice is unknown to others, and a key that is limited to an alias is
-// limited to its voice.
+// Whose names are whose: an alias of a private voice is its account's, and each account may have the same one; no name of one
+// account answers requests of another; and a key that is limited to an alias is limited to its voice.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -26,7 +26,7 @@ const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
     ({ field, reason, message }) => `${field} ${reason}: ${message}`,
   );
 
-test('an alias of a private voice is unknown to others, who learn only that it is taken', async () => {
+test('an alias of a private voice is unknown to others, who may have the same', async () => {
   await make('secret', { access: 'private', aliases: ['verse'] });
   expect((await send('GET', '/api/voices/verse')).body.voice_id).toBe('secret');
   const ways: readonly (readonly [method: string, path: string, body?: object])[] = [
@@ -48,8 +48,13 @@ test('an alias of a private voice is unknown to others, who learn only that it i
   const replaced = await send('POST', '/v1/audio/speech', { voice: 'verse', input: 'Hello.' }, other);
   expect([replaced.headers.get('X-Voice-Id'), replaced.headers.get('X-Ignored-Fields')]).toEqual(['tone-low', 'voice']);
   await make('others', {}, other);
-  expect(faultsOf(await name('others', ['verse'], other))).toEqual(['aliases[0] taken: is an alias of another voice']);
   expect(JSON.stringify((await send('GET', '/v1/voices', undefined, other)).body)).not.toContain('verse');
+  expect((await name('others', ['verse'], other)).body.aliases).toEqual(['verse']);
+  for (const [as, voiceId] of [
+    [owner, 'secret'],
+    [other, 'others'],
+  ] as const)
+    expect((await send('GET', '/api/voices/verse', undefined, as)).body.voice_id).toBe(voiceId);
   for (const voiceId of ['secret', 'others']) await send('DELETE', `/api/voices/${voiceId}`, undefined, admin);
 });
 
@@ -85,9 +90,9 @@ test('a key that is limited to an alias is limited to its voice, whatever the al
   await name('tone-high', ['ballad']);
   const { body } = await send('POST', '/api/auth/api-keys', {
     scopes: ['speech:synthesize'],
-    voice_ids: ['ballad', 'tone-high', 'nobody'],
+    voice_ids: ['ballad', 'tone-high'],
   });
-  expect(body.voice_ids).toEqual(['tone-high', 'nobody']);
+  expect(body.voice_ids).toEqual(['tone-high']);
   const say = async (voice_id: string) =>
     (await send('POST', '/api/audio/speech', { voice_id, text: 'Hello.' }, body.key)).status;
   expect([await say('ballad'), await say('tone-high'), await say('tone-low')]).toEqual([200, 200, 404]);
@@ -106,4 +111,87 @@ test('a default voice is chosen by an alias, and stays the voice', async () => {
   await name('tone-high', []);
   expect((await send('GET', '/api/default-voice')).body.voice_id).toBe('tone-high');
   await send('PUT', '/api/default-voice', { voice_id: null }, admin);
+});
+
+const speakAs = async (voice: string, as: string) => {
+  const { status, headers } = await send('POST', '/v1/audio/speech', { voice, input: 'Hello.' }, as);
+  return [status, headers.get('X-Voice-Id')];
+};
+
+test('names that one account takes answer no request of another, nor of everyone', async () => {
+  await make('taker', { aliases: ['default', 'nova'] }, other);
+  await make('alloy', {}, other);
+  for (const [as, id] of [
+    [owner, 'tone-low'],
+    [admin, 'tone-low'],
+  ] as const) {
+    for (const published of ['alloy', 'nova']) expect(await speakAs(published, as)).toEqual([200, id]);
+    expect(await speakAs('default', as)).toEqual([404, null]);
+    expect((await send('POST', '/api/audio/speech', { voice_id: 'default', text: 'Hello.' }, as)).status).toBe(404);
+  }
+  expect(await speakAs('default', other)).toEqual([200, 'taker']);
+  for (const voiceId of ['taker', 'alloy']) await send('DELETE', `/api/voices/${voiceId}`, undefined, other);
+});
+
+test('an alias that everyone and an account have is the account’s for its keys, in every list once', async () => {
+  await name('tone-high', ['onyx']);
+  await make('mine', { aliases: ['onyx'] });
+  expect([await speakAs('onyx', owner), await speakAs('onyx', other)]).toEqual([
+    [200, 'mine'],
+    [200, 'tone-high'],
+  ]);
+  // An admin uses all voices, and means its own and everyone's by their names.
+  expect(await speakAs('onyx', admin)).toEqual([200, 'tone-high']);
+  for (const as of [owner, other, admin]) {
+    const listed = (await send('GET', '/v1/audio/voices', undefined, as)).body.voices as { id: string; name: string }[];
+    const names = listed.flatMap((voice) => (voice.id === 'onyx' ? voice.name : []));
+    expect(names).toEqual([as === owner ? 'Made' : 'Tone, high']);
+  }
+  expect(faultsOf(await make('onyx'))).toEqual(['voice_id taken: is the id or an alias of another voice']);
+  await send('DELETE', '/api/voices/mine');
+  await name('tone-high', []);
+});
+
+test('only admins share a voice or name one for everyone, and its aliases go with it', async () => {
+  const refusal = { status: 403, body: { error: 'insufficient_scope', required_scopes: ['admin'] } };
+  expect(await make('mine', { access: 'everyone' })).toMatchObject(refusal);
+  await make('mine', { aliases: ['sage'] });
+  expect(await send('PATCH', '/api/voices/mine', { access: 'everyone' })).toMatchObject(refusal);
+  await name('tone-high', ['sage']);
+  const shared = () => send('PATCH', '/api/voices/mine', { access: 'everyone' }, admin);
+  expect(faultsOf(await shared())).toEqual(['aliases[0] taken: is an alias of the voice tone-high']);
+  await name('tone-high', []);
+  expect((await shared()).body).toMatchObject({ access: 'everyone', aliases: ['sage'] });
+  expect(await speakAs('sage', other)).toEqual([200, 'mine']);
+  expect(await name('mine', ['sage', 'ash'], owner)).toMatchObject(refusal);
+  expect((await send('PATCH', '/api/voices/mine', { access: 'private' })).body.aliases).toEqual(['sage']);
+  expect([await speakAs('sage', owner), await speakAs('sage', other)]).toEqual([
+    [200, 'mine'],
+    [200, 'tone-low'],
+  ]);
+  await send('DELETE', '/api/voices/mine');
+});
+
+test('a key cannot be limited to voices that it could not use', async () => {
+  await make('mine', { aliases: ['ash'] });
+  const limit = (voice_ids: unknown, as: string, scope = 'voices:read') =>
+    send('POST', '/api/auth/api-keys', { scopes: [scope], voice_ids }, as);
+  const made = await limit(['ash', 'tone-low'], owner);
+  expect(made.body.voice_ids).toEqual(['mine', 'tone-low']);
+  const notUsable = (...names: string[]) =>
+    names.map((voice, i) => `voice_ids[${i}] voice_not_found: ${voice} is no voice that the key could use`);
+  expect(faultsOf(await limit(['nobody', 'gone', 'tone-low'], owner))).toEqual(notUsable('nobody', 'gone'));
+  expect(faultsOf(await limit(['mine', 'ash'], other))).toEqual(notUsable('mine', 'ash'));
+  // What an admin makes begins an account, which has no private voices.
+  expect(faultsOf(await limit(['mine'], admin))).toEqual(notUsable('mine'));
+  expect((await limit(['mine'], admin, 'admin')).body.voice_ids).toEqual(['mine']);
+  const path = `/api/auth/api-keys/${made.body.id}`;
+  for (const as of [owner, admin]) {
+    expect(faultsOf(await send('PATCH', path, { voice_ids: ['nobody'] }, as))).toEqual(notUsable('nobody'));
+    expect((await send('PATCH', path, { voice_ids: ['mine'] }, as)).body.voice_ids).toEqual(['mine']);
+  }
+  expect((await limit([], owner)).body.details).toMatchObject([{ field: 'voice_ids', reason: 'length' }]);
+  expect((await send('PATCH', path, { voice_ids: null })).body.voice_ids).toBeNull();
+  expect((await limit(null, owner)).body.voice_ids).toBeNull();
+  await send('DELETE', '/api/voices/mine');
 });

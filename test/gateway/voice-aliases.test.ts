@@ -253,15 +253,20 @@ describe('an alias is refused', () => {
   test('where it is the id of a voice, an alias of another one, or twice the same', async () => {
     await make('mine');
     await name('tone-high', ['echo']);
-    expect(faultsOf(await name('mine', ['tone-low', 'echo', 'mine', 'free'], owner))).toEqual([
+    await make('own', { aliases: ['nova'] });
+    expect(faultsOf(await name('mine', ['tone-low', 'nova', 'mine', 'free'], owner))).toEqual([
       'aliases[0] taken: is the id of another voice',
-      'aliases[1] taken: is an alias of the voice tone-high',
+      'aliases[1] taken: is an alias of the voice own',
       'aliases[2] conflict: is the id of the voice itself',
     ]);
     expect(faultsOf(await name('mine', ['free', 'free'], owner))).toEqual(['aliases[1] conflict: must be given once']);
     expect(faultsOf(await make('echo'))).toEqual(['voice_id taken: is the id or an alias of another voice']);
+    expect(faultsOf(await name('tone-low', ['echo', 'mine']))).toEqual([
+      'aliases[0] taken: is an alias of the voice tone-high',
+      'aliases[1] taken: is the id of another voice',
+    ]);
     expect(await aliasesOf('mine')).toEqual([]);
-    await send('DELETE', '/api/voices/mine');
+    for (const voiceId of ['mine', 'own']) await send('DELETE', `/api/voices/${voiceId}`);
     await name('tone-high', []);
   });
 
@@ -279,12 +284,12 @@ describe('an alias is refused', () => {
   });
 
   test('to those who may not change the voice', async () => {
-    await make('mine');
+    await send('POST', '/api/voices', { voice_id: 'ours', name: 'Made', bindings }, admin);
     for (const [voiceId, as] of [
-      ['mine', other],
+      ['ours', other],
       ['tone-low', owner],
     ] as const)
       expect(await name(voiceId, ['ash'], as)).toMatchObject({ status: 403, body: { error: 'access_denied' } });
-    await send('DELETE', '/api/voices/mine');
+    await send('DELETE', '/api/voices/ours', undefined, admin);
   });
 });

@@ -68,7 +68,7 @@ describe('a private voice', () => {
       expect((await send(method, path, body)).status, path).toBe(200);
     const begun = gateway.tone.counts.begun;
     for (const [i, [method, path, body]] of waysToName(id).entries()) {
-      // Another voice speaks there.
+      // Its error has another form.
       if (path.startsWith('/v1/')) continue;
       const [, unknownPath, unknownBody] = waysToName('nobody')[i]!;
       const refused = await send(method, path, body, other);
@@ -80,9 +80,8 @@ describe('a private voice', () => {
       else expect(told, path).toEqual(toldOfUnknown);
     }
     expect(gateway.tone.counts.begun).toBe(begun);
-    const replaced = await send('POST', '/v1/audio/speech', { voice: id, input: 'Hello.' }, other);
-    const told = ['x-voice-id', 'x-voice', 'x-ignored-fields'].map((name) => replaced.headers.get(name));
-    expect([replaced.status, ...told]).toEqual([200, 'tone-low', 'Tone, low', 'voice']);
+    const refused = await send('POST', '/v1/audio/speech', { voice: id, input: 'Hello.' }, other);
+    expect(refused).toMatchObject({ status: 404, body: { error: { code: 'voice_not_found' } } });
     expect((await send('GET', `/api/voices/${id}`)).body).toMatchObject({ name: 'Mine', access: 'private' });
   });
 
@@ -116,8 +115,9 @@ describe('a private voice', () => {
     expect([got.status, got.body.owner]).toEqual([200, 'self']);
   });
 
-  test('that its owner shares can be used by others, not changed; and is withdrawn again', async () => {
-    expect((await send('PATCH', `/api/voices/${id}`, { access: 'everyone' })).body.access).toBe('everyone');
+  test('that an admin shares can be used by others, not changed; and is withdrawn by its owner', async () => {
+    expect((await send('PATCH', `/api/voices/${id}`, { access: 'everyone' })).status).toBe(403);
+    expect((await send('PATCH', `/api/voices/${id}`, { access: 'everyone' }, admin)).body.access).toBe('everyone');
     const shared = await send('GET', `/api/voices/${id}`, undefined, other);
     expect(shared).toMatchObject({ status: 200, body: { owner: 'other', access: 'everyone' } });
     const say = () => send('POST', '/api/audio/speech', { voice_id: id, text: 'Shared.' }, other);
@@ -131,7 +131,7 @@ describe('a private voice', () => {
   });
 
   test('goes on in a stream that began before it was withdrawn', async () => {
-    await send('PATCH', `/api/voices/${id}`, { access: 'everyone' });
+    await send('PATCH', `/api/voices/${id}`, { access: 'everyone' }, admin);
     gateway.tone.trouble = { pieceDelayMs: 200 };
     const body = { voice_id: id, method: 'streaming', text_chunks: ['One two three four.'] };
     const spoken = send('POST', '/api/audio/speech', body, other);
@@ -142,11 +142,12 @@ describe('a private voice', () => {
   });
 });
 
-test('a voice of engines is everyone’s where nothing else is asked for, and an unknown access is refused', async () => {
-  expect((await make('shared', { access: undefined })).body).toMatchObject({ owner: 'self', access: 'everyone' });
+test('a voice of engines is private, or everyone’s if an admin makes it, and an unknown access is refused', async () => {
+  expect((await make('own', { access: undefined })).body).toMatchObject({ owner: 'self', access: 'private' });
+  expect((await make('shared', { access: undefined }, admin)).body).toMatchObject({ owner: 'self', access: 'everyone' });
   for (const [method, path] of [
     ['POST', '/api/voices'],
-    ['PATCH', '/api/voices/shared'],
+    ['PATCH', '/api/voices/own'],
   ] as const) {
     const refused = await send(method, path, { name: 'X', bindings, access: 'friends' });
     expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'access', reason: 'enum' }] } });
@@ -164,15 +165,13 @@ test('an engine’s voice that an admin makes private is nobody else’s, and no
   expect((await send('GET', '/api/voices/far')).status).toBe(200);
 });
 
-test('a change that meets the voice of another account under the same id leaves it alone', async () => {
-  for (let i = 0; i < 5; i++) {
-    await make('contested');
-    const deleted = send('DELETE', '/api/voices/contested');
-    const changes = [deleted.then(() => make('contested', { name: 'Theirs' }, other))];
-    const late = deleted.then(() => send('PATCH', '/api/voices/contested', { name: 'Still mine' }));
-    await Promise.all([...changes, late]);
-    expect((await send('GET', '/api/voices/contested', undefined, other)).body).toMatchObject({ name: 'Theirs' });
-    expect((await late).status).toBe(404);
-    expect((await send('DELETE', '/api/voices/contested', undefined, other)).status).toBe(204);
+test('an id that was deleted is given to no other account, and to its own again', async () => {
+  await make('dropped');
+  await send('DELETE', '/api/voices/dropped');
+  for (const as of [other, admin]) {
+    const refused = await make('dropped', {}, as);
+    expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'voice_id', reason: 'taken' }] } });
   }
+  expect((await send('PATCH', '/api/voices/dropped', { name: 'Still mine' })).status).toBe(404);
+  expect((await make('dropped')).status).toBe(201);
 });

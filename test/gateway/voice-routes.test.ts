@@ -79,7 +79,7 @@ describe('voices', () => {
   });
 
   test('go on after a cursor whose voice is gone, and from the beginning after one of an earlier version', async () => {
-    const key = await gateway.makeKey(['voices:read', 'voices:write']);
+    const key = await gateway.makeKey(['voices:read', 'voices:write', 'admin']);
     const headers = { 'X-API-Key': key };
     const body = { voice_id: 'between', name: 'Between', bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
     await gateway.send('/api/voices', { body, headers });
