@@ -1,6 +1,6 @@
 // The stored voices in memory, and the names that stand for voices besides their ids: aliases, each of one account or of
-// everyone, and the choice of the default voice. Listeners get the id of each voice that changes, so that a change costs the
-// same however many voices there are.
+// everyone, and the choice of the default voice. Listeners get the id of each voice that changes, so that the cost of a change
+// does not grow with the number of voices.
 import type { Blend, Voice } from '../engines/engine.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
@@ -53,88 +53,57 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** An alias that is of no account, but of everyone. */
+/** In place of the account of an alias that is everyone's. */
 export const ofEveryone = '';
 
 export class StoredVoices {
   readonly #voices = new Map<string, StoredVoice>();
-  /** By alias and owner, the id of the voice. The voice may not be there. */
-  readonly #holders = new Map<string, Map<string, string>>();
-  readonly #aliases = new Map<string, ReadonlySet<string>>();
+  /** The id of a voice, by owner and alias. The voice may not be there. */
+  readonly #named = new Map<string, string>();
+  /** The keys of `#named`, by the id of their voice. */
+  readonly #names = new Map<string, Set<string>>();
   readonly #listeners: ((voiceId: string) => void)[] = [];
-  #chosen: string | undefined;
+  /** The id of the voice that was chosen as the default; undefined where none was. */
+  chosen: string | undefined;
 
   constructor(voices: Iterable<StoredVoice> = []) {
-    for (const voice of voices) this.put(voice);
+    for (const voice of voices) this.put(voice.voiceId, voice);
   }
 
-  get size(): number {
-    return this.#voices.size;
+  get all(): ReadonlyMap<string, StoredVoice> {
+    return this.#voices;
   }
 
-  /** The id of the voice that was chosen as the default; undefined where none was. */
-  get chosen(): string | undefined {
-    return this.#chosen;
-  }
-
-  values(): Iterable<StoredVoice> {
-    return this.#voices.values();
-  }
-
-  find(voiceId: string): StoredVoice | undefined {
-    return this.#voices.get(voiceId);
-  }
-
-  /** The id of the voice with that alias, by the account that the alias is of. */
-  holdersOf(alias: string): ReadonlyMap<string, string> | undefined {
-    return this.#holders.get(alias);
-  }
-
-  aliasesOf(voiceId: string): readonly string[] {
-    return [...(this.#aliases.get(voiceId) ?? [])].sort();
-  }
-
-  put(voice: StoredVoice): void {
-    this.#voices.set(voice.voiceId, voice);
-    this.#tell(voice.voiceId);
-  }
-
-  delete(voiceId: string): void {
-    this.#voices.delete(voiceId);
-    this.#tell(voiceId);
+  /** Undefined removes the voice. */
+  put(voiceId: string, voice: StoredVoice | undefined): void {
+    if (voice) this.#voices.set(voiceId, voice);
+    else this.#voices.delete(voiceId);
+    for (const listener of this.#listeners) listener(voiceId);
   }
 
   /** Gives the alias to the voice; undefined removes it. */
   name(alias: string, ownerId: string, voiceId: string | undefined): void {
-    const holders = this.#holders.get(alias) ?? new Map<string, string>();
-    const before = holders.get(ownerId);
-    if (voiceId === undefined) holders.delete(ownerId);
-    else holders.set(ownerId, voiceId);
-    if (holders.size > 0) this.#holders.set(alias, holders);
-    else this.#holders.delete(alias);
-    for (const id of new Set([before, voiceId])) if (id !== undefined) this.#rename(id, alias, [...holders.values()]);
+    const key = `${ownerId} ${alias}`;
+    const before = this.#named.get(key) ?? '';
+    const names = this.#names.get(before);
+    names?.delete(key);
+    if (names?.size === 0) this.#names.delete(before);
+    if (voiceId === undefined) return void this.#named.delete(key);
+    this.#named.set(key, voiceId);
+    this.#names.set(voiceId, (this.#names.get(voiceId) ?? new Set()).add(key));
   }
 
-  choose(voiceId: string | undefined): void {
-    const before = this.#chosen;
-    this.#chosen = voiceId;
-    for (const id of [before, voiceId]) if (id !== undefined) this.#tell(id);
+  /** The id of the voice with the alias of that account, or of everyone. */
+  findNamed(alias: string, ownerId = ofEveryone): string | undefined {
+    return this.#named.get(`${ownerId} ${alias}`);
+  }
+
+  aliasesOf(voiceId: string): string[] {
+    const keys = [...(this.#names.get(voiceId) ?? [])];
+    return [...new Set(keys.map((key) => key.slice(key.indexOf(' ') + 1)))].sort();
   }
 
   onChange(listener: (voiceId: string) => void): void {
     this.#listeners.push(listener);
-  }
-
-  #rename(voiceId: string, alias: string, holders: readonly string[]): void {
-    const aliases = new Set(this.#aliases.get(voiceId));
-    if (holders.includes(voiceId)) aliases.add(alias);
-    else aliases.delete(alias);
-    if (aliases.size > 0) this.#aliases.set(voiceId, aliases);
-    else this.#aliases.delete(voiceId);
-    this.#tell(voiceId);
-  }
-
-  #tell(voiceId: string): void {
-    for (const listener of this.#listeners) listener(voiceId);
   }
 }

@@ -6,7 +6,7 @@
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { voiceNotFound } from './nearest-voice.ts';
-import { ofEveryone, type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
+import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
 import { positionOf } from './voice-order.ts';
 
 /** Whose a voice is, as a caller sees it. */
@@ -78,23 +78,70 @@ export function createVoices(
   { stored = new StoredVoices(), preferred = '' }: VoicesOptions = {},
 ): Voices {
   checkIds(engines);
-  const offer = new VoiceOffer(engines, stored, preferred);
+  const changed = new Set<string>();
+  stored.onChange((voiceId) => changed.add(voiceId));
+  const all = new Map<string, OfferedVoice>();
+  let list: OfferedVoice[] = [];
+  let seen: Seen | undefined;
+  let ofEngines: ReadonlyMap<string, Unordered> = new Map();
+  let blended: ReadonlyMap<string, Voice | undefined> = new Map();
+  let defaultId: string | undefined;
+
+  /** Puts the voice, as it is now, into `all` and into its place in the list. */
+  const place = (voiceId: string) => {
+    const before = all.get(voiceId);
+    if (before) list.splice(indexOf(list, before.position), 1);
+    const kept = stored.all.get(voiceId);
+    const each = kept ? offerStored(engines, kept, blended) : ofEngines.get(voiceId);
+    if (!each) return void all.delete(voiceId);
+    const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
+    // An alias is not in force while the same callers may use a voice with that id.
+    const isInForce = (alias: string) => isOfAnother(all.get(alias), { accountId: kept?.ownerId });
+    const after = {
+      ...each,
+      position: positionOf(each.voice, rank),
+      get aliases() {
+        return stored.aliasesOf(voiceId).filter(isInForce);
+      },
+    };
+    all.set(voiceId, after);
+    list.splice(indexOf(list, after.position), 0, after);
+  };
+  /** Takes up changes of engines and of blends, for which all voices are made anew, or of some voices. */
+  const refresh = () => {
+    const hasNewBlend = (voiceId: string) => blendsOf(stored.all.get(voiceId)) !== blendsOf(all.get(voiceId)?.kept);
+    if (!seen || engines.some((each, i) => hasOthers(each, seen?.[i])) || [...changed].some(hasNewBlend)) {
+      seen = engines.map(({ voices, blending }) => ({ voices, blending }));
+      ofEngines = voicesOf(engines);
+      blended = blendAll(engines, [...stored.all.values()]);
+      for (const voiceId of [...all.keys(), ...ofEngines.keys(), ...stored.all.keys()]) changed.add(voiceId);
+    }
+    const preferences = [preferred, stored.findNamed(preferred), stored.chosen, firstVoiceIdOf(engines)];
+    // Callers may still read the list before.
+    if (changed.size > 0) list = [...list];
+    for (const voiceId of changed) place(voiceId);
+    changed.clear();
+    const before = defaultId;
+    defaultId = preferences.find((voiceId) => isSpeaking(all.get(voiceId ?? '')));
+    if (before === defaultId) return;
+    list = [...list];
+    for (const voiceId of [before, defaultId]) if (voiceId !== undefined) place(voiceId);
+  };
   const lookUp = (idOrAlias: string, user?: VoiceUser) => {
-    const all = offer.refresh();
+    refresh();
     const byId = all.get(idOrAlias);
-    const holders = stored.holdersOf(idOrAlias);
-    const heldBy = (ownerId: string) => all.get(holders?.get(ownerId) ?? '');
-    if (!user) return byId ?? heldBy(ofEveryone);
-    const candidates = [byId, heldBy(user.accountId ?? ofEveryone), heldBy(ofEveryone)];
-    const named = candidates.find((each) => each && mayUse(each, user) && !isOfAnother(each, user));
+    const ofAll = all.get(stored.findNamed(idOrAlias) ?? '');
+    if (!user) return byId ?? ofAll;
+    const candidates = [byId, all.get(stored.findNamed(idOrAlias, user.accountId) ?? ''), ofAll];
+    const named = candidates.find((each) => each && !isOfAnother(each, user) && mayUse(each, user));
     return named ?? (byId && mayUse(byId, user) ? byId : undefined);
   };
   return {
     list() {
-      offer.refresh();
-      return offer.list;
+      refresh();
+      return list;
     },
-    isCloned: (voiceId) => offer.refresh().get(voiceId)?.voice.kind === 'cloned',
+    isCloned: (voiceId) => lookUp(voiceId)?.voice.kind === 'cloned',
     lookUp,
     // Whose voices they are is not known here, so none is named that may have been meant.
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
@@ -119,102 +166,6 @@ function checkIds(engines: readonly Engine[]): void {
 }
 
 type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
-
-/** All voices, made anew when engines or blends change, and one by one when stored voices do. */
-class VoiceOffer {
-  readonly #engines: readonly Engine[];
-  readonly #stored: StoredVoices;
-  readonly #preferred: string;
-  readonly #changed = new Set<string>();
-  readonly #found = new Map<string, Unordered>();
-  readonly #offered = new Map<string, OfferedVoice>();
-  #seen: Seen | undefined;
-  #ofEngines: ReadonlyMap<string, Unordered> = new Map();
-  #blended: ReadonlyMap<string, Voice | undefined> = new Map();
-  #defaultId: string | undefined;
-  /** In the order of their positions. */
-  list: readonly OfferedVoice[] = [];
-
-  constructor(engines: readonly Engine[], stored: StoredVoices, preferred: string) {
-    this.#engines = engines;
-    this.#stored = stored;
-    this.#preferred = preferred;
-    stored.onChange((voiceId) => this.#changed.add(voiceId));
-  }
-
-  /** Takes up what has changed; returns the voices by id. */
-  refresh(): ReadonlyMap<string, OfferedVoice> {
-    const haveOthers = this.#engines.some((each, i) => hasOthers(each, this.#seen?.[i]));
-    if (!this.#seen || haveOthers || [...this.#changed].some((voiceId) => this.#hasNewBlend(voiceId))) this.#makeAll();
-    else if (this.#changed.size > 0) this.#makeChanged();
-    this.#changed.clear();
-    return this.#offered;
-  }
-
-  #makeAll(): void {
-    this.#seen = this.#engines.map(({ voices, blending }) => ({ voices, blending }));
-    this.#ofEngines = voicesOf(this.#engines);
-    const stored = [...this.#stored.values()];
-    this.#blended = blendAll(this.#engines, stored);
-    this.#found.clear();
-    this.#offered.clear();
-    for (const [voiceId, each] of this.#ofEngines) this.#found.set(voiceId, each);
-    for (const each of stored) this.#found.set(each.voiceId, offerStored(this.#engines, each, this.#blended));
-    this.#defaultId = this.#findDefaultId();
-    for (const [voiceId, each] of this.#found) this.#offered.set(voiceId, this.#complete(each));
-    this.list = [...this.#offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
-  }
-
-  #makeChanged(): void {
-    for (const voiceId of this.#changed) {
-      const stored = this.#stored.find(voiceId);
-      const found = stored ? offerStored(this.#engines, stored, this.#blended) : this.#ofEngines.get(voiceId);
-      if (found) this.#found.set(voiceId, found);
-      else this.#found.delete(voiceId);
-    }
-    // An alias is in force while no voice has it as its id.
-    const holders = [...this.#changed].flatMap((voiceId) => [...(this.#stored.holdersOf(voiceId)?.values() ?? [])]);
-    const defaultId = this.#findDefaultId();
-    const defaults = defaultId === this.#defaultId ? [] : [this.#defaultId, defaultId];
-    this.#defaultId = defaultId;
-    const list = [...this.list];
-    for (const voiceId of new Set([...this.#changed, ...holders, ...defaults])) {
-      if (voiceId === undefined) continue;
-      const before = this.#offered.get(voiceId);
-      if (before) list.splice(indexOf(list, before.position), 1);
-      const found = this.#found.get(voiceId);
-      const after = found && this.#complete(found);
-      if (after) list.splice(indexOf(list, after.position), 0, after);
-      if (after) this.#offered.set(voiceId, after);
-      else this.#offered.delete(voiceId);
-    }
-    this.list = list;
-  }
-
-  #hasNewBlend(voiceId: string): boolean {
-    const bindings = this.#stored.find(voiceId)?.bindings ?? [];
-    const hadBlend = this.#offered.get(voiceId)?.kept?.bindings.some((each) => 'blend' in each) ?? false;
-    const blends = bindings.flatMap((each) => ('blend' in each ? [blendKey(each)] : []));
-    return blends.some((key) => !this.#blended.has(key)) || (hadBlend && blends.length === 0);
-  }
-
-  #findDefaultId(): string | undefined {
-    const named = this.#stored.holdersOf(this.#preferred)?.get(ofEveryone);
-    const preferences = [this.#preferred, named, this.#stored.chosen, firstVoiceIdOf(this.#engines)];
-    return preferences.find((voiceId) => isSpeaking(this.#found.get(voiceId ?? '')));
-  }
-
-  #complete(each: Unordered): OfferedVoice {
-    const { voice, kept } = each;
-    const rank = voice.voiceId === this.#defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
-    const isInForce = (alias: string) => {
-      const rival = this.#found.get(alias);
-      return !rival || isOfAnother(rival, { accountId: kept?.ownerId });
-    };
-    const aliases = this.#stored.aliasesOf(voice.voiceId).filter(isInForce);
-    return { ...each, aliases, position: positionOf(voice, rank) };
-  }
-}
 
 /** Of the voice with that position, or of the first one after it. */
 function indexOf(list: readonly OfferedVoice[], position: string): number {
@@ -249,6 +200,10 @@ const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
 /** A voice without an engine here counts as synthetic: it cannot be heard. */
 export const isNatural = ({ bindings: [first] }: Pick<OfferedVoice, 'bindings'>): boolean =>
   first !== undefined && !first.engine.capabilities.isSynthetic;
+
+/** The blends of a voice, as text. */
+const blendsOf = (kept: StoredVoice | undefined): string =>
+  kept?.bindings.flatMap((each) => ('blend' in each ? blendKey(each) : [])).join() ?? '';
 
 const blendKey = ({ engine, blend }: { engine: string; blend: Blend }): string => JSON.stringify([engine, blend]);
 
@@ -307,9 +262,9 @@ function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';
 }
 
-/** Whether it is a private voice of another account than the user's. */
-export const isOfAnother = ({ kept }: Pick<OfferedVoice, 'kept'>, user: VoiceUser): boolean =>
-  kept?.access === 'private' && ownerOf(kept, user) === 'other';
+/** Whether there is no voice, or a private one of another account than the user's. */
+export const isOfAnother = (offered: OfferedVoice | undefined, user: VoiceUser): boolean =>
+  !offered || (offered.kept?.access === 'private' && ownerOf(offered.kept, user) === 'other');
 
 export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accountId }: VoiceUser): VoiceOwner {
   if (kept?.ownerId === undefined) return 'operator';

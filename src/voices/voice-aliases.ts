@@ -17,16 +17,13 @@ export function toAliasChange(
   if (!names) return undefined;
   const accountId = access === 'everyone' || ownerId === null ? ofEveryone : ownerId;
   const findById = (id: string) => [voices.lookUp(id)].find((offered) => offered?.voice.voiceId === id);
-  const isIdOfOther = (alias: string) => {
-    const other = findById(alias);
-    return other && (accountId === ofEveryone || !isOfAnother(other, { accountId }));
-  };
   const check: NonNullable<VoiceChange['aliases']>['check'] = (held) => {
     const details = names.flatMap((alias, i): FieldViolation[] => {
       const field = `aliases[${i}]`;
       if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
       const holder = held.find((each) => each.alias === alias);
-      if (isIdOfOther(alias) || holder?.voiceId === alias)
+      // Voices of engines are not stored.
+      if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
         return [{ field, reason: 'taken', message: 'is the id of another voice' }];
       const other = holder && findById(holder.voiceId);
       return other ? [{ field, reason: 'taken', message: takenBy(other, voicesFor(voices, actor)) }] : [];

@@ -35,7 +35,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
-    const before = stored.find(voiceId);
+    const before = stored.all.get(voiceId);
     // After a deletion, the id may belong to another voice.
     const isAnother = before?.createdAt.getTime() !== createdAtMs;
     const end = endOf(row);
@@ -46,13 +46,15 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     if (end && Date.now() - updatedAtMs < audioLifeMs) toPurge.set(voiceId, Infinity);
     else if (!end && isAnother && version > 1) toPurge.set(voiceId, createdAtMs);
     const ending = endings.get(voiceId) ?? new AbortController();
-    if (row.status === 'deleted') stored.delete(voiceId);
-    else stored.put(toStoredVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
+    const ended = end ? AbortSignal.abort(end) : ending.signal;
+    stored.put(voiceId, row.status === 'deleted' ? undefined : toStoredVoice(row, ended, openClone));
     if (!end) endings.set(voiceId, ending);
   };
 
-  const rename = ({ alias, ownerId, voiceId }: VoiceAliasRow) =>
-    alias === defaultAlias ? stored.choose(voiceId || undefined) : stored.name(alias, ownerId, voiceId || undefined);
+  const rename = ({ alias, ownerId, voiceId }: VoiceAliasRow) => {
+    if (alias === defaultAlias) stored.chosen = voiceId || undefined;
+    else stored.name(alias, ownerId, voiceId || undefined);
+  };
 
   /** Whose bindings were changed has a later version too, and keeps its audio. */
   const spareChanged = async () => {

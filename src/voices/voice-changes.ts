@@ -31,7 +31,7 @@ export function createVoiceChanges(
     isTaken,
     /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
     chooseId(requested: string | undefined, actor: Actor): string {
-      if (voiceCache.stored.size >= storedVoicesMax) {
+      if (voiceCache.stored.all.size >= storedVoicesMax) {
         throw new Failure('invalid_request', { message: `There are ${storedVoicesMax} voices; delete some before.` });
       }
       if (requested === undefined) return createId('voc');

@@ -78,7 +78,7 @@ test('an alias is found until a voice has it as its id, and again when that has 
   offered = [low, high];
   expect(look('alloy')).toBe('tone-high');
   stored.name('alloy', ofEveryone, undefined);
-  stored.choose('tone-high');
+  stored.chosen = 'tone-high';
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-high']);
   expect(findDefault(voicesFor(voices, { voiceIds: ['tone-low'] }))).toMatchObject({
     offered: { voice: { voiceId: 'tone-low' } },

@@ -25,7 +25,7 @@ const open = async () => {
   onTestFinished(() => voiceCache.close());
   return voiceCache;
 };
-const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.values()];
+const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.all.values()];
 const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') =>
   rows.change('ada', () => {
     const nowMs = Date.now();
@@ -129,7 +129,7 @@ const name = (voiceId: string, names: readonly string[], check = () => {}, owner
 test('aliases and the choice of the default voice arrive where another process made them, and go likewise', async () => {
   const voiceCache = await open();
   const seenBy = ({ stored }: { stored: StoredVoices }) => [
-    Object.fromEntries(['alloy', 'nova'].map((alias) => [alias, stored.holdersOf(alias)?.get(ofEveryone)])),
+    Object.fromEntries(['alloy', 'nova'].map((alias) => [alias, stored.findNamed(alias)])),
     stored.chosen,
   ];
   const seen = () => seenBy(voiceCache);
@@ -156,7 +156,7 @@ test('a voice that ends, or is made under an id that had aliases, has none and i
     await rows.change('ada', () => ({ entry: entryOf(action) }));
     await voiceCache.refresh();
     const { stored } = voiceCache;
-    expect([stored.holdersOf('alloy'), stored.aliasesOf('ada'), stored.chosen]).toEqual([undefined, [], undefined]);
+    expect([stored.findNamed('alloy'), stored.aliasesOf('ada'), stored.chosen]).toEqual([undefined, [], undefined]);
   }
 });
 

@@ -67,7 +67,7 @@ test('two withdraw one after the other: both end at once, and their files go whe
     await put(voiceId, 'consent_revoked');
     await voiceCache.refresh();
   }
-  const ended = [...voiceCache.stored.values()].map(({ status, ended: { aborted } }) => [status, aborted]);
+  const ended = [...voiceCache.stored.all.values()].map(({ status, ended: { aborted } }) => [status, aborted]);
   expect(ended).toEqual(Array(2).fill(['consent_revoked', true]));
   expect([await areAlive(), removed]).toEqual([[false, false], []]);
   stuck.resolve();
