@@ -21,6 +21,7 @@ import {
   tally,
 } from './attacks.ts';
 import { chunksOf } from './long-text.ts';
+import { medianAndWorst } from './open-service.ts';
 import { openRaw } from './raw-connection.ts';
 
 const readers = 100;
@@ -324,4 +325,30 @@ test('receivers of webhooks that never answer', () =>
     receiver.close();
     expect(mostOpen).toBeLessThanOrEqual(4);
     return `jobs: ${tally(statuses)}; ${arrived} webhooks begun, at most ${mostOpen} at once`;
+  }));
+
+test('voices without end, and changes of them', () =>
+  attacked.attack('voices', async (isOver) => {
+    const start = performance.now();
+    const isFull = () => performance.now() - start > attackMs / 2;
+    const bindings = [{ engine: 'flite', voice_id: 'arthur' }];
+    const made = await repeat(isFull, (n) =>
+      post('/api/voices', 'application/json', JSON.stringify({ voice_id: `hostile-${n}`, name: 'One', bindings })),
+    );
+    const probes: number[] = [];
+    const changes: number[] = [];
+    for (let n = 0; !isOver(); n++) {
+      const body = JSON.stringify({ name: `Changed ${n}` });
+      const url = `${attacked.service.url}/api/voices/hostile-0`;
+      const headers = { 'X-API-Key': attacked.attackersKey, 'Content-Type': 'application/json' };
+      const change = fetch(url, { method: 'PATCH', headers, body });
+      const probed = performance.now();
+      await (await fetch(`${attacked.service.url}/healthz`)).arrayBuffer();
+      probes.push(performance.now() - probed);
+      changes.push((await change).status);
+      await sleep(Math.max(0, 59 - (performance.now() - probed)));
+    }
+    const { median, worst } = medianAndWorst(probes);
+    const waits = `median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms`;
+    return `${tally(made)}; then ${tally(changes)} changes of one, 17 a second at most, with /healthz: ${waits}`;
   }));

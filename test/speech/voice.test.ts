@@ -3,8 +3,15 @@ import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createVoices, isSpokenBy, voicesFor } from '../../src/speech/voice.ts';
+import { createVoices, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
+
+const keptVoice = (voiceId: string): StoredVoice => ({
+  ...{ voiceId, name: voiceId, description: '', kind: 'stock', status: 'ready', languageCodes: ['en'], labels: {} },
+  ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
+  ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },
+  bindings: [{ engine: 'tone', speakerId: 'tone-low' }],
+});
 
 test('a voice is found with its engine, and an unknown one is a failure', () => {
   const tone = openTone();
@@ -27,20 +34,8 @@ test('the default voice is listed first, then natural before synthetic ones, the
   });
   const robots = named(openTone({ name: 'robots' }), true, ['Zed', 'Bob 10', 'Bob 9', 'amy']);
   const people = named(openTone({ name: 'people' }), false, ['Zoë', 'Élodie', 'ada', 'Zoe', 'Бьорк']);
-  const stored: StoredVoice = {
-    ...{
-      voiceId: 'own',
-      name: 'Bea',
-      description: '',
-      kind: 'stock',
-      status: 'ready',
-      languageCodes: ['en'],
-      labels: {},
-    },
-    ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
-    ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },
-    bindings: [{ engine: 'people', speakerId: 'people-ada' }],
-  };
+  const bindings = [{ engine: 'people', speakerId: 'people-ada' }];
+  const stored = { ...keptVoice('own'), name: 'Bea', bindings };
   const kept = new StoredVoices([stored]);
   const listed = createVoices([robots, people], { stored: kept }).list();
   const natural = ['ada', 'Bea', 'Élodie', 'Zoe', 'Zoë', 'Бьорк'];
@@ -85,6 +80,30 @@ test('an alias is found until a voice has it as its id, and again when that has 
     source: 'order',
     chosen: undefined,
   });
+});
+
+test('a change of a stored voice makes it anew, and no other', () => {
+  const ids = Array.from({ length: 300 }, (_, n) => `voice-${n}`);
+  const stored = new StoredVoices(ids.map(keptVoice));
+  const voices = createVoices([openTone()], { stored });
+  const before = voices.list();
+  const others = before.filter(({ voice }) => voice.voiceId !== 'voice-7');
+  const isAnother = (each: OfferedVoice) => !before.includes(each);
+  stored.put('voice-7', { ...keptVoice('voice-7'), name: 'Aaron' });
+  expect(voices.list().filter(isAnother)).toMatchObject([{ voice: { voiceId: 'voice-7', name: 'Aaron' } }]);
+  expect(voices.list()[1]!.voice.name, 'by name, after the default voice').toBe('Aaron');
+  expect(
+    before.filter(({ voice }) => voice.name === 'Aaron'),
+    'a list that is being read stays',
+  ).toEqual([]);
+  stored.put('voice-7', undefined);
+  expect(voices.list()).toEqual(others);
+  stored.chosen = 'voice-8';
+  expect(voices.list().filter(isAnother)).toMatchObject([
+    { voice: { voiceId: 'voice-8' } },
+    { voice: { voiceId: 'tone-low' } },
+  ]);
+  expect(voices.list()).toHaveLength(others.length);
 });
 
 test('two engines with the same voice id are refused', () => {

@@ -26,17 +26,17 @@ const open = async () => {
   return voiceCache;
 };
 const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.all.values()];
-const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') =>
-  rows.change('ada', () => {
-    const nowMs = Date.now();
-    const row = {
-      ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version },
-      ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: nowMs },
-      ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },
-      ...more,
-    };
-    return { row, entry: toRecordEntry({ action, voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };
-  });
+const toRow = (more: Partial<VoiceRow>) => ({
+  ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version: 1 },
+  ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: Date.now() },
+  ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },
+  ...more,
+});
+const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') => {
+  const row = toRow({ version, ...more });
+  const entry = toRecordEntry({ action, voiceId: 'ada', atMs: row.updatedAtMs, detail: {} }, operator);
+  return rows.change('ada', () => ({ row, entry }));
+};
 
 test('a purge that fails is done again until it has gone well', async () => {
   await put({});
@@ -166,4 +166,32 @@ test('two that give one alias to two voices at once: one of them is told of the 
   await Promise.all([name('clara', ['alloy'], check as never), name('arthur', ['alloy'], check as never)]);
   expect(told).toContainEqual([]);
   expect(told.flat()).toMatchObject([{ alias: 'alloy', voiceId: expect.stringMatching(/clara|arthur/) }]);
+});
+
+test('a change reads the row that changed, whatever else is stored and was recorded', async () => {
+  const store = { ...rows };
+  for (let n = 0; n < 30; n++) {
+    const voiceId = `voice-${n}`;
+    const entry = { ...entryOf('create'), voiceId };
+    await rows.change(voiceId, () => ({ row: { ...toRow({ version: n % 2 }), voiceId }, entry }));
+  }
+  const read: number[] = [];
+  rows.listChanged = async (...given) => {
+    const changed = await store.listChanged(...given);
+    if (changed.length > 0) read.push(changed.length);
+    return changed;
+  };
+  rows.listReused = async (voiceIds) => {
+    read.push(voiceIds.length);
+    return store.listReused(voiceIds);
+  };
+  const voiceCache = await open();
+  read.length = 0;
+  await rows.change('voice-7', () => ({
+    row: { ...toRow({ version: 2 }), voiceId: 'voice-7' },
+    entry: entryOf('update'),
+  }));
+  await put({}, 2);
+  await voiceCache.refresh();
+  expect(read).toEqual([2, 1]);
 });

@@ -1,6 +1,7 @@
-// Changes of a stored voice: its languages stay among those that its bindings speak.
+// Changes of a stored voice: its languages stay among those that its bindings speak. How many an account may make.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { operator } from '../../src/keys/actor.ts';
+import type { Failure } from '../../src/errors.ts';
+import { type Actor, operator } from '../../src/keys/actor.ts';
 import { noLexicons } from '../../src/speech/lexicons.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 import type { Topic } from '../../src/store/row-store.ts';
@@ -35,7 +36,7 @@ beforeEach(async () => {
   ];
   const voices = createVoices(engines, { stored: voiceCache.stored });
   const makeClones = () => Promise.reject(new Error('no clone is made here'));
-  const making = { makeClones, vault, voicesPerAccount: 200 };
+  const making = { makeClones, vault, voicesPerAccount: 2 };
   management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
   await management.create('reader', { name: 'Reader', bindings: [german] }, operator);
 });
@@ -79,4 +80,22 @@ test.each([
 test('bindings that speak more than the languages of the voice leave them as they are', async () => {
   const { voice } = await management.update('reader', { bindings: [french, german] }, operator);
   expect(voice.languageCodes).toEqual(['de']);
+});
+
+const user: Actor = { ...operator, name: 'key:key_1', accountId: 'key_1', usesAllVoices: false };
+const make = (voiceId: string, actor: Actor) =>
+  management.create(voiceId, { name: 'One', bindings: [german] }, actor).then(
+    () => 'made',
+    ({ reason, facts }: Failure) => `${reason} ${facts.limit} ${facts.actual}`,
+  );
+
+test('an account has so many voices at most, counted at once; admins and the operator have more', async () => {
+  const outcomes = await Promise.all(['one', 'two', 'three', 'four'].map((voiceId) => make(voiceId, user)));
+  expect(outcomes.toSorted()).toEqual(['invalid_request 2 2', 'invalid_request 2 2', 'made', 'made']);
+  const [made] = ['one', 'two', 'three', 'four'].filter((_, i) => outcomes[i] === 'made');
+  await management.remove(made!, user);
+  expect([await make('five', user), await make('six', user)]).toEqual(['made', 'invalid_request 2 2']);
+  expect(await make('theirs', { ...user, accountId: 'key_2' })).toBe('made');
+  for (const actor of [{ ...user, usesAllVoices: true }, operator])
+    for (const n of [1, 2, 3]) expect(await make(`${actor.name.slice(0, 3)}-${n}`, actor)).toBe('made');
 });
