@@ -16,7 +16,7 @@ export interface VoiceFields {
   /** In place of bindings: the voices of which it is blended. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default: `private` for a clone, and for a blend that a key makes; `everyone` for others. */
+  /** Default: `private`, or `everyone` for what an admin makes, if it is no clone and no blend, and what the operator makes. */
   access?: string | undefined;
   /** All of them; those left out are removed. */
   aliases?: readonly string[] | undefined;

@@ -1958,7 +1958,7 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 7,
           "type": "VoiceAccess",
-          "comment": "Who may speak with it. Default: private for a blend, else everyone. An update must state it."
+          "comment": "Who may speak with it. Default: private, or where an admin makes it and it is no blend, everyone. Only keys with the scope admin give everyone. An update must state it."
         },
         {
           "name": "aliases",
@@ -3736,7 +3736,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_ACCESS_UNSPECIFIED",
           "number": 0,
-          "comment": "In a request, the default: private for a clone and a blend, everyone for other voices. Never sent in a response."
+          "comment": "In a request, the default: private, or where an admin makes a voice that is no clone and no blend, everyone. Never sent in a response."
         },
         {
           "name": "VOICE_ACCESS_PRIVATE",

@@ -607,7 +607,8 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   enabled?: boolean | undefined;
 
   /**
-   * Who may speak with it. Default: private for a blend, else everyone. An update must state it.
+   * Who may speak with it. Default: private, or where an admin makes it and it is no blend, everyone. Only keys with the
+   * scope admin give everyone. An update must state it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
@@ -1149,7 +1150,8 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
  */
 export const VoiceAccess = {
   /**
-   * In a request, the default: private for a clone and a blend, everyone for other voices. Never sent in a response.
+   * In a request, the default: private, or where an admin makes a voice that is no clone and no blend, everyone. Never sent
+   * in a response.
    *
    * @generated from enum value: VOICE_ACCESS_UNSPECIFIED = 0;
    */

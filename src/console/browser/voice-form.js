@@ -27,7 +27,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
   const description = element('textarea', { name: 'description', rows: 2, maxlength: 1000 });
   const bindings = createBindings(engineVoices);
-  const access = accessField('everyone');
+  const access = accessField(hasScope('admin') ? 'everyone' : 'private');
   const send = element('button', { type: 'submit', class: 'main' }, 'Create the voice');
   const form = element(
     'form',

@@ -152,12 +152,12 @@ export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Sch
       maxItems: blendParts.max,
     },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
-    access: access(' Default of a new voice: private for a blend, else everyone.'),
+    access: access(' Default of a new voice: private, or where an admin makes it and it is no blend, everyone. Only keys with the scope `admin` give `everyone`.'),
     aliases: {
       type: 'array',
       items: { type: 'string', pattern: aliasForm.source },
       maxItems: aliasesMax,
-      description: `${aliases} All of them: those left out are removed. None may be the id or an alias of another voice.`,
+      description: `${aliases} All of them: those left out are removed. None may be the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone.`,
     },
   },
 });
