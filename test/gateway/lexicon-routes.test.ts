@@ -245,6 +245,7 @@ describe('speech', () => {
     const bound = { voice_id: 'bound', name: 'Bound', bindings: [{ engine: 'tone', voice_id: 'tone-high' }] };
     const made = await send('POST', '/api/voices', { ...bound, lexicon_ids: [id] });
     expect(made).toMatchObject({ status: 201, body: { lexicon_ids: [id] } });
+    await send('PATCH', '/api/voices/bound', { access: 'everyone' }, admin);
     expect(await spoken({ voice_id: 'bound', text: 'AWS' }, other)).toBe('Amazon Web Services');
     expect((await send('PATCH', '/api/voices/bound', { lexicon_ids: [] })).body.lexicon_ids).toEqual([]);
     expect(await spoken({ voice_id: 'bound', text: 'AWS' }, other)).toBe('AWS');
