@@ -104,7 +104,10 @@ test('each refusal has the error class that the SDK knows', async () => {
   expect(wrongKey).toBeInstanceOf(AuthenticationError);
   expect([wrongKey.code, wrongKey.type]).toEqual(['invalid_api_key', 'invalid_request_error']);
   const made = { voice_id: 'off', name: 'Off', bindings: [{ engine: 'tone', voice_id: 'tone-low' }], enabled: false };
-  await gateway.send('/api/voices', { headers: { 'X-API-Key': await gateway.makeKey(['voices:write', 'admin']) }, body: made });
+  await gateway.send('/api/voices', {
+    headers: { 'X-API-Key': await gateway.makeKey(['voices:write', 'admin']) },
+    body: made,
+  });
   const wrongVoice = await refusalOf(openai.audio.speech.create({ ...speechRequest, voice: 'off' }));
   expect(wrongVoice).toBeInstanceOf(ConflictError);
   expect(wrongVoice.code).toBe('voice_not_ready');

@@ -182,6 +182,10 @@ test('a key cannot be limited to voices that it could not use', async () => {
     names.map((voice, i) => `voice_ids[${i}] voice_not_found: ${voice} is no voice that the key could use`);
   expect(faultsOf(await limit(['nobody', 'gone', 'tone-low'], owner))).toEqual(notUsable('nobody', 'gone'));
   expect(faultsOf(await limit(['mine', 'ash'], other))).toEqual(notUsable('mine', 'ash'));
+  const spec = { scopes: ['voices:read'], voiceIds: ['tone-low', 'nobody'] };
+  const overConnect = await send('POST', '/sonant.v1.ApiKeyService/CreateApiKey', { spec }, owner);
+  expect([overConnect.status, overConnect.body.code]).toEqual([400, 'invalid_argument']);
+  expect(JSON.stringify(overConnect.body)).toContain('voice_ids[1]');
   // What an admin makes begins an account, which has no private voices.
   expect(faultsOf(await limit(['mine'], admin))).toEqual(notUsable('mine'));
   expect((await limit(['mine'], admin, 'admin')).body.voice_ids).toEqual(['mine']);

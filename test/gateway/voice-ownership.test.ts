@@ -144,7 +144,10 @@ describe('a private voice', () => {
 
 test('a voice of engines is private, or everyone’s if an admin makes it, and an unknown access is refused', async () => {
   expect((await make('own', { access: undefined })).body).toMatchObject({ owner: 'self', access: 'private' });
-  expect((await make('shared', { access: undefined }, admin)).body).toMatchObject({ owner: 'self', access: 'everyone' });
+  expect((await make('shared', { access: undefined }, admin)).body).toMatchObject({
+    owner: 'self',
+    access: 'everyone',
+  });
   for (const [method, path] of [
     ['POST', '/api/voices'],
     ['PATCH', '/api/voices/own'],

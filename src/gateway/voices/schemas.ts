@@ -152,7 +152,9 @@ export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Sch
       maxItems: blendParts.max,
     },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
-    access: access(' Default of a new voice: private, or where an admin makes it and it is no blend, everyone. Only keys with the scope `admin` give `everyone`.'),
+    access: access(
+      ' Default of a new voice: private, or where an admin makes it and it is no blend, everyone. Only keys with the scope `admin` give `everyone`.',
+    ),
     aliases: {
       type: 'array',
       items: { type: 'string', pattern: aliasForm.source },
