@@ -52,6 +52,7 @@ export const failureTable = Object.freeze({
   idempotency_conflict: row(409, 'ABORTED', false, 'This Idempotency-Key is in use by another request.'),
   audio_expired: row(410, 'NOT_FOUND', false, 'The audio has expired; ask for it again.'),
   stream_expired: row(410, 'NOT_FOUND', false, 'The stream can no longer be resumed; ask for it again.'),
+  precondition_failed: row(412, 'FAILED_PRECONDITION', false, 'The audio is not the one that If-Match names.'),
   payload_too_large: row(413, 'INVALID_ARGUMENT', false, 'The request body is too large.'),
   unsupported_media_type: row(415, 'INVALID_ARGUMENT', false, 'The request body is of a type that is not read here.'),
   range_not_satisfiable: row(

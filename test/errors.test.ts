@@ -41,6 +41,7 @@ test('statuses are those of the contract', () => {
     stream_expired: 410,
     payload_too_large: 413,
     unsupported_media_type: 415,
+    precondition_failed: 412,
     range_not_satisfiable: 416,
     rate_limit_exceeded: 429,
     internal_error: 500,

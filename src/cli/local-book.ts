@@ -75,7 +75,7 @@ async function beginJob({ jobs, call }: BookWork, fields: object): Promise<strin
   const id = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const { job } = await checkFlags(async () => jobs.createJob(call, await parseJobRequest({ ...fields }), id));
   // What another command began would take half of the machine.
-  const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined });
+  const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined, tokenPrefix: '' });
   for (const other of items) if (other.id !== id) await jobs.deleteJob(call, other.id);
   if (job.status === 'failed' || job.status === 'canceled') await jobs.retryJob(call, id);
   return id;

@@ -91,9 +91,9 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
       }
       return { job: await view(added.job), isNew: added.isNew };
     },
-    async listJobs({ caller }, { status = '' }: { status?: string | undefined }, { size, after }) {
-      const found = await rows.list(caller.callerId, { status, limit: size + 1, after });
-      const { items, nextPageToken } = toPage(found, size, ({ jobKey }) => jobKey);
+    async listJobs({ caller }, { status = '' }: { status?: string | undefined }, page) {
+      const found = await rows.list(caller.callerId, { status, limit: page.size + 1, after: page.after });
+      const { items, nextPageToken } = toPage(found, page, ({ jobKey }) => jobKey);
       return { items: await Promise.all(items.map(view)), nextPageToken };
     },
     getJob: async (call, id) => view(await find(call, id)),

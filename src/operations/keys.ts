@@ -38,10 +38,10 @@ export const createKeyOperations = (keys: KeyManagement, voices: Voices, secrets
     const user = { voiceIds, accountId, usesAllVoices: fields.scopes?.includes('admin') };
     return keys.create(withVoiceIds(fields, voices, user), actorOf(call));
   },
-  async listApiKeys(call: Call, { size, after }: Page) {
+  async listApiKeys(call: Call, page: Page) {
     // One more shows whether there is a next page.
-    const found = await keys.list(actorOf(call), { size: size + 1, beforeKeyId: after });
-    return toPage(found, size, ({ keyId }) => keyId);
+    const found = await keys.list(actorOf(call), { size: page.size + 1, beforeKeyId: page.after });
+    return toPage(found, page, ({ keyId }) => keyId);
   },
   getApiKey: (call: Call, keyId: string) => keys.get(keyId, actorOf(call)),
   async updateApiKey(call: Call, keyId: string, fields: KeyFields) {

@@ -18,10 +18,11 @@ export function createLexiconOperations(management: LexiconManagement) {
     owner: lexiconOwnerOf(lexicon, caller),
   });
   return {
-    async listLexicons(call: Call, { size, after = '' }: Page) {
+    async listLexicons(call: Call, page: Page) {
+      const { size, after = '' } = page;
       const found = management.list(call.caller).filter(({ lexiconId }) => lexiconId > after);
       const listed = found.slice(0, size + 1).map((lexicon) => toListed(lexicon, call));
-      return toPage(listed, size, ({ lexiconId }) => lexiconId);
+      return toPage(listed, page, ({ lexiconId }) => lexiconId);
     },
     getLexicon: async (call: Call, lexiconId: string) => toListed(management.find(lexiconId, call.caller), call),
     createLexicon: async (call: Call, fields: LexiconFields) =>

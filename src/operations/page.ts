@@ -1,5 +1,6 @@
 // Pages of a list. A page token holds the position of the last item before the page, such as its id, so that items which
-// are added or deleted meanwhile cause no gaps and no duplicates.
+// are added or deleted meanwhile cause no gaps and no duplicates. It is valid for its list and the filters of that list.
+import { createHash } from 'node:crypto';
 import type { FieldViolation } from '../errors.ts';
 import { pageSizeDefault, pageSizeMax, pageTokenCharsMax } from './limits.ts';
 
@@ -7,6 +8,8 @@ export interface Page {
   size: number;
   /** The position of the last item before it; undefined for the first page. */
   after: string | undefined;
+  /** What page tokens of the list begin with. */
+  tokenPrefix: string;
 }
 
 export interface PageOf<Item> {
@@ -22,33 +25,41 @@ export interface PageNames {
   next: string;
 }
 
-const tokenPrefix = 'after:';
-
-/** The requested page; violations are added to those found before. */
+/** The requested page of a list, which is identified by its name and filters. Violations are added to those found before. */
 export function parsePage(
   { pageSize = pageSizeDefault, pageToken }: { pageSize?: number | undefined; pageToken: string },
+  list: readonly string[],
   names: PageNames,
   violations: FieldViolation[],
 ): Page {
+  const tokenPrefix = createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, prefixChars);
   if (pageSize < 1 || pageSize > pageSizeMax)
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
   const isReadable = pageToken !== '' && pageToken.length <= pageTokenCharsMax;
-  const after = isReadable ? fromToken(pageToken) : undefined;
+  const after = isReadable ? fromToken(pageToken, tokenPrefix) : undefined;
   if (pageToken !== '' && after === undefined)
-    violations.push({ field: names.token, reason: 'format', message: `must be the ${names.next} of an earlier page` });
-  return { size: pageSize, after };
+    violations.push({
+      field: names.token,
+      reason: 'format',
+      message: `must be the ${names.next} of an earlier page of this list, with the same filters`,
+    });
+  return { size: pageSize, after, tokenPrefix };
 }
 
-/** The first `size` of the items, with the token of the page behind them, if there are more. */
-export function toPage<Item>(items: readonly Item[], size: number, positionOf: (item: Item) => string): PageOf<Item> {
+/** The first items, as many as the page has, with the token of the page behind them, if there are more. */
+export function toPage<Item>(
+  items: readonly Item[],
+  { size, tokenPrefix }: Page,
+  positionOf: (item: Item) => string,
+): PageOf<Item> {
   const page = items.slice(0, size);
-  return { items: page, nextPageToken: items.length > size ? toPageToken(positionOf(page.at(-1)!)) : '' };
+  return { items: page, nextPageToken: items.length > size ? toToken(positionOf(page.at(-1)!), tokenPrefix) : '' };
 }
 
-const toPageToken = (position: string) => Buffer.from(tokenPrefix + position).toString('base64url');
+const prefixChars = 8;
+const toToken = (position: string, prefix: string) => Buffer.from(prefix + position).toString('base64url');
 
-function fromToken(token: string): string | undefined {
-  const text = Buffer.from(token, 'base64url').toString();
-  const position = text.slice(tokenPrefix.length);
-  return toPageToken(position) === token ? position : undefined;
+function fromToken(token: string, prefix: string): string | undefined {
+  const position = Buffer.from(token, 'base64url').toString().slice(prefix.length);
+  return toToken(position, prefix) === token ? position : undefined;
 }

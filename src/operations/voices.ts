@@ -30,7 +30,8 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
     owner: ownerOf(offered.kept, caller),
   });
   return {
-    async listVoices(call: Call, filter: VoiceFilter, { size, after = '' }: Page) {
+    async listVoices(call: Call, filter: VoiceFilter, page: Page) {
+      const { size, after = '' } = page;
       const isWanted = toPredicate(filter);
       const found: ListedVoice[] = [];
       for (const [i, offered] of listFor(call).entries()) {
@@ -41,7 +42,7 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
         }
         if (offered.position > after && isWanted(offered)) found.push(toListed(offered, call));
       }
-      return toPage(found, size, ({ position }) => position);
+      return toPage(found, page, ({ position }) => position);
     },
     /** All that can speak now, in the order of voices, each with the aliases by which the caller finds it. */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {

@@ -30,7 +30,7 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
     },
     async listApiKeys(message, context) {
       const violations: FieldViolation[] = [];
-      const page = parsePage(message, pageNames, violations);
+      const page = parsePage(message, ['api_keys'], pageNames, violations);
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
       const { items, nextPageToken } = await keys.listApiKeys(callOf(context), page);
       return { apiKeys: items.map(toMessage), nextPageToken };

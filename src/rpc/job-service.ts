@@ -22,8 +22,8 @@ export function createJobService(jobs: JobOperations): ServiceImpl<typeof JobSer
     },
     async listJobs({ pageSize, pageToken, status }, context) {
       const violations: FieldViolation[] = [];
-      const page = parsePage({ pageSize, pageToken }, pageNames, violations);
       const wanted = statusOf(status);
+      const page = parsePage({ pageSize, pageToken }, ['jobs', wanted ?? ''], pageNames, violations);
       if (wanted === undefined && status !== 0)
         violations.push({ field: 'status', reason: 'enum', message: 'must be a status of jobs' });
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });

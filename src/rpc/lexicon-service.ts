@@ -22,7 +22,7 @@ export function createLexiconService(lexicons: LexiconOperations): ServiceImpl<t
   return {
     async listLexicons(message, context) {
       const violations: FieldViolation[] = [];
-      const page = parsePage(message, pageNames, violations);
+      const page = parsePage(message, ['lexicons'], pageNames, violations);
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
       const { items, nextPageToken } = await lexicons.listLexicons(callOf(context), page);
       return { lexicons: items.map(toMessage), nextPageToken };

@@ -1,7 +1,6 @@
 // The one order of voices, in every list: the default voice first, then natural voices before synthetic ones, then by name
 // and, of the same name, by id. A voice has a position, a string; positions are ordered by their UTF-16 code units.
-//     "~" | 0: default, 1: natural, 2: synthetic | the name, folded | NUL | the id
-// No id begins with "~": a page token that holds an id, as those of earlier versions do, precedes all voices.
+//     0: default, 1: natural, 2: synthetic | the name, folded | NUL | the id
 import type { Voice } from '../engines/engine.ts';
 
 export type VoiceRank = 'default' | 'natural' | 'synthetic';
@@ -13,7 +12,7 @@ const nameCharsMax = 100;
 const numberDigits = 6;
 
 export const positionOf = ({ name, voiceId }: Pick<Voice, 'name' | 'voiceId'>, rank: VoiceRank): string =>
-  `~${digits[rank]}${foldName(name)}\0${voiceId}`;
+  `${digits[rank]}${foldName(name)}\0${voiceId}`;
 
 /** Without case and diacritics, and with numbers of equal length. */
 const foldName = (name: string): string =>

@@ -74,6 +74,10 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
     return brief.send(audio_url);
   },
   stream_expired: () => send('/api/audio/speech/sse/aud_GONE'),
+  precondition_failed: async () => {
+    const { audio_url } = (await (await speak(fresh())).json()) as { audio_url: string };
+    return send(audio_url, { headers: { 'If-Match': '"another"' } });
+  },
   payload_too_large: () => speak({ text: 'x'.repeat(1 << 20) }),
   unsupported_media_type: () => speak(fresh(), { headers: { 'Content-Type': 'text/plain' } }),
   range_not_satisfiable: async () => {

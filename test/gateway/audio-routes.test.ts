@@ -82,6 +82,34 @@ describe('a file', () => {
   });
 
   test.each([
+    ['If-Match', etag, 200],
+    ['If-Match', `"a", ${etag} ,"b"`, 200],
+    ['If-Match', '*', 200],
+    ['If-Match', '"another"', 412],
+    ['If-Match', `W/${etag}`, 412],
+    ['If-Match', '', 412],
+    // It has no Last-Modified, without which RFC 9110 has this header ignored.
+    ['If-Unmodified-Since', 'Sat, 01 Jan 2000 00:00:00 GMT', 200],
+  ])('%s: %s is answered %i', async (name, value, status) => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await fetch(url, { method, headers: { [name]: value } });
+      expect([method, answer.status, (await bytesOf(answer)).length]).toEqual([
+        method,
+        status,
+        method === 'HEAD' ? 0 : status === 200 ? whole.length : expect.any(Number),
+      ]);
+    }
+  });
+
+  test('is checked for If-Match first, then for If-None-Match, then for its range', async () => {
+    const ask = (headers: Record<string, string>) => fetch(url, { headers: { Range: 'bytes=0-9', ...headers } });
+    const refused = await ask({ 'If-Match': '"another"', 'If-None-Match': etag });
+    expect(await errorOf(refused)).toEqual([412, 'precondition_failed']);
+    expect((await ask({ 'If-Match': etag, 'If-None-Match': etag })).status).toBe(304);
+    expect((await ask({ 'If-Match': etag, 'If-None-Match': '"another"' })).status).toBe(206);
+  });
+
+  test.each([
     [etag, 304],
     [`W/${etag}`, 304],
     [`"a", ${etag} ,"b"`, 304],

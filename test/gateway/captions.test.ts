@@ -38,6 +38,7 @@ test('a file of captions has a head and an ETag', async () => {
   expect([head.status, Number(head.headers.get('Content-Length')) > 20, await head.text()]).toEqual([200, true, '']);
   const etag = head.headers.get('ETag')!;
   expect((await get(url!, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  expect((await get(url!, { headers: { 'If-Match': `W/${etag}` } })).status).toBe(412);
 });
 
 test('only requested captions are linked, and cached audio has captions too', async () => {

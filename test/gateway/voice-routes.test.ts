@@ -78,7 +78,7 @@ describe('voices', () => {
     expect(facade.map(({ id }) => id)).toEqual(ids);
   });
 
-  test('go on after a cursor whose voice is gone, and from the beginning after one of an earlier version', async () => {
+  test('go on after a cursor whose voice is gone', async () => {
     const key = await gateway.makeKey(['voices:read', 'voices:write', 'admin']);
     const headers = { 'X-API-Key': key };
     const body = { voice_id: 'between', name: 'Between', bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
@@ -86,8 +86,6 @@ describe('voices', () => {
     const { next_cursor } = (await get('/api/voices?limit=2')).body;
     expect((await gateway.send('/api/voices/between', { method: 'DELETE', headers })).status).toBe(204);
     expect(idsOf((await get(`/api/voices?cursor=${next_cursor}`)).body)).toEqual(['tone-high', 'far']);
-    const earlier = Buffer.from('after:tone-high').toString('base64url');
-    expect(idsOf((await get(`/api/voices?cursor=${earlier}`)).body)).toEqual(['tone-low', 'tone-high', 'far']);
   });
 
   test.each([

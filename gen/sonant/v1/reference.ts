@@ -1773,7 +1773,7 @@ export const protoReference: ProtoReference = {
           "name": "page_token",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
         },
         {
           "name": "language_code",
@@ -3141,7 +3141,7 @@ export const protoReference: ProtoReference = {
           "name": "page_token",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
         },
         {
           "name": "status",

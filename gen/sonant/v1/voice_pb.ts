@@ -317,7 +317,7 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   pageSize?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page. Empty for the first page.
+   * `next_page_token` of the previous page, with the same filters. Empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */

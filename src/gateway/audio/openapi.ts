@@ -32,6 +32,7 @@ export const audioDocs: RouteDocs = {
     },
     requestHeader('Range', 'One range of bytes, such as `bytes=0-99`.'),
     requestHeader('If-Range', 'An ETag: the range applies only if it matches.'),
+    requestHeader('If-Match', 'The ETags of the versions that you want; the reply is 412 if this is another.'),
     requestHeader('If-None-Match', 'The ETags of the copies that you have.'),
   ],
   answers: {
@@ -40,5 +41,5 @@ export const audioDocs: RouteDocs = {
     302: { description: 'Redirects to the object store of the service.', headers: ['Location', 'Cache-Control'] },
     304: { description: 'Your copy is current.', headers },
   },
-  failures: ['not_found', 'audio_expired', 'range_not_satisfiable', 'storage_unavailable'],
+  failures: ['not_found', 'audio_expired', 'precondition_failed', 'range_not_satisfiable', 'storage_unavailable'],
 };

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../../delivery/captions.ts';
 import { Failure } from '../../errors.ts';
-import { isKept } from '../../net/cache-control.ts';
+import { isKept, isWanted } from '../../net/cache-control.ts';
 import type { StoredAudio } from '../../operations/stored-audio.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { ClipRow } from '../../store/clip-rows.ts';
@@ -21,7 +21,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const cues = await audio.captionsOf(row.clipId);
     if (!cues) throw new Failure('not_found');
     const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, audio.isRevocable(row));
-    if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    if (isCurrent(request, etag)) return reply.code(304).headers(common).send();
     const text = Buffer.from(toCaptions(kind, cues));
     const head = { ...common, 'content-type': captionContentTypes[kind], 'content-length': text.length };
     return reply.headers(head).send(request.method === 'HEAD' ? '' : text);
@@ -33,7 +33,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const etag = `"${row.clipId}"`;
     const isRevocable = audio.isRevocable(row);
     const common = fileHeaders(row, etag, isRevocable);
-    if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    if (isCurrent(request, etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(reply, row.byteCount);
@@ -68,6 +68,12 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
   };
 
   app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(audioDocs), handler: send });
+}
+
+/** Whether the client has this version; a Failure where it wants another. */
+function isCurrent({ headers }: FastifyRequest, etag: string): boolean {
+  if (!isWanted(headers['if-match'], etag)) throw new Failure('precondition_failed');
+  return isKept(headers['if-none-match'], etag);
 }
 
 /** Revocable audio is revalidated on each use; other audio never changes. */

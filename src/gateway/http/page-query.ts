@@ -13,7 +13,7 @@ import {
 
 export const pageParameters: readonly Parameter[] = [
   queryParameter('limit', 'Maximum number of items.', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
-  queryParameter('cursor', 'The `next_cursor` of the previous page.'),
+  queryParameter('cursor', 'The `next_cursor` of the previous page; the filters must be the same.'),
 ];
 
 /** An answer with a page of items, under the name `items`. */
@@ -40,12 +40,14 @@ export function takeText(query: Query, name: string, violations: FieldViolation[
   return '';
 }
 
-export function takePage(query: Query, violations: FieldViolation[]): Page {
+/** The page of the list, which is identified by its name and filters. */
+export function takePage(query: Query, list: readonly string[], violations: FieldViolation[]): Page {
   const limit = takeText(query, 'limit', violations);
   const isNumber = /^(-?\d+)?$/.test(limit);
   if (!isNumber) violations.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
   const pageToken = takeText(query, 'cursor', violations);
-  return parsePage({ pageToken, ...(isNumber && limit !== '' && { pageSize: Number(limit) }) }, pageNames, violations);
+  const pageSize = isNumber && limit !== '' ? Number(limit) : undefined;
+  return parsePage({ pageToken, pageSize }, list, pageNames, violations);
 }
 
 const pageNames = { size: 'limit', token: 'cursor', next: 'next_cursor' };

@@ -25,13 +25,13 @@ export async function parseJobBody(
 }
 
 export function parseJobQuery({ fields, faults }: SortedFields): { status: JobStatus | undefined; page: Page } {
-  const page = takePage(fields, faults);
   const given = takeText(fields, 'status', faults);
   const status = jobStatuses.find((each) => each === given);
   if (given !== '' && !status) {
     const message = `must be one of ${jobStatuses.join(', ')}`;
     faults.push({ field: 'status', reason: 'enum', message, allowed: jobStatuses });
   }
+  const page = takePage(fields, ['jobs', status ?? ''], faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { status, page };
 }

@@ -47,7 +47,7 @@ function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseU
 
   app.get(url, documented(keyDocs.list, admitTo(listApiKeys)), async (request, reply) => {
     const { fields: query, faults: violations } = sortQuery(request, isStrict);
-    const page = takePage(query, violations);
+    const page = takePage(query, ['api_keys'], violations);
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const list = (call: Call) => keys.listApiKeys(call, page);
     const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);

@@ -38,7 +38,7 @@ export function addLexiconRoutes(app: FastifyInstance, options: LexiconRoutesOpt
 function addLexiconReading(app: FastifyInstance, { lexicons, admitTo, isStrict }: LexiconRoutesOptions): void {
   app.get(url, documented(lexiconDocs.list, admitTo(listLexicons)), async (request, reply) => {
     const { fields: query, faults: violations } = sortQuery(request, isStrict);
-    const page = takePage(query, violations);
+    const page = takePage(query, ['lexicons'], violations);
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const list = run(request, reply, listLexicons, (call) => lexicons.listLexicons(call, page));
     const { items, nextPageToken } = await list;
