@@ -25,7 +25,7 @@ async function openCheck(): Promise<OpenApiCheck> {
 }
 
 /** APIs of other vendors, which have documents of their own. */
-const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices)/;
+const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v2)/;
 
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {

@@ -14,14 +14,14 @@ export interface VoiceFilter {
   text: string;
 }
 
-/** An empty string is no filter. `textField` is the name of `text` in an API. Violations are added to those found before. */
+/** An empty string is no filter. `names` are those of the fields in an API. Violations are added to those found before. */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,
-  textField: string,
+  names: { text: string; languageCode?: string },
   violations: FieldViolation[],
 ): VoiceFilter {
   let tooLong: { limit: number; actual: number } | undefined;
-  for (const [field, given] of Object.entries({ engine, [textField]: text })) {
+  for (const [field, given] of Object.entries({ engine, [names.text]: text })) {
     const actual = countChars(given);
     if (actual <= voiceFilterCharsMax) continue;
     tooLong ??= { limit: voiceFilterCharsMax, actual };
@@ -31,7 +31,7 @@ export function parseVoiceFilter(
   const code = languageCode === '' ? '' : toLanguageCode(languageCode);
   if (code === undefined) {
     const message = 'must be a BCP-47 language code such as en-US';
-    violations.push({ field: 'language_code', reason: 'format', message });
+    violations.push({ field: names.languageCode ?? 'language_code', reason: 'format', message });
   }
   if (violations.length > 0) throw new Failure('invalid_request', { details: violations, ...tooLong });
   return { languageCode: code!, engine, text };

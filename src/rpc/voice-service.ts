@@ -66,5 +66,5 @@ const required = (voiceId: string) => requireText('voice_id', voiceId, 'name the
 function parseList({ languageCode, engine, query, ...paging }: ListVoicesRequest) {
   const violations: FieldViolation[] = [];
   const page = parsePage(paging, ['voices', languageCode, engine, query], pageNames, violations);
-  return { filter: parseVoiceFilter({ languageCode, engine, text: query }, 'query', violations), page };
+  return { filter: parseVoiceFilter({ languageCode, engine, text: query }, { text: 'query' }, violations), page };
 }

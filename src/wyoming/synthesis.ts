@@ -1,6 +1,6 @@
 // What a client asks to be spoken, and with which voice: `{"text"?,"voice"?:{"name"|"language","speaker"},"text_format"?}`.
-// A name is that of one of our voices; a language is that of the first voice that speaks it; without either, it is the
-// first voice. A voice has one speaker here, so that `speaker` is ignored.
+// A name is that of one of our voices; a language is that of the first voice of its region, or else of the first that
+// speaks it; without either, it is the first voice. A voice has one speaker here, so that `speaker` is ignored.
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type LiveStart, parseLiveStart } from '../speech/live-request.ts';
@@ -46,8 +46,12 @@ function languageOf(given: unknown): string {
 
 /** The start of live speech in that voice, or a Failure where none of them is it. */
 export function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
-  const found = voices.find((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
-  const voiceId = name ?? found?.voiceId;
+  const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
+  // Every voice of "en" speaks en-GB, but not every one has that accent.
+  const native = found.find(({ languageCodes }) =>
+    languageCodes.some((code) => `${code}-`.startsWith(`${languageCode}-`)),
+  );
+  const voiceId = name ?? (native ?? found[0])?.voiceId;
   if (voiceId === undefined) {
     const message =
       languageCode === undefined ? 'There is no voice.' : `There is no voice that speaks ${languageCode}.`;

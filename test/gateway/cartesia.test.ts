@@ -230,8 +230,72 @@ test('voices are listed page by page', async () => {
   const unknown = await fetch(`${shared.url}/voices?starting_after=zzz`, { headers });
   const refusal = { error_code: 'invalid_request', message: expect.stringContaining('starting_after') };
   expect([unknown.status, await unknown.json()]).toMatchObject([400, refusal]);
-  const named = await fetch(`${shared.url}/voices?limit=1&gender=feminine`, { headers });
-  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'gender']);
+  const named = await fetch(`${shared.url}/voices?limit=1&is_owner=true`, { headers });
+  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'is_owner']);
+  for (const limit of ['-1', '0', '101', 'ten']) {
+    const wrong = await fetch(`${shared.url}/voices?limit=${limit}`, { headers });
+    expect([wrong.status, await wrong.json()], limit).toMatchObject([400, { message: 'limit must be 1 to 100.' }]);
+  }
+  const backwards: string[] = [];
+  for await (const { id } of client.voices.list({ limit: 1, ending_before: ids.at(-1)! })) backwards.push(id);
+  expect(backwards.toReversed()).toEqual(ids.slice(0, -1));
+  const page = await client.voices.list({ limit: 2, ending_before: ids.at(-1)! });
+  expect(page.data.map(({ id }) => id)).toEqual(ids.slice(-3, -1));
+});
+
+test('voices are found by text, gender and language, and one by its id or alias', async () => {
+  const lucy = {
+    ...{ voice_id: 'lucy', name: 'Lucy', description: 'Bright', aliases: ['en-lucy'], labels: { gender: 'female' } },
+    ...{ language_codes: ['de-AT', 'de'], bindings: [{ engine: 'tone', voice_id: 'tone-low' }] },
+  };
+  const headers = { 'X-API-Key': await plain.makeKey(['voices:write']), 'Content-Type': 'application/json' };
+  const made = await fetch(`${shared.url}/api/voices`, { method: 'POST', headers, body: JSON.stringify(lucy) });
+  expect(made.status).toBe(201);
+  const names = ['lucy', 'en-lucy'];
+  const idsOf = async (query: object) => (await Array.fromAsync(client.voices.list(query))).map(({ id }) => id);
+  for (const query of [
+    { q: 'BRIGHT' },
+    { gender: 'feminine' },
+    { q: 'bright', language: 'de' },
+    { q: 'lucy', gender: 'feminine' },
+  ])
+    expect(await idsOf(query), JSON.stringify(query)).toEqual(names);
+  for (const query of [{ q: 'lucy', gender: 'masculine' }, { language: 'fr' }, { gender: 'gender_neutral' }])
+    expect(await idsOf(query), JSON.stringify(query)).toEqual([]);
+  const own = { 'X-API-Key': shared.key };
+  for (const [query, field] of [
+    ['gender=female', 'gender'],
+    ['language=e_', 'language'],
+    [`q=${'a'.repeat(201)}`, 'q'],
+  ] as const) {
+    const refused = await fetch(`${shared.url}/voices?${query}`, { headers: own });
+    const message = expect.stringMatching(new RegExp(`^${field} `));
+    expect([refused.status, await refused.json()], query).toMatchObject([400, { message }]);
+  }
+  const voice = { name: 'Lucy', description: 'Bright', language: 'de', gender: 'feminine', is_owner: false };
+  const locales = [{ locale: 'de-AT', is_native: true }];
+  for (const id of names) expect(await client.voices.get(id)).toMatchObject({ ...voice, id, locales });
+  const unknown = await client.voices.get('nobody').catch((error: unknown) => error);
+  expect(unknown).toMatchObject({ status: 404, error: { error_code: 'voice_not_found' } });
+});
+
+test('events over HTTP name the context of their request, if it has one', async () => {
+  const sse = { ...options, transcript: 'Named.', add_timestamps: true, context_id: 'c-1' };
+  const events = (await Array.fromAsync((await client.tts.generateSSE(sse as never)) as never)) as Message[];
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['chunk', 'timestamps', 'done']));
+  expect(new Set(events.map(({ context_id }) => context_id))).toEqual(new Set(['c-1']));
+  const post = (body: object) =>
+    fetch(`${shared.url}/tts/sse`, {
+      method: 'POST',
+      headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...options, transcript: 'Hello.', ...body }),
+    });
+  const named = await post({ context_id: 'c-2' });
+  expect(named.headers.get('x-ignored-fields')).toBe('model_id');
+  await named.text();
+  for (const body of [{}, { context_id: null }]) expect(await (await post(body)).text()).not.toContain('context_id');
+  const wrong = await post({ context_id: 5 });
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { message: 'context_id must be a string.' }]);
 });
 
 const postBytes = (more: object) =>

@@ -144,3 +144,31 @@ test('voices are searched, page by page', async () => {
   const refused = await fetch(`${shared.url}/v2/voices`, { headers: headersOf('snt_wrong') });
   expect([refused.status, await refused.json()]).toMatchObject([401, { detail: { status: 'invalid_api_key' } }]);
 });
+
+test('a voice is found by its id or alias, with its settings', async () => {
+  const headers = { 'X-API-Key': await shared.makeKey(['voices:write']) };
+  const aliases = ['21m00Tcm4TlvDq8ikWAM'];
+  const lucy = { voice_id: 'lucy', name: 'Lucy', aliases, bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
+  expect((await shared.send('/api/voices', { headers, body: lucy })).status).toBe(201);
+  const get = async (path: string) => {
+    const answer = await fetch(`${shared.url}/v1/voices/${path}`, { headers: headersOf() });
+    return [answer.status, await answer.json()];
+  };
+  const settings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
+  for (const id of ['lucy', ...aliases]) {
+    const voice = { voice_id: id, name: 'Lucy', category: 'premade', settings };
+    expect(await get(id)).toMatchObject([200, voice]);
+    expect(await get(`${id}/settings`)).toEqual([200, settings]);
+  }
+  expect(await get('settings/default')).toEqual([200, settings]);
+  for (const path of ['nobody', 'nobody/settings'])
+    expect(await get(path)).toMatchObject([404, { detail: { status: 'voice_not_found' } }]);
+});
+
+test('a page has 1 to 100 voices', async () => {
+  for (const size of ['-1', '0', '101', 'ten']) {
+    const answer = await fetch(`${shared.url}/v2/voices?page_size=${size}`, { headers: headersOf() });
+    const message = 'page_size must be 1 to 100.';
+    expect([answer.status, await answer.json()], size).toMatchObject([400, { detail: { message } }]);
+  }
+});

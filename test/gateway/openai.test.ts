@@ -96,6 +96,9 @@ test('voices and models are listed', async () => {
   expect(voices).toContainEqual({ id: 'tone-low', name: 'Tone, low' });
   const models = await Array.fromAsync(await openai.models.list());
   expect(models.map(({ id }) => id)).toContain('tts-1');
+  for (const model of models) expect(await openai.models.retrieve(model.id)).toEqual(model);
+  const unknown = await refusalOf(openai.models.retrieve('nobody'));
+  expect([unknown.status, unknown.code, unknown.type]).toEqual([404, 'not_found', 'invalid_request_error']);
 });
 const bearer = (key = gateway.key) => ({ headers: { Authorization: `Bearer ${key}` } });
 

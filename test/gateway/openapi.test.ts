@@ -74,6 +74,7 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
     'post /v1/audio/speech',
     'get /v1/audio/voices',
     'get /v1/models',
+    'get /v1/models/{id}',
     'get /metrics',
     'get /healthz',
     'get /readyz',

@@ -71,6 +71,29 @@ test('a voice is named by an alias too, and the default voice speaks where none 
   expect(await usage.sum(query)).toMatchObject([{ group: 'tone-high', characters: 12 }]);
 });
 
+test('a language alone is spoken by a voice of its own region, before one that speaks every region', async () => {
+  const { connect, makeKey, send: ask, usage } = await openWyoming();
+  const headers = { 'X-API-Key': await makeKey(['voices:write']) };
+  const bindings = [{ engine: 'tone', voice_id: 'tone-high' }];
+  for (const [voice_id, ...language_codes] of [
+    ['a-american', 'en-US', 'en'],
+    ['z-british', 'en-GB', 'en'],
+  ])
+    await ask('/api/voices', { headers, body: { voice_id, name: voice_id, language_codes, bindings } });
+  const { send, until } = connect();
+  for (const [language, text] of [
+    ['en_GB', 'Hello.'],
+    ['en-us', 'Hello you.'],
+    ['en_AU', 'Good day, mate.'],
+  ]) {
+    send('synthesize', { text, voice: { language } });
+    expect(typesOf(await until('audio-stop'))).toEqual(['audio-start', 'audio-chunk', 'audio-stop']);
+  }
+  const query = { range: allKeys, from: '2020-01-01', to: '2100-01-01', groupBy: 'voice', limit: 10 } as const;
+  const spoken = (await usage.sum(query)).map(({ group, characters }) => [group, characters]);
+  expect(Object.fromEntries(spoken)).toEqual({ 'z-british': 6, 'a-american': 10, 'tone-low': 15 });
+});
+
 test('a text in pieces is spoken while it comes, and the repeated text is ignored', async () => {
   const { connect, tone } = await openWyoming();
   const { send, until } = connect();

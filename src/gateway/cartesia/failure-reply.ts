@@ -6,6 +6,9 @@ import { type FailureReply, type Recipient, toFailureReply } from '../../net/fai
 import { toMessage, withListUrl } from '../http/failure-sentences.ts';
 import type { CartesiaMessage } from './events.ts';
 
+/** Its clients send the version of the API in it. */
+export const cartesiaHeader = 'cartesia-version';
+
 export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {
   const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
   return { status, headers, body: JSON.stringify(toError(failure, recipient.requestId)) };

@@ -17,6 +17,8 @@ export interface Generation {
   /** Of raw audio; undefined in a container. */
   encoding: Encoding | undefined;
   transcript: string;
+  /** Of a request over HTTP, whose events name it. */
+  contextId: string | undefined;
   /** The names of members that were ignored. */
   ignored: readonly UnknownField[];
 }
@@ -58,11 +60,13 @@ export function parseGeneration(given: Fields): Generation {
   const { fields, ignored } = sortFields(given, known, false);
   const { voice, language, locale, add_timestamps: timestamps } = fields;
   const transcript = fields.transcript ?? '';
+  const contextId = given.context_id ?? undefined;
   const faults: FieldViolation[] = [];
   const check = (field: string, isValid: boolean, message: string) => {
     if (!isValid) faults.push({ field, reason: 'type', message });
   };
   check('transcript', typeof transcript === 'string', 'must be a string');
+  check('context_id', typeof (contextId ?? '') === 'string', 'must be a string');
   check('add_timestamps', typeof (timestamps ?? false) === 'boolean', 'must be true or false');
   for (const name of ['output_format', 'generation_config'])
     check(name, isObject(fields[name] ?? {}), 'must be an object');
@@ -77,7 +81,13 @@ export function parseGeneration(given: Fields): Generation {
     buffer_ms: bufferMsOf(fields),
   };
   const parsed = parseStartOf(start, theirs, faults);
-  return { start: parsed, encoding, transcript: String(transcript), ignored: [...ignored, ...ignoredWithin(fields)] };
+  return {
+    start: parsed,
+    encoding,
+    transcript: String(transcript),
+    contextId: contextId as string | undefined,
+    ignored: [...ignored, ...ignoredWithin(fields)],
+  };
 }
 
 const ignoredWithin = (fields: Fields): UnknownField[] =>

@@ -1,5 +1,5 @@
-// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse and GET /voices. The API key is
-// in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
+// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and
+// GET /voices/{id}. The API key is in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
@@ -11,7 +11,6 @@ import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 import { checkTextFits } from '../http/live-start.ts';
-import { pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
@@ -20,9 +19,10 @@ import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
+import { toCartesiaVoice, toVoicePage, voicesQuery } from './voices.ts';
 
 const { liveSpeech } = speechOperations;
-const { listVoices } = voiceOperations;
+const { listVoices, getVoice } = voiceOperations;
 
 export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
   const { live, voices, admission } = options;
@@ -63,33 +63,25 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
 
   app.post('/tts/sse', { onRequest: onPost }, async (request, reply) => {
     const { generation, events } = begin(request, reply);
-    const headers = { ...eventHeaders, ...ignoredHeaders(request, generation.ignored) };
+    const ignored = generation.ignored.filter(({ name }) => name !== 'context_id');
+    const headers = { ...eventHeaders, ...ignoredHeaders(request, ignored) };
     await sendPieces(reply, headers, eventsOf(events, generation, request.id));
     return reply;
   });
 
   app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
     const { fields, ignored } = sortFields(request.query as Fields, voicesQuery, false);
-    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-    const size = Math.min(Math.max(1, Number(fields.limit) || pageSize), pageSize);
-    const after = ['starting_after', fields.starting_after] as const;
-    const { page, hasMore, next } = pageOfVoices(ready.flatMap(toNamedVoices), { after, size });
+    const page = toVoicePage(await run(request, reply, listVoices, (call) => voices.listReadyVoices(call)), fields);
     reply.headers(ignoredHeaders(request, ignored));
-    const data = page.map(({ id, voice }) => ({
-      id,
-      name: voice.name,
-      description: voice.description,
-      language: voice.languageCodes[0]!.split('-', 1)[0]!,
-      is_owner: false,
-      is_public: true,
-      created_at: '1970-01-01T00:00:00Z',
-    }));
-    return { data, has_more: hasMore, next_page: next };
+    return page;
+  });
+
+  app.get('/voices/:id', { onRequest: admitAnyTo(getVoice) }, async (request, reply) => {
+    const { id } = request.params as { id: string };
+    const { voice } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
+    return toCartesiaVoice({ id, voice });
   });
 }
-
-const pageSize = 100;
-const voicesQuery = ['limit', 'starting_after', 'api_key'];
 
 /** LiveKit's plugin for Node does not tell the type of its body. */
 async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
@@ -114,8 +106,9 @@ async function* eventsOf(
 ): AsyncGenerator<Uint8Array> {
   const writer = createEventWriter(generation);
   writer.addText(0, generation.transcript);
+  const { contextId: context_id } = generation;
   const toText = (message: CartesiaMessage) =>
-    Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`);
+    Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify({ ...message, context_id })}\n\n`);
   let hasBegun = false;
   try {
     for await (const event of events) {

@@ -1,41 +1,48 @@
 // Voices and models as ElevenLabs's API lists them.
+import type { FieldViolation } from '../../errors.ts';
+import { parseVoiceFilter, toPredicate } from '../../operations/voice-filter.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import type { Fields } from '../http/known-fields.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
+import { takeText } from '../http/page-query.ts';
 
 /** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
 
+/** Their defaults, of which only the speed has a meaning here. */
+export const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
+
 export const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
 
-const listOf = (named: readonly NamedVoice[]): Fields => ({
-  voices: named.map(({ id, voice }) => ({
-    voice_id: id,
-    name: voice.name,
-    category: 'premade',
-    description: voice.description,
-    labels: { ...voice.labels, language: languageOf(voice.languageCodes[0]!) },
-    preview_url: null,
-    available_for_tiers: [],
-    settings: null,
-    samples: null,
-    is_owner: false,
-  })),
+const listOf = (named: readonly NamedVoice[]): Fields => ({ voices: named.map(toElevenLabsVoice) });
+
+export const toElevenLabsVoice = ({ id, voice }: NamedVoice): Fields => ({
+  voice_id: id,
+  name: voice.name,
+  category: 'premade',
+  description: voice.description,
+  labels: { ...voice.labels, language: languageOf(voice.languageCodes[0]!) },
+  preview_url: null,
+  available_for_tiers: [],
+  settings: voiceSettings,
+  samples: null,
+  is_owner: false,
 });
 
 const pageSizeDefault = 10;
-const pageSizeMax = 100;
 export const voicePageQuery = ['search', 'page_size', 'next_page_token'];
 
-/** Those whose name or id has `search` in it; the token of a page is the last voice of the one before. */
+/** Those with the words of `search`; the token of a page is the last voice of the one before. */
 export function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
-  const { search = '', page_size: size, next_page_token: token } = query;
-  const wanted = String(search).toLowerCase();
-  const named = ready.flatMap(toNamedVoices);
-  const found = named.filter(({ id, voice }) => `${voice.name}\n${id}`.toLowerCase().includes(wanted));
-  const after = ['next_page_token', token] as const;
-  const pageSize = Math.min(Math.max(1, Number(size) || pageSizeDefault), pageSizeMax);
-  const { page, hasMore, next } = pageOfVoices(found, { after, size: pageSize });
+  const violations: FieldViolation[] = [];
+  const filter = { languageCode: '', engine: '', text: takeText(query, 'search', violations) };
+  const isWanted = toPredicate(parseVoiceFilter(filter, { text: 'search' }, violations));
+  const found = ready.filter(isWanted).flatMap(toNamedVoices);
+  const { page, hasMore, next } = pageOfVoices(found, {
+    size: ['page_size', query.page_size],
+    sizeDefault: pageSizeDefault,
+    after: ['next_page_token', query.next_page_token],
+  });
   return { ...listOf(page), has_more: hasMore, total_count: found.length, next_page_token: next };
 }
 

@@ -1,6 +1,6 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
-// multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices and /v1/models. The API key is in
-// xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
+// multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices, /v1/voices/{voice_id}, its
+// /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
 import { liveWaitingCharsMax } from '../../operations/limits.ts';
@@ -23,11 +23,11 @@ import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
-import { toModels, toVoicePage, toVoices, voicePageQuery } from './listings.ts';
+import { toElevenLabsVoice, toModels, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './listings.ts';
 import { linesOf, objectOf, soundOf } from './sound.ts';
 
 const { liveSpeech } = speechOperations;
-const { listVoices } = voiceOperations;
+const { listVoices, getVoice } = voiceOperations;
 const root = '/v1/text-to-speech/:voiceId';
 const json = 'application/json';
 
@@ -70,6 +70,16 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
     nameIgnored(request, reply, voicePageQuery);
     return page;
   });
+
+  const got = { onRequest: admitAnyTo(getVoice) };
+  const readVoice = async (request: FastifyRequest, reply: FastifyReply) => {
+    const id = voiceOf(request);
+    const { voice } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
+    return toElevenLabsVoice({ id, voice });
+  };
+  app.get('/v1/voices/:voiceId', got, readVoice);
+  app.get('/v1/voices/:voiceId/settings', got, async (request, reply) => (await readVoice(request, reply)).settings);
+  app.get('/v1/voices/settings/default', listed, async () => voiceSettings);
 
   // OpenAI's clients find another list at this path.
   app.addConstraintStrategy(ofElevenLabs);

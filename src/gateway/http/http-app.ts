@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts';
 import { toFailureReply } from '../../net/failure-reply.ts';
 import { headerBytesMax } from '../../net/limits.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
-import { toCartesiaReply } from '../cartesia/failure-reply.ts';
+import { cartesiaHeader, toCartesiaReply } from '../cartesia/failure-reply.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../elevenlabs/failure-reply.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
@@ -29,15 +29,20 @@ export interface HttpAppOptions {
 
 /** Served while draining, so that no orchestrator restarts the process. */
 const livenessPath = '/healthz';
-/** Below these paths, failures have the form of the vendor whose API is spoken there, to clients that send the header. */
-const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureReply, header?: string])[] = [
-  ['/v1/text-to-speech/', toElevenLabsReply],
+/**
+ * The form of failures, whether there is such a route or not. The first row applies whose path begins the request's and
+ * whose header, if it names one, the request has: OpenAI and ElevenLabs both have paths below /v1, Cartesia any.
+ */
+const failureForms: readonly (readonly [path: string, toReply: typeof toFailureReply, header?: string])[] = [
+  ['/api', toFailureReply],
+  ['/v1/text-to-speech', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
-  ['/v2/voices', toElevenLabsReply],
-  ['/v1/models', toElevenLabsReply, elevenLabsHeader],
-  ['/v1/', toOpenAiReply],
-  ['/tts/', toCartesiaReply],
+  ['/v2', toElevenLabsReply],
+  ['/v1', toElevenLabsReply, elevenLabsHeader],
+  ['/v1', toOpenAiReply],
+  ['/tts', toCartesiaReply],
   ['/voices', toCartesiaReply],
+  ['', toCartesiaReply, cartesiaHeader],
 ];
 
 const refuseSchemas = () => () => {
@@ -61,8 +66,9 @@ export function createHttpApp({
     withoutIgnored(reply);
     const recipient = { requestId: request.id, accept: request.headers.accept };
     const { url, headers: sent } = request;
-    const isOf = (path: string, header: string | undefined) => url.startsWith(path) && (!header || header in sent);
-    const toReply = vendorPaths.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
+    const address = `${url.split('?', 1)[0]}/`;
+    const isOf = (path: string, header = '') => address.startsWith(`${path}/`) && (header === '' || header in sent);
+    const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
     const { status, headers, body } = toReply(failure, recipient);
     // Fastify would close the connection after a body that it rejects.

@@ -85,4 +85,14 @@ export const openAiDocs = {
     summary: 'List models as with OpenAI’s API',
     answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
   },
+  getModel: {
+    ...listing,
+    id: 'getOpenAiModel',
+    summary: 'Get a model as with OpenAI’s API',
+    parameters: [
+      { in: 'path', name: 'id', description: 'Id of the model.', schema: string, required: true, example: 'tts-1' },
+    ],
+    answers: { 200: jsonAnswer('The model.', model.schema, model.example) },
+    failures: ['not_found'],
+  },
 } as const satisfies Record<string, RouteDocs>;

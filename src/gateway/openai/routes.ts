@@ -2,6 +2,7 @@
 // form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
 // speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
 import type { VoiceOperations } from '../../operations/voices.ts';
@@ -27,11 +28,15 @@ export interface OpenAiRoutesOptions {
   isStrict: boolean;
 }
 
-/** Model names that OpenAI clients expect to find; any other name is accepted too. */
-const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 /** Voices that OpenAI publishes. */
 const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
-const modelsSince = 1_735_689_600;
+/** With names that OpenAI clients expect to find; a request for speech may have any other too. */
+const models = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'].map((id) => ({
+  id,
+  object: 'model',
+  created: 1_735_689_600,
+  owned_by: 'sonant',
+}));
 const { streamSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 
@@ -67,8 +72,15 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
 
   app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), async () => ({
     object: 'list',
-    data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
+    data: models,
   }));
+
+  app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
+    const { id: wanted } = request.params as { id: string };
+    const model = models.find(({ id }) => id === wanted);
+    if (!model) throw new Failure('not_found', { message: 'There is no such model; GET /v1/models lists them.' });
+    return model;
+  });
 }
 
 /** Usage is counted in characters, where OpenAI counts tokens. */

@@ -147,5 +147,5 @@ function parseList({ fields: query, faults: violations }: SortedFields) {
   const take = (name: string) => takeText(query, name, violations);
   const given = { languageCode: take('language_code'), engine: take('engine'), text: take('text') };
   const page = takePage(query, ['voices', ...Object.values(given)], violations);
-  return { filter: parseVoiceFilter(given, 'text', violations), page };
+  return { filter: parseVoiceFilter(given, { text: 'text' }, violations), page };
 }
