@@ -1,6 +1,6 @@
 // Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkPorts } from './app/check-ports.ts';
+import { checkSettings } from './app/check-settings.ts';
 import { drainListeners } from './app/drain-listeners.ts';
 import { localUrl } from './app/local-url.ts';
 import { logEnd, logFault } from './app/log-end.ts';
@@ -14,7 +14,6 @@ import { openServiceWebhooks } from './app/open-webhooks.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
-import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics } from './app/service-metrics.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
@@ -61,14 +60,13 @@ export interface ServiceOptions {
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
-  await checkPorts(config, isSinglePort);
+  const tls = await checkSettings(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const opening = beginOpening({ config, definitions, log, opened });
   const { onFault, tracing } = opening;
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
   const access = await openAccess(opening, stored.store);
-  const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };

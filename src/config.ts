@@ -45,13 +45,18 @@ export class ConfigError extends Error {
   }
 }
 
+/** What is wrong with the value of a setting. */
+export function mistakeIn({ inForce }: Config, name: string, allowed: string): ConfigMistake {
+  const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
+  return { name, given: String(value), source, allowed };
+}
+
 /** Runs what a setting configures; an error becomes a ConfigError that names the setting. */
-export async function asConfigError<T>({ inForce }: Config, name: string, work: () => Promise<T>): Promise<T> {
+export async function asConfigError<T>(config: Config, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
-    throw new ConfigError([{ name, given: String(value), source, allowed: (error as Error).message }]);
+    throw new ConfigError([mistakeIn(config, name, (error as Error).message)]);
   }
 }
 

@@ -5,7 +5,7 @@ import { openLocalClips } from '../clips/local-clips.ts';
 import { openS3Bucket } from '../clips/s3-bucket.ts';
 import { S3Clips } from '../clips/s3-clips.ts';
 import { createPublicLinks, createSignedLinks, type LinkTo } from '../clips/s3-links.ts';
-import { asConfigError, type Config, ConfigError } from '../config.ts';
+import { asConfigError, type Config, type ConfigMistake } from '../config.ts';
 
 export interface OpenedClips {
   clips: ClipStore;
@@ -13,13 +13,16 @@ export interface OpenedClips {
   linkTo: LinkTo | undefined;
 }
 
+/** What the links need and is not set. */
+export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
+  if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
+  const allowed = 'must be the address of the bucket, for public links';
+  return [{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }];
+}
+
 export async function openClips(config: Config): Promise<OpenedClips> {
   const { dataDir, s3Bucket, s3Endpoint: endpoint, s3Prefix: prefix, s3Links, s3PublicUrl: publicUrl } = config;
   if (s3Bucket === '') return { clips: await openLocalClips({ dir: join(dataDir, 'audio') }), linkTo: undefined };
-  if (s3Links === 'public' && publicUrl === '') {
-    const allowed = 'must be the address of the bucket, for public links';
-    throw new ConfigError([{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }]);
-  }
   const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
   const bucket = await asConfigError(config, 'SONANT_S3_BUCKET', () =>
     openS3Bucket(s3Bucket, { endpoint, publicEndpoint }),

@@ -1,5 +1,4 @@
 // Opens what is stored: the database, clips with their room and their sweep, and the usage ledger.
-import { ConfigError } from '../config.ts';
 import { createClipRoom } from '../delivery/clip-room.ts';
 import { openClipSweep } from '../delivery/clip-sweep.ts';
 import { createUsageLedger } from '../limits/usage-ledger.ts';
@@ -10,14 +9,12 @@ import { createUsageRows } from '../store/usage-rows.ts';
 import { openClips } from './open-clips.ts';
 import { traceClips, traceStore } from './open-tracing.ts';
 import type { Opening } from './opening.ts';
-import { checkSharedSecrets, missingSecrets } from './shared-secrets.ts';
+import { checkSharedSecrets } from './shared-secrets.ts';
 import { openStoredClips } from './stored-clips.ts';
 
 const mib = 2 ** 20;
 
 export async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
-  const missing = missingSecrets(config);
-  if (missing.length > 0) throw new ConfigError(missing);
   const openedStore = await openStore(config);
   opened.defer(() => openedStore.close());
   const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;

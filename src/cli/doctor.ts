@@ -2,48 +2,53 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkClipStore } from '../app/check-clip-store.ts';
+import { portsInUse, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/read-tls.ts';
-import { missingSecrets } from '../app/shared-secrets.ts';
-import { type Config, type ConfigError, explainMistake } from '../config.ts';
+import { issuerOptionsOf } from '../app/sign-in-options.ts';
+import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
+import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
-import type { Failure } from '../errors.ts';
+import type { FailureFacts } from '../errors.ts';
 import { inspectRedis } from '../redis/inspect-redis.ts';
+import { checkIssuer } from '../sign-in/oidc-issuer.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, withOpened } from './command.ts';
 
-interface Finding {
-  what: string;
-  state: 'ready' | 'absent' | 'broken';
-  message: string;
-}
+type Finding = EngineReport & { what: string };
 
-const options = { json: { type: 'boolean' } } as const;
+const options = { json: { type: 'boolean' }, 'single-port': { type: 'boolean' } } as const;
 
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'check that everything needed works here',
   options,
-  help: () => `Usage: sonant doctor [--json]
+  help: () => `Usage: sonant doctor [--single-port] [--json]
 
-Checks Node, the settings, the data folder, the database, Redis, S3, every engine, the voices and the secrets of
-webhooks. Exits with 1 if anything is broken; an optional engine that is not installed is not an error.
+Checks Node, the settings, the ports, the data folder, the database, TLS, Redis, S3, the OpenID Connect issuer, every
+engine, the voices and the secrets of webhooks. Exits with 1 if anything is broken; an optional engine that is not
+installed is not an error, and neither is a port in use, since the service itself may use it.
+
+  --single-port   check what sonant serve --single-port needs
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
     const { values } = parseCommandArgs({ args, options });
     const config = loadConfig();
     const { dataDir, engines } = config;
-    const database = await inspectDatabase(config);
+    const isSinglePort = values['single-port'] ?? false;
+    const database = await inspect(() => inspectDatabase(config));
     const findings: Finding[] = [
       { what: 'node', state: 'ready', message: process.version },
-      { what: 'settings', ...inspectSettings(config) },
+      { what: 'settings', ...inspectSettings(config, isSinglePort) },
+      { what: 'ports', ...(await inspectPorts(config, isSinglePort)) },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'database', ...database },
-      { what: 'TLS', ...(await inspectTls(config)) },
+      { what: 'TLS', ...(await inspect(() => inspectTls(config))) },
       { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
-      { what: 'S3', ...(await inspectS3(config)) },
+      { what: 'S3', ...(await inspect(() => inspectS3(config))) },
+      { what: 'OIDC issuer', ...(await inspect(() => inspectIssuer(config))) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
@@ -52,11 +57,12 @@ webhooks. Exits with 1 if anything is broken; an optional engine that is not ins
     if (!findings.some(isBroken)) {
       // Opening a database migrates it, which a check must not do.
       const canOpen = database.state === 'ready' || !isStoreThere(config);
-      const later = { state: 'absent', message: 'are checked once the database is migrated' } as const;
-      const voices = canOpen ? await inspectVoices(line, database.state === 'ready') : later;
+      const voices = canOpen
+        ? await inspect(() => inspectVoices(line, database.state === 'ready'))
+        : absent('are checked once the database is migrated');
       findings.push({ what: 'voices', ...voices });
       if (database.state === 'ready')
-        findings.push({ what: 'webhook secrets', ...(await inspectWebhookSecrets(line)) });
+        findings.push({ what: 'webhook secrets', ...(await inspect(() => inspectWebhookSecrets(line))) });
     }
     print(
       values.json
@@ -71,61 +77,68 @@ webhooks. Exits with 1 if anything is broken; an optional engine that is not ins
 };
 
 const isBroken = ({ state }: Finding) => state === 'broken';
+const ready = (message: string): EngineReport => ({ state: 'ready', message });
+const absent = (message: string): EngineReport => ({ state: 'absent', message });
+const broken = (message: string): EngineReport => ({ state: 'broken', message });
 
-function inspectSettings(config: Config): Omit<Finding, 'what'> {
-  const missing = missingSecrets(config);
-  return missing.length > 0
-    ? { state: 'broken', message: missing.map(explainMistake).join('; ') }
-    : { state: 'ready', message: 'all are valid; sonant config prints them' };
+/** What a check finds, or what it fails with. */
+const inspect = (check: () => Promise<EngineReport>): Promise<EngineReport> =>
+  check().catch((error: Error & { facts?: FailureFacts }) => {
+    if (error instanceof ConfigError) return broken(explainAll(error.mistakes));
+    const { cause, facts, message } = error;
+    return broken(facts?.message ?? (cause instanceof Error ? cause.message : message));
+  });
+
+const explainAll = (mistakes: readonly ConfigMistake[]) => mistakes.map(explainMistake).join('; ');
+
+function inspectSettings(config: Config, isSinglePort: boolean): EngineReport {
+  const mistakes = settingMistakes(config, isSinglePort);
+  return mistakes.length > 0 ? broken(explainAll(mistakes)) : ready('all are valid; sonant config prints them');
 }
 
-async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
+async function inspectPorts(config: Config, isSinglePort: boolean): Promise<EngineReport> {
+  const mistakes = await portsInUse(config, isSinglePort);
+  return mistakes.length > 0 ? absent(explainAll(mistakes)) : ready('no other program listens there');
+}
+
+async function inspectFolder(folder: string): Promise<EngineReport> {
   try {
     const existing = await closestExisting(folder);
-    if (!(await stat(existing)).isDirectory())
-      return { state: 'broken', message: `${existing} is a file, not a folder` };
+    if (!(await stat(existing)).isDirectory()) return broken(`${existing} is a file, not a folder`);
     await access(existing, constants.W_OK);
-    return { state: 'ready', message: existing === folder ? folder : `${folder}; is created when it is first needed` };
+    return ready(existing === folder ? folder : `${folder}; is created when it is first needed`);
   } catch (error) {
-    return { state: 'broken', message: `${folder} cannot be written: ${(error as Error).message}` };
+    return broken(`${folder} cannot be written: ${(error as Error).message}`);
   }
 }
 
-async function inspectDatabase(config: Config): Promise<Omit<Finding, 'what'>> {
-  try {
-    const { isReady, message } = await inspectStore(config);
-    return { state: isReady ? 'ready' : 'absent', message };
-  } catch (error) {
-    const { message, cause } = error as Failure;
-    return { state: 'broken', message: cause instanceof Error ? cause.message : message };
-  }
+async function inspectDatabase(config: Config): Promise<EngineReport> {
+  const { isReady, message } = await inspectStore(config);
+  return isReady ? ready(message) : absent(message);
 }
 
-async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
-  try {
-    const isSet = (await readTls(config)) !== undefined;
-    return isSet
-      ? { state: 'ready', message: 'certificate and key are valid' }
-      : { state: 'absent', message: 'not configured; not needed on loopback or behind a proxy that terminates TLS' };
-  } catch (error) {
-    return { state: 'broken', message: (error as ConfigError).mistakes.map(explainMistake).join('; ') };
-  }
+async function inspectTls(config: Config): Promise<EngineReport> {
+  return (await readTls(config))
+    ? ready('certificate and key are valid')
+    : absent('not configured; not needed on loopback or behind a proxy that terminates TLS');
 }
 
 const notInS3 = ({ databaseUrl }: Config): string =>
   `not configured; audio is stored in the data folder${databaseUrl === '' ? '' : ', which all replicas have to share'}`;
 
-async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
+async function inspectS3(config: Config): Promise<EngineReport> {
   const { s3Bucket, s3Prefix, s3Links } = config;
-  if (s3Bucket === '') return { state: 'absent', message: notInS3(config) };
-  try {
-    const opened = await openClips(config);
-    await checkClipStore(opened).finally(() => opened.clips.close());
-    return { state: 'ready', message: `audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
-  } catch (error) {
-    const { mistakes } = error as Partial<ConfigError>;
-    return { state: 'broken', message: mistakes?.map(explainMistake).join('; ') ?? (error as Error).message };
-  }
+  if (s3Bucket === '') return absent(notInS3(config));
+  const opened = await openClips(config);
+  await checkClipStore(opened).finally(() => opened.clips.close());
+  return ready(`audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}`);
+}
+
+async function inspectIssuer(config: Config): Promise<EngineReport> {
+  const issuer = issuerOptionsOf(config);
+  if (!issuer) return absent('not configured; keys are made with sonant key');
+  await checkIssuer(issuer);
+  return ready(`${issuer.issuer} answers`);
 }
 
 /** The path itself, or its closest parent that exists. */
@@ -136,15 +149,11 @@ async function closestExisting(path: string): Promise<string> {
 async function inspectVoices(
   { openApp, openVoiceManagement }: CommandLine,
   hasDatabase: boolean,
-): Promise<Omit<Finding, 'what'>> {
-  try {
-    return await withOpened(hasDatabase ? await openVoiceManagement(registry) : await openApp(), async (opened) => {
-      const message = `${opened.voices.list().length}, each with a unique id`;
-      return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectStored(opened)}` : message };
-    });
-  } catch (error) {
-    return { state: 'broken', message: (error as Error).message };
-  }
+): Promise<EngineReport> {
+  return withOpened(hasDatabase ? await openVoiceManagement(registry) : await openApp(), async (opened) => {
+    const message = `${opened.voices.list().length}, each with a unique id`;
+    return ready('rows' in opened ? `${message}; ${await inspectStored(opened)}` : message);
+  });
 }
 
 /** Verifies the voice record, and that the master key decrypts every clone. */
@@ -161,15 +170,9 @@ async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<st
 }
 
 /** That the secret of the service decrypts those that sign webhooks. */
-async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<Omit<Finding, 'what'>> {
-  try {
-    const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
-    const cause = 'SONANT_SECRET, or the file secret of the data folder, is not the one that they were made with';
-    const cure = 'restore it, or make others: sonant webhook secret KEY_ID --rotate';
-    return lost > 0
-      ? { state: 'broken', message: `${lost} of ${all} cannot be decrypted: ${cause}; ${cure}` }
-      : { state: 'ready', message: `${all} kept here` };
-  } catch (error) {
-    return { state: 'broken', message: (error as Error).message };
-  }
+async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<EngineReport> {
+  const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
+  const cause = 'SONANT_SECRET, or the file secret of the data folder, is not the one that they were made with';
+  const cure = 'restore it, or make others: sonant webhook secret KEY_ID --rotate';
+  return lost > 0 ? broken(`${lost} of ${all} cannot be decrypted: ${cause}; ${cure}`) : ready(`${all} kept here`);
 }

@@ -57,7 +57,7 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   );
   if (config.adminAddr !== '') print(`Health and metrics are at ${config.adminAddr.host}:${adminPort}.`);
   if (wyomingPort !== undefined) {
-    print(`Home Assistant (Wyoming) is served on ${wyomingAddr.replace(/\d+$/, String(wyomingPort))}.`);
+    print(`Home Assistant (Wyoming) is served on ${String(wyomingAddr).replace(/\d+$/, String(wyomingPort))}.`);
   }
   print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {

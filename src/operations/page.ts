@@ -41,19 +41,16 @@ export function parsePage(
     violations.push({
       field: names.token,
       reason: 'format',
-      message: `must be the ${names.next} of an earlier page of this list, with the same filters`,
+      message: `must be a ${names.next} of this list and filter`,
     });
   return { size: pageSize, after, tokenPrefix };
 }
 
 /** The first items, as many as the page has, with the token of the page behind them, if there are more. */
-export function toPage<Item>(
-  items: readonly Item[],
-  { size, tokenPrefix }: Page,
-  positionOf: (item: Item) => string,
-): PageOf<Item> {
-  const page = items.slice(0, size);
-  return { items: page, nextPageToken: items.length > size ? toToken(positionOf(page.at(-1)!), tokenPrefix) : '' };
+export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string): PageOf<Item> {
+  const first = items.slice(0, page.size);
+  const hasMore = items.length > page.size;
+  return { items: first, nextPageToken: hasMore ? toToken(positionOf(first.at(-1)!), page.tokenPrefix) : '' };
 }
 
 const prefixChars = 8;

@@ -125,6 +125,12 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
+/** Rejects where the issuer does not answer, or not as one does. */
+export async function checkIssuer(options: IssuerOptions): Promise<void> {
+  const { keys } = await discover(options);
+  await keys.reload();
+}
+
 type Discovered = Awaited<ReturnType<typeof discover>>;
 
 async function discover({ issuer, clientId, clientSecret, isInsecure }: IssuerOptions) {

@@ -2,14 +2,12 @@
 
 import { parseApiKey } from '../keys/api-key.ts';
 import { isAddressBlock } from '../net/address-list.ts';
-import { listSetting, parseAddress, textSetting } from '../setting.ts';
+import { listSetting, optionalAddressSetting, textSetting } from '../setting.ts';
 
 export const wyomingSettings = {
-  wyomingAddr: textSetting({
+  wyomingAddr: optionalAddressSetting({
     name: 'SONANT_WYOMING_ADDR',
     help: 'Address of the listener for Home Assistant (the Wyoming protocol), such as 127.0.0.1:10200; default: it is off',
-    allowed: 'host:port',
-    isAllowed: (given) => parseAddress(given) !== undefined,
   }),
   wyomingKey: textSetting({
     name: 'SONANT_WYOMING_KEY',

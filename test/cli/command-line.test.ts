@@ -1,8 +1,11 @@
 // The rest of the command line as a person meets it: the program is run, and its exit codes and words are looked at.
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
 import { benchCommand } from '../../src/cli/bench.ts';
@@ -190,11 +193,77 @@ test('doctor counts the webhook secrets that the secret of the service does not 
   expect((await doctors())[1]!.out).toMatch(/^ready +webhook secrets/m);
 });
 
-test('all missing sign-in settings are reported at once', async () => {
-  const env = { SONANT_OIDC_ISSUER: 'https://id.example', SONANT_BASE_URL: 'http://sonant.example' };
-  const { code, err } = await sonant(['serve'], '', { ...env, SONANT_DATA_DIR: 'signing' });
-  expect(code).toBe(2);
-  for (const name of ['SONANT_OIDC_CLIENT_ID', 'SONANT_OIDC_SUBJECTS', 'SONANT_BASE_URL']) expect(err).toContain(name);
+test('serve reports all mistakes of the settings at once, with the ports in use, and doctor finds the same', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const busy = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const env = {
+    SONANT_DATA_DIR: 'signing',
+    SONANT_HTTP_ADDR: busy,
+    SONANT_GRPC_ADDR: '127.0.0.1:0',
+    SONANT_ADMIN_ADDR: busy,
+    SONANT_WYOMING_ADDR: busy.replace('127.0.0.1', '0.0.0.0'),
+    SONANT_OIDC_ISSUER: 'http://127.0.0.1:1',
+    SONANT_BASE_URL: 'http://sonant.example',
+    SONANT_TLS_CERT: 'none.pem',
+    SONANT_S3_LINKS: 'public',
+    SONANT_DATABASE_URL: 'postgresql://127.0.0.1:1/none',
+  };
+  const inSettings = [
+    /SONANT_ADMIN_ADDR = .*SONANT_HTTP_ADDR is set to the same port/,
+    /SONANT_SECRET .*must be set/,
+    /SONANT_MASTER_KEY .*must be set/,
+    /SONANT_OIDC_CLIENT_ID .*must be the client id/,
+    /SONANT_OIDC_SUBJECTS .*must list/,
+    /SONANT_BASE_URL .*must begin with https/,
+    /SONANT_WYOMING_KEY .*needs an API key/,
+    /SONANT_WYOMING_ADDR .*asks for no key/,
+  ];
+  const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*another program listens there already/;
+  const inTls = /SONANT_TLS_CERT = none.pem .*ENOENT/;
+  const served = await sonant(['serve'], '', { ...env, SONANT_S3_BUCKET: 'audio' });
+  expect(served.code).toBe(2);
+  for (const told of [...inSettings, inUse, inTls, /SONANT_S3_PUBLIC_URL .*must be the address/])
+    expect(served.err).toMatch(told);
+  const doctored = await sonant(['doctor', '--json'], '', env);
+  expect(doctored.code).toBe(1);
+  const findings = JSON.parse(doctored.out) as { what: string; state: string; message: string }[];
+  const found = (what: string) => findings.find((each) => each.what === what);
+  for (const told of inSettings)
+    expect(found('settings')).toMatchObject({ state: 'broken', message: expect.stringMatching(told) });
+  expect(found('ports')).toMatchObject({ state: 'absent', message: expect.stringMatching(inUse) });
+  expect(found('TLS')).toMatchObject({ state: 'broken', message: expect.stringMatching(inTls) });
+  expect(found('OIDC issuer')).toMatchObject({ state: 'broken', message: expect.stringMatching(/ECONNREFUSED/) });
+});
+
+test('doctor finds an issuer that answers as one does, and its keys', async () => {
+  const paths: string[] = [];
+  const issuer = createHttpServer(({ url = '' }, response) => {
+    paths.push(url);
+    const { port } = issuer.address() as AddressInfo;
+    const root = `http://127.0.0.1:${port}`;
+    response.setHeader('Content-Type', 'application/json');
+    if (url === '/keys') response.end('{"keys":[]}');
+    else response.end(JSON.stringify({ issuer: root, jwks_uri: `${root}/keys` }));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void issuer.close());
+  await once(issuer, 'listening');
+  const { port } = issuer.address() as AddressInfo;
+  const env = {
+    SONANT_DATA_DIR: 'issued',
+    SONANT_HTTP_ADDR: '127.0.0.1:0',
+    SONANT_GRPC_ADDR: '127.0.0.1:0',
+    SONANT_OIDC_ISSUER: `http://127.0.0.1:${port}`,
+    SONANT_OIDC_CLIENT_ID: 'sonant',
+    SONANT_OIDC_SUBJECTS: '*',
+  };
+  const { code, out } = await sonant(['doctor'], '', env);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^ready +settings +all are valid/m);
+  expect(out).toMatch(/^ready +ports +no other program/m);
+  expect(out).toMatch(/^ready +OIDC issuer +http:\/\/127\.0\.0\.1:\d+ answers$/m);
+  expect(paths.at(-1)).toBe('/keys');
 });
 
 test('doctor reports a data folder that is not a folder', async () => {

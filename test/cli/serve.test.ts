@@ -1,8 +1,13 @@
 // `sonant serve` as an operator starts it: the whole of it on ports of its own, a sound by its link, and a gentle end.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { serve } from './serving-program.ts';
 
@@ -38,4 +43,51 @@ test('serves gRPC and REST on one port', async () => {
   const { voices: listed } = await voices.listVoices({}, { headers: { 'x-api-key': key } });
   const answer = await fetch(`${url}/api/voices`, { headers: { 'X-API-Key': key } });
   expect(((await answer.json()) as { voices: unknown[] }).voices).toHaveLength(listed.length);
+});
+
+/** As `synthesize()` of LiveKit's plugin for Cartesia (@livekit/agents-plugin-cartesia 1.8.1), which uses TLS for every `baseUrl`. */
+const liveKitProgram = `
+const { request } = require('node:https');
+const baseUrl = new URL(process.env.BASE_URL);
+const output_format = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24000 };
+const body = { model_id: 'sonic-3', transcript: 'Hello there.', language: 'en', voice: { mode: 'id', id: 'clara' }, output_format };
+const sent = request(
+  {
+    hostname: baseUrl.hostname,
+    port: parseInt(baseUrl.port) || (baseUrl.protocol === 'https:' ? 443 : 80),
+    path: '/tts/bytes',
+    method: 'POST',
+    headers: { 'X-API-Key': process.env.KEY, 'Cartesia-Version': '2025-04-16' },
+  },
+  (answer) => {
+    let bytes = 0;
+    answer.on('data', (chunk) => (bytes += chunk.length));
+    answer.on('close', () => console.log(answer.statusCode, answer.headers['content-type'], bytes));
+  },
+);
+sent.on('error', ({ code }) => console.log(code));
+sent.write(JSON.stringify(body));
+sent.end();
+`;
+
+test('speaks to LiveKit’s plugin for Cartesia over TLS, if that trusts the certificate', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  // As docs/migrating.md has it.
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-days', '825'];
+  await promisify(execFile)('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert]);
+  const service = await serve([], { SONANT_TLS_CERT: cert, SONANT_TLS_KEY: key });
+  const run = async (more: Record<string, string>) => {
+    const env = {
+      PATH: process.env.PATH,
+      BASE_URL: `https://localhost:${service.ports[0]}`,
+      KEY: service.key,
+      ...more,
+    };
+    return (await promisify(execFile)(process.execPath, ['-e', liveKitProgram], { env })).stdout.trim();
+  };
+  expect(await run({ NODE_EXTRA_CA_CERTS: cert })).toMatch(/^200 audio\/pcm [1-9]\d{4,}$/);
+  expect(await run({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
 });

@@ -60,7 +60,7 @@ export function parseGeneration(given: Fields): Generation {
   const { fields, ignored } = sortFields(given, known, false);
   const { voice, language, locale, add_timestamps: timestamps } = fields;
   const transcript = fields.transcript ?? '';
-  const contextId = given.context_id ?? undefined;
+  const contextId = (given.context_id ?? undefined) as string | undefined;
   const faults: FieldViolation[] = [];
   const check = (field: string, isValid: boolean, message: string) => {
     if (!isValid) faults.push({ field, reason: 'type', message });
@@ -81,13 +81,8 @@ export function parseGeneration(given: Fields): Generation {
     buffer_ms: bufferMsOf(fields),
   };
   const parsed = parseStartOf(start, theirs, faults);
-  return {
-    start: parsed,
-    encoding,
-    transcript: String(transcript),
-    contextId: contextId as string | undefined,
-    ignored: [...ignored, ...ignoredWithin(fields)],
-  };
+  ignored.push(...ignoredWithin(fields));
+  return { start: parsed, encoding, transcript: String(transcript), contextId, ignored };
 }
 
 const ignoredWithin = (fields: Fields): UnknownField[] =>

@@ -1,10 +1,7 @@
 // Voices and models as ElevenLabs's API lists them.
-import type { FieldViolation } from '../../errors.ts';
-import { parseVoiceFilter, toPredicate } from '../../operations/voice-filter.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import type { Fields } from '../http/known-fields.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
-import { takeText } from '../http/page-query.ts';
 
 /** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
@@ -30,20 +27,13 @@ export const toElevenLabsVoice = ({ id, voice }: NamedVoice): Fields => ({
 });
 
 const pageSizeDefault = 10;
-export const voicePageQuery = ['search', 'page_size', 'next_page_token'];
+const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
+export const voicePageQuery = Object.values(pageNames);
 
 /** Those with the words of `search`; the token of a page is the last voice of the one before. */
 export function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
-  const violations: FieldViolation[] = [];
-  const filter = { languageCode: '', engine: '', text: takeText(query, 'search', violations) };
-  const isWanted = toPredicate(parseVoiceFilter(filter, { text: 'search' }, violations));
-  const found = ready.filter(isWanted).flatMap(toNamedVoices);
-  const { page, hasMore, next } = pageOfVoices(found, {
-    size: ['page_size', query.page_size],
-    sizeDefault: pageSizeDefault,
-    after: ['next_page_token', query.next_page_token],
-  });
-  return { ...listOf(page), has_more: hasMore, total_count: found.length, next_page_token: next };
+  const { page, total, hasMore, next } = pageOfVoices(ready, query, pageNames, pageSizeDefault);
+  return { ...listOf(page), has_more: hasMore, total_count: total, next_page_token: next };
 }
 
 export function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {

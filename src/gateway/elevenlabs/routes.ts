@@ -122,12 +122,6 @@ async function* inputsOf(start: LiveStart, text: string): AsyncGenerator<LiveInp
 /** Routes of requests that have ElevenLabs's header. */
 const ofElevenLabs = {
   name: 'ofElevenLabs',
-  storage() {
-    const handlers = new Map<string, unknown>();
-    return {
-      get: (value: string) => (handlers.get(value) ?? null) as never,
-      set: (value: string, handler: unknown) => void handlers.set(value, handler),
-    };
-  },
+  storage: () => new Map() as never,
   deriveConstraint: ({ headers }: { headers: Fields }) => (elevenLabsHeader in headers ? 'yes' : undefined),
 };

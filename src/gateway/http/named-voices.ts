@@ -1,48 +1,52 @@
 // Voices as the lists of other vendors' APIs have them: once under their id, and once more under each of their aliases, so
 // that a client finds the voice that it looks for. A page is asked for by the id that the page before ended with.
 import { Failure, type FieldViolation } from '../../errors.ts';
+import { parseVoiceFilter, toPredicate } from '../../operations/voice-filter.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
+import type { Fields } from './known-fields.ts';
+import { takeText } from './page-query.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
   [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice }));
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** A parameter by the vendor's name, and what it was given as. */
-type Given = readonly [name: string, value: unknown];
-
-interface PageQuery {
-  size: Given;
-  sizeDefault: number;
-  after: Given;
-  /** Where it is given, the page ends before that voice. */
-  before?: Given;
+/** The vendor's names of the parameters of a list; without one, it has no such parameter. */
+interface ListNames {
+  size: string;
+  text: string;
+  languageCode?: string;
+  after: string;
+  /** The page ends before that voice. */
+  before?: string;
 }
 
 const pageSizeMax = 100;
 
-/** The voices after that one, from the first where none is given; a Failure where it is not in the list. */
-export function pageOfVoices(named: readonly NamedVoice[], { size, sizeDefault, after, before }: PageQuery) {
-  const count = isAbsent(size) ? sizeDefault : Number(size[1]);
-  if (!(Number.isInteger(count) && count >= 1 && count <= pageSizeMax))
-    throw violation({ field: size[0], reason: 'range', message: `must be 1 to ${pageSizeMax}` });
-  const start = isAbsent(after) ? 0 : indexOf(named, after) + 1;
-  if (!before || isAbsent(before)) {
-    const page = named.slice(start, start + count);
-    const hasMore = start + page.length < named.length;
-    return { page, hasMore, next: hasMore ? page.at(-1)!.id : null };
-  }
-  const page = named.slice(start, indexOf(named, before)).slice(-count);
-  const hasMore = page.length > 0 && page[0] !== named[start];
-  return { page, hasMore, next: hasMore ? page[0]!.id : null };
+/** A page of the voices that the query looks for, how many there are in all, and the id that leads to the next page. */
+export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
+  const violations: FieldViolation[] = [];
+  const take = (name: string | undefined) => (name ? takeText(query, name, violations) : '');
+  const size = Number(take(names.size) || sizeDefault);
+  if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
+    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+  const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
+  const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
+  const found = ready.flatMap((offered) =>
+    // An alias is found as the name that it is, not with the others of its voice.
+    toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
+  );
+  const indexOf = (field: string | undefined): number | undefined => {
+    const given = take(field);
+    const index = found.findIndex(({ id }) => id === given);
+    if (given === '') return undefined;
+    if (index >= 0) return index;
+    const message = 'must be the id of a voice in this list';
+    throw new Failure('invalid_request', { details: [{ field: field!, reason: 'unknown', message }] });
+  };
+  const before = indexOf(names.before);
+  const rest = found.slice((indexOf(names.after) ?? -1) + 1, before);
+  const page = before === undefined ? rest.slice(0, size) : rest.slice(-size);
+  const hasMore = page.length < rest.length;
+  return { page, total: found.length, hasMore, next: hasMore ? page.at(before === undefined ? -1 : 0)!.id : null };
 }
-
-const isAbsent = ([, value]: Given) => value === undefined || value === '';
-
-function indexOf(named: readonly NamedVoice[], [field, value]: Given): number {
-  const index = named.findIndex(({ id }) => id === value);
-  if (index >= 0) return index;
-  throw violation({ field, reason: 'unknown', message: 'must be the id of a voice in this list' });
-}
-
-const violation = (fault: FieldViolation) => new Failure('invalid_request', { details: [fault] });

@@ -31,12 +31,8 @@ export interface OpenAiRoutesOptions {
 /** Voices that OpenAI publishes. */
 const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
 /** With names that OpenAI clients expect to find; a request for speech may have any other too. */
-const models = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'].map((id) => ({
-  id,
-  object: 'model',
-  created: 1_735_689_600,
-  owned_by: 'sonant',
-}));
+const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
+const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
 const { streamSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 
@@ -70,10 +66,8 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     return { voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({ id, name: voice.name })) };
   });
 
-  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), async () => ({
-    object: 'list',
-    data: models,
-  }));
+  const listModels = async () => ({ object: 'list', data: models });
+  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), listModels);
 
   app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
     const { id: wanted } = request.params as { id: string };
