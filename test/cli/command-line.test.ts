@@ -20,6 +20,7 @@ import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { webhookCommand } from '../../src/cli/webhook.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
+import { freePort } from '../free-port.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { main, runSonant } from './sonant-program.ts';
 
@@ -204,7 +205,7 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
     SONANT_GRPC_ADDR: '127.0.0.1:0',
     SONANT_ADMIN_ADDR: busy,
     SONANT_WYOMING_ADDR: busy.replace('127.0.0.1', '0.0.0.0'),
-    SONANT_OIDC_ISSUER: 'http://127.0.0.1:1',
+    SONANT_OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
     SONANT_BASE_URL: 'http://sonant.example',
     SONANT_TLS_CERT: 'none.pem',
     SONANT_S3_LINKS: 'public',

@@ -11,9 +11,17 @@ const pageSizeDefault = 100;
 const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
 
 export const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({
-  ...{ id, name, description, tagline: '', gender: genderOf(labels), language: languageCodes[0]!.split('-', 1)[0]! },
+  id,
+  name,
+  description,
+  tagline: '',
+  gender: genderOf(labels),
+  language: languageCodes[0]!.split('-', 1)[0]!,
   locales: languageCodes.filter((code) => code.includes('-')).map((locale, i) => ({ locale, is_native: i === 0 })),
-  ...{ access: 'public', visibility: 'all', is_owner: false, created_at: '1970-01-01T00:00:00Z' },
+  access: 'public',
+  visibility: 'all',
+  is_owner: false,
+  created_at: '1970-01-01T00:00:00Z',
 });
 
 const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) => genders[gender] ?? null;
