@@ -48,6 +48,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs an engine that clones': 1,
     'needs an issuer': 1,
     'needs the package openai': 1,
+    'starts a second service': 1,
     'takes minutes': 2,
   });
 });

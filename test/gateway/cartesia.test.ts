@@ -266,6 +266,8 @@ test('voices are found by text, gender and language, and one by its id or alias'
   for (const [query, field] of [
     ['gender=female', 'gender'],
     ['language=e_', 'language'],
+    ['starting_after=lucy&starting_after=far', 'starting_after'],
+    ['ending_before=nobody', 'ending_before'],
     [`q=${'a'.repeat(201)}`, 'q'],
   ] as const) {
     const refused = await fetch(`${shared.url}/voices?${query}`, { headers: own });

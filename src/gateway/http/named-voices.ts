@@ -30,23 +30,22 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
   const size = Number(take(names.size) || sizeDefault);
   if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+  const [after, before] = [take(names.after), take(names.before)];
   const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
   const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
   const found = ready.flatMap((offered) =>
     // An alias is found as the name that it is, not with the others of its voice.
     toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
   );
-  const indexOf = (field: string | undefined): number | undefined => {
-    const given = take(field);
-    const index = found.findIndex(({ id }) => id === given);
-    if (given === '') return undefined;
-    if (index >= 0) return index;
-    const message = 'must be the id of a voice in this list';
-    throw new Failure('invalid_request', { details: [{ field: field!, reason: 'unknown', message }] });
-  };
-  const before = indexOf(names.before);
-  const rest = found.slice((indexOf(names.after) ?? -1) + 1, before);
-  const page = before === undefined ? rest.slice(0, size) : rest.slice(-size);
+  const ids = found.map(({ id }) => id);
+  const isUnknown = (name: string | undefined): name is string => take(name) !== '' && !ids.includes(take(name));
+  const message = 'must be the id of a voice in this list';
+  const details = [names.after, names.before]
+    .filter(isUnknown)
+    .map((field) => ({ field, reason: 'unknown' as const, message }));
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+  const rest = found.slice(ids.indexOf(after) + 1, before === '' ? undefined : ids.indexOf(before));
+  const page = before === '' ? rest.slice(0, size) : rest.slice(-size);
   const hasMore = page.length < rest.length;
-  return { page, total: found.length, hasMore, next: hasMore ? page.at(before === undefined ? -1 : 0)!.id : null };
+  return { page, total: found.length, hasMore, next: hasMore ? page.at(before === '' ? -1 : 0)!.id : null };
 }
