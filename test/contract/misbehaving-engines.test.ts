@@ -217,7 +217,8 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
       expect(failure, name).toBeUndefined();
       // The silence before and after it is always the same.
       const [longer, usual] = [slower, whole].map(({ length }) => length - 0.16 * 24_000 * 2);
-      expect(longer! / usual!, name).toBeCloseTo(24 / 16, 2);
+      // The quiet between two segments is trimmed to the same margins too.
+      expect(longer! / usual!, name).toBeCloseTo(24 / 16, 1);
     }
   }
 });
@@ -245,12 +246,16 @@ describe.concurrent('a request that is heard already', () => {
     if (times === 1) {
       expect(failure).toBeUndefined();
       expect(sound.equals(whole)).toBe(true);
-      expect(requests).toEqual([...parts.slice(0, 3), ...parts.slice(2)]);
+      // Two segments are spoken at once: the next may be asked for before the one that failed is asked for again.
+      expect(requests.toSorted()).toEqual([...parts, parts[2]].toSorted());
     } else {
       expect(failure).toBe('cut');
       expect(sound.length).toBeGreaterThan(0);
       expect(whole.subarray(0, sound.length).equals(sound)).toBe(true);
-      expect(requests.slice(0, 5)).toEqual([parts[0], parts[1], parts[2], parts[2], parts[2]]);
+      expect(requests.slice(0, 2)).toEqual(parts.slice(0, 2));
+      expect(requests.slice(2)).not.toContain(parts[0]);
+      expect(requests.slice(2)).not.toContain(parts[1]);
+      expect(requests.filter((part) => part === parts[2])).toHaveLength(3);
     }
     await expect.poll(service.running).toBe(0);
   });

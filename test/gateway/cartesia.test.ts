@@ -248,7 +248,7 @@ test('voices are found by text, gender and language, and one by its id or alias'
     ...{ voice_id: 'lucy', name: 'Lucy', description: 'Bright', aliases: ['en-lucy'], labels: { gender: 'female' } },
     ...{ language_codes: ['de-AT', 'de'], bindings: [{ engine: 'tone', voice_id: 'tone-low' }] },
   };
-  const headers = { 'X-API-Key': await plain.makeKey(['voices:write']), 'Content-Type': 'application/json' };
+  const headers = { 'X-API-Key': await plain.makeKey(['voices:write', 'admin']), 'Content-Type': 'application/json' };
   const made = await fetch(`${shared.url}/api/voices`, { method: 'POST', headers, body: JSON.stringify(lucy) });
   expect(made.status).toBe(201);
   const names = ['lucy', 'en-lucy'];

@@ -73,7 +73,7 @@ test('a voice is named by an alias too, and the default voice speaks where none 
 
 test('a language alone is spoken by a voice of its own region, before one that speaks every region', async () => {
   const { connect, makeKey, send: ask, usage } = await openWyoming();
-  const headers = { 'X-API-Key': await makeKey(['voices:write']) };
+  const headers = { 'X-API-Key': await makeKey(['voices:write', 'admin']) };
   const bindings = [{ engine: 'tone', voice_id: 'tone-high' }];
   for (const [voice_id, ...language_codes] of [
     ['a-american', 'en-US', 'en'],
