@@ -1,7 +1,7 @@
 // eSpeak NG by its library, in child processes: the contract of engines, the same sound as by its program, word times, and
 // what becomes of a segment whose process crashes, hangs or is missing.
 import { execFileSync, spawn } from 'node:child_process';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -244,8 +244,10 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
 
   test('the program speaks where koffi is not installed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-koffi-'));
-    // Sources without node_modules above them.
+    // Sources with no package above them but the one that their tables are read with.
     await cp(sources, join(folder, 'src'), { recursive: true });
+    await mkdir(join(folder, 'node_modules'));
+    await symlink(join(sources, '../node_modules/smol-toml'), join(folder, 'node_modules/smol-toml'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     const script = `
       const { espeakNg } = await import('./src/engines/espeak-ng/espeak-ng.ts');

@@ -146,7 +146,7 @@ test('voices are searched, page by page', async () => {
 });
 
 test('a voice is found by its id or alias, with its settings', async () => {
-  const headers = { 'X-API-Key': await shared.makeKey(['voices:write']) };
+  const headers = { 'X-API-Key': await shared.makeKey(['voices:write', 'admin']) };
   const aliases = ['21m00Tcm4TlvDq8ikWAM'];
   const lucy = { voice_id: 'lucy', name: 'Lucy', aliases, bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
   expect((await shared.send('/api/voices', { headers, body: lucy })).status).toBe(201);
