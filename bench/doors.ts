@@ -230,6 +230,7 @@ async function pipelineFirstMs(): Promise<number> {
   const request = parseSpeechRequest({ ...said, output_format: 'wav' });
   const never = new AbortController().signal;
   const caller = { callerId: 'bench' };
-  for await (const event of readySpeak(readyPlan(request, caller), caller, never)) if (event.type === 'audio') break;
+  for await (const event of readySpeak(await readyPlan(request, caller), caller, never))
+    if (event.type === 'audio') break;
   return performance.now() - start;
 }

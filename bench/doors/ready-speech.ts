@@ -30,7 +30,7 @@ const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
 };
 
 /** Finds the voice, and plans nothing: all is spoken already. */
-export const readyPlan: Speech['plan'] = (request) => {
+export const readyPlan: Speech['plan'] = async (request) => {
   const offered = voices.find(request.voiceId);
   const main = { offered, languageCode: request.languageCode, bindings: [] };
   return {
@@ -45,8 +45,8 @@ export const readyPlan: Speech['plan'] = (request) => {
   };
 };
 
-export const readyCast: Speech['cast'] = (request, caller) => {
-  const planned = readyPlan(request, caller);
+export const readyCast: Speech['cast'] = async (request, caller) => {
+  const planned = await readyPlan(request, caller);
   return { ...planned, plan: () => planned };
 };
 

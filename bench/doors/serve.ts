@@ -94,14 +94,14 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const management = {} as VoiceManagement;
   const operations = {
     speech: createSpeechOperations({
-      speech: { cast: readyCast, plan: readyPlan, checkRoom() {}, speak: readySpeak },
+      speech: { cast: readyCast, plan: readyPlan, async checkRoom() {}, speak: readySpeak },
       delivery: readyDelivery,
       metering,
       idempotency,
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
-    lexicons: createLexiconOperations({} as LexiconManagement),
+    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     books: createBookOperations(),
     jobs: {} as JobOperations,
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),

@@ -15,6 +15,7 @@ export interface OpenSpeechOptions {
   definitions: readonly EngineDefinition[];
   stored?: StoredVoices | undefined;
   lexicons?: Lexicons | undefined;
+  readChanges?: (() => Promise<unknown>) | undefined;
   watch?: EngineWatch;
   onAdmit?: SlotsOptions['onAdmit'];
   /** Measures an engine from outside. */
@@ -23,7 +24,7 @@ export interface OpenSpeechOptions {
 }
 
 export async function openSpeech(options: OpenSpeechOptions) {
-  const { config, definitions, stored, lexicons, watch, onAdmit, wrap, log } = options;
+  const { config, definitions, stored, lexicons, readChanges, watch, onAdmit, wrap, log } = options;
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
@@ -39,7 +40,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
     return result.value ?? [];
   });
   const { defaultVoice } = config;
-  const voices = createVoices(engines, { stored, preferred: defaultVoice });
+  const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice });
   if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
     log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
       defaultVoice,

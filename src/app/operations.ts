@@ -88,7 +88,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
-    lexicons: createLexiconOperations(options.lexicons),
+    lexicons: createLexiconOperations(options.lexicons, voices),
     books: createBookOperations(),
     jobs: options.jobs,
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),

@@ -32,9 +32,15 @@ export async function openStoredVoices(
     async (mayMake) =>
       config.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(config.dataDir, masterKeyFile),
   );
-  const voiceCache = await openVoiceCache({ rows, vault, ...callbacks });
   const lexiconRows = createLexiconRows(store);
   const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
+  // A voice is there no sooner than the lexicons that are bound to it.
+  const listChanged: typeof rows.listChanged = async (...asked) => {
+    const changed = await rows.listChanged(...asked);
+    if (changed.some(({ lexiconIds }) => lexiconIds !== null)) await lexiconCache.refresh();
+    return changed;
+  };
+  const voiceCache = await openVoiceCache({ rows: { ...rows, listChanged }, vault, ...callbacks });
   const { lexiconsPerAccount, voicesPerAccount } = config;
   return {
     rows,
@@ -43,7 +49,11 @@ export async function openStoredVoices(
     lexiconCache,
     lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
     /** Where voices come from besides engines, their other names, and lexicons. */
-    sources: { stored: voiceCache.stored, lexicons: lexiconCache as Lexicons },
+    sources: {
+      stored: voiceCache.stored,
+      lexicons: lexiconCache as Lexicons,
+      readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
+    },
     createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);

@@ -1,8 +1,7 @@
-// Polls at an interval, one poll at a time: a poll that is asked for waits for those before it, and none is started by the
-// timer while another runs.
+// Polls at an interval, one poll at a time. All who ask for a poll while another runs share the next one.
 
 export interface Polling {
-  /** Polls once more, after those that run. */
+  /** Resolves after a poll that begins from now on. */
   refresh(): Promise<void>;
   /** Waits for the polls that run. */
   close(): Promise<void>;
@@ -13,21 +12,24 @@ export async function openPolling(
   poll: () => Promise<void>,
   { everyMs, onFault }: { everyMs: number; onFault(fault: unknown): void },
 ): Promise<Polling> {
-  let polling: Promise<void> = Promise.resolve();
-  let polls = 0;
-  const refresh = async () => {
-    polls++;
-    const next = polling.then(poll);
-    polling = next.catch(() => {});
-    await next.finally(() => polls--);
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  const begin = async () => {
+    await running;
+    next = undefined;
+    const polled = poll();
+    running = polled.catch(() => {});
+    await polled;
   };
+  const refresh = () => (next ??= begin());
   await poll();
-  const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), everyMs).unref();
+  const timer = setInterval(() => void (next ?? refresh().catch(onFault)), everyMs).unref();
   return {
     refresh,
     async close() {
       clearInterval(timer);
-      await polling;
+      await next?.catch(() => {});
+      await running;
     },
   };
 }

@@ -39,7 +39,7 @@ export async function planChapter(
     parts.set(part, row);
     // The one before is still being heard, and so may be the end of that before it.
     parts.delete(part - 3);
-    const planned = speech.plan(toPartRequest(fields, {}, row.text), caller);
+    const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
     const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
     return { plan, request: planned.request };
   };

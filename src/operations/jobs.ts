@@ -204,7 +204,7 @@ async function checkSpeech(
   for (const chapter of chapters) {
     const saidHere: SaidChapter = { voiceId: '', chars: 0 };
     for (const { text } of chapter.parts) {
-      const { request } = nameFaults(chapter, () =>
+      const { request } = await nameFaults(chapter, () =>
         speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller),
       );
       saidHere.voiceId = request.voiceId;
@@ -217,9 +217,9 @@ async function checkSpeech(
 }
 
 /** A refusal names the chapter that it is for. */
-function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Planned): Planned {
+async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Promise<Planned>): Promise<Planned> {
   try {
-    return plan();
+    return await plan();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { reason, message, facts } = error;

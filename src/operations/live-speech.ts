@@ -24,7 +24,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
     const given = inputs[Symbol.asyncIterator]();
     try {
       const start = await readStart(given);
-      const planned = speech.planLive(start, caller);
+      const planned = await speech.planLive(start, caller);
       const speakTurn = (turn: LiveTurn, signal: AbortSignal) =>
         metering.chargeTurn({ ...call, signal }, planned, (place) =>
           speech.speakTurn(planned, turn.text, { caller, signal, place }),

@@ -1,5 +1,6 @@
 // Speech: a whole text into stored audio, a text into a stream, an estimate, and the end of stored audio. A request is
 // planned once, before it is charged: what cannot be spoken costs nothing.
+import { relay } from '../concurrency/relay.ts';
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -15,8 +16,8 @@ import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
-  /** Throws where a stream of the request would be refused before an engine is asked. */
-  check(request: SpeechRequest, caller: Caller): void;
+  /** A Failure where a stream of the request would be refused before an engine is asked. */
+  check(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Resolves when all of the text is spoken; for a link, when it is stored. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
@@ -44,13 +45,13 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
   const { speech, delivery, metering, idempotency } = options;
   const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
   return {
-    check(request, caller) {
-      speech.plan(request, caller);
+    async check(request, caller) {
+      await speech.plan(request, caller);
     },
 
     async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
       const { caller, signal } = call;
-      const found = speech.cast(request, caller);
+      const found = await speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
       const findHeld = () =>
         fresh || (sizeLimit && mayBeTooMuch(found.request, sizeLimit)) ? undefined : delivery.findHeld(found, caller);
@@ -71,15 +72,19 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
 
     streamSpeech(call, request) {
       const { caller, signal } = call;
-      speech.checkRoom(request, caller);
-      const planned = speech.plan(request, caller);
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
-      return metering.chargeStream(call, planned, () => speak(planned, caller, signal));
+      return relay(async () => {
+        await speech.checkRoom(request, caller);
+        const planned = await speech.plan(request, caller);
+        const events = metering.chargeStream(call, planned, () => speak(planned, caller, signal));
+        const source = events[Symbol.asyncIterator]();
+        return { first: await source.next(), source };
+      });
     },
 
-    estimateSpeech(call, request) {
+    async estimateSpeech(call, request) {
       const { caller, signal } = call;
-      const planned = speech.plan(request, caller);
+      const planned = await speech.plan(request, caller);
       return metering.occupy(call, async () => {
         const giveBack = await estimateSlots.take(caller.callerId, signal);
         try {

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../engines/engine.ts';
 import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
+import { isMiss } from '../speech/find-current.ts';
 import { type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
@@ -24,6 +25,7 @@ export interface VoiceOperationsOptions {
 }
 
 export function createVoiceOperations({ voices, engines, management, preview }: VoiceOperationsOptions) {
+  const { findCurrent } = voices;
   const listFor = ({ caller }: Call) => voicesFor(voices, caller).list();
   const toListed = (offered: OfferedVoice, { caller }: Call): ListedVoice => ({
     ...offered,
@@ -51,33 +53,39 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
       const isFound = (offered: OfferedVoice) => (alias: string) => usable.lookUp(alias) === offered;
       return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
     },
-    getVoice: async (call: Call, voiceId: string) => toListed(voicesFor(voices, call.caller).find(voiceId), call),
+    getVoice: (call: Call, voiceId: string) =>
+      findCurrent(() => toListed(voicesFor(voices, call.caller).find(voiceId), call)),
     /** Of the voices that the caller may use. */
     getDefaultVoice: async ({ caller }: Call): Promise<DefaultVoice> => findDefault(voicesFor(voices, caller)),
     /** The caller's own or everyone's voice, or the default voice where there is no such voice or none is named. */
-    findOrDefault({ caller }: Call, idOrAlias: string | undefined): { voiceId: string; isDefault: boolean } {
+    async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
-      const found = idOrAlias === undefined ? undefined : usable.lookUp(idOrAlias);
-      const { voice } = found ?? findDefault(usable).offered ?? usable.find(idOrAlias ?? '');
-      return { voiceId: voice.voiceId, isDefault: !found };
+      const { offered } = findDefault(usable);
+      const fallBack = (error: unknown) => {
+        if (offered && isMiss(error)) return undefined;
+        throw error;
+      };
+      const find = () => usable.find(idOrAlias ?? '');
+      const found = idOrAlias === undefined && offered ? undefined : await findCurrent(find).catch(fallBack);
+      return { voiceId: (found ?? offered!).voice.voiceId, isDefault: !found };
     },
     /** Undefined takes the choice back. */
     async setDefaultVoice(call: Call, voiceId: string | undefined): Promise<DefaultVoice> {
-      await management.chooseDefault(voiceId, actorOf(call));
+      await findCurrent(() => management.chooseDefault(voiceId, actorOf(call)));
       return findDefault(voicesFor(voices, call.caller));
     },
-    previewVoice: ({ caller, signal }: Call, voiceId: string) => preview(voiceId, caller, signal),
+    previewVoice: ({ caller, signal }: Call, voiceId: string) => findCurrent(() => preview(voiceId, caller, signal)),
     describeCloning: async (_call: Call) =>
       engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),
     createVoice: async (call: Call, voiceId: string | undefined, fields: VoiceFields) =>
-      toListed(await management.create(voiceId, withoutEmpty(fields), actorOf(call)), call),
+      toListed(await findCurrent(() => management.create(voiceId, withoutEmpty(fields), actorOf(call))), call),
     cloneVoice: async (call: Call, fields: CloneFields) =>
       toListed(await management.clone(fields, actorOf(call), call.signal), call),
     updateVoice: async (call: Call, voiceId: string, fields: VoiceFields) =>
-      toListed(await management.update(voiceId, fields, actorOf(call)), call),
-    deleteVoice: (call: Call, voiceId: string) => management.remove(voiceId, actorOf(call)),
+      toListed(await findCurrent(() => management.update(voiceId, fields, actorOf(call))), call),
+    deleteVoice: (call: Call, voiceId: string) => findCurrent(() => management.remove(voiceId, actorOf(call))),
     revokeVoiceConsent: async (call: Call, voiceId: string) =>
-      toListed(await management.revokeConsent(voiceId, actorOf(call)), call),
+      toListed(await findCurrent(() => management.revokeConsent(voiceId, actorOf(call))), call),
   };
 }
 

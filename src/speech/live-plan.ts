@@ -103,7 +103,7 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   for (let i = 0; ; i++) {
     const part = await text.part(i);
     const written = readPart(part.text, request.markup);
-    const cast = findCast(main, [written], { voices, checkReady, field: 'text' });
+    const cast = await voices.findCurrent(() => findCast(main, [written], { voices, checkReady, field: 'text' }));
     if (request.markup !== 'ssml' && hasForeign(text, part, request, main)) warn('transliterated');
     const marked = applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
     if ([main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete)) ignore('lexicon');

@@ -26,11 +26,11 @@ import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
   /** Finds the voices of the request: see `castSpeech` for what is refused. */
-  cast(request: SpeechRequest, caller: Caller): CastSpeech;
+  cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
   /** The same, and plans it: what the voice cannot speak is refused too. */
-  plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
-  /** Throws `overloaded` where a stream of the request would be refused at once, before its text is looked at. */
-  checkRoom(request: SpeechRequest, caller: Caller): void;
+  plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
+  /** A Failure `overloaded` where a stream of the request would be refused at once, before its text is looked at. */
+  checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Speaks what was planned for the caller. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
@@ -41,7 +41,7 @@ export interface Speech {
   /** Plans and speaks. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Finds the voice for live speech. */
-  planLive(fields: LiveFields, caller: Caller): PlannedLive;
+  planLive(fields: LiveFields, caller: Caller): Promise<PlannedLive>;
   /** Speaks a turn of live speech while its text arrives; it takes a place only while something is spoken. */
   speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
   /** How long until the engine of a binding may be called again; 0 for now. */
@@ -72,7 +72,8 @@ export function createSpeech(options: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller, lexicons);
+  const cast = (request: SpeechRequest, caller: Caller) =>
+    voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
     const { callerId, accountId = callerId, deadlineMs } = caller;
@@ -123,13 +124,13 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   return {
     cast,
-    plan: (request, caller) => cast(request, caller).plan(),
+    plan: async (request, caller) => (await cast(request, caller)).plan(),
     checkRoom: createRoomCheck({ voices, slots, waitMsMax, guards: guardOf }, restMs),
     speak,
-    planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
+    planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons)),
     speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax, guardOf }, ...turn),
     async *streamSpeech(request, caller, signal) {
-      yield* speak(cast(request, caller).plan(), caller, signal);
+      yield* speak((await cast(request, caller)).plan(), caller, signal);
     },
     speakKept: (plan, { callerId, accountId = callerId }, signal, keep) =>
       speakPlan(plan, { guardOf, accountId, signal, waitUntilMs: undefined, keep }, nobody()),
@@ -141,9 +142,9 @@ type RoomOptions = SpeechOptions & { guards: EngineGuards };
 
 const createRoomCheck =
   ({ voices, slots, waitMsMax, guards }: RoomOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
-  (given, caller) => {
+  async (given, caller) => {
     const { callerId, accountId = callerId, deadlineMs } = caller;
-    const { request, main } = findVoice(voices, given, caller);
+    const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
     const use = slotUseOf(readiest(main.bindings, restMs), request, guards);
     slots.check(accountId, { waitMsMax, deadlineMs, use });
   };

@@ -5,6 +5,7 @@
 // place of another's. A request finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { createFindCurrent, type FindCurrent } from './find-current.ts';
 import { voiceNotFound } from './nearest-voice.ts';
 import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
 import { positionOf } from './voice-order.ts';
@@ -63,19 +64,22 @@ export interface Voices {
   lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
   /** The same, or a Failure `voice_not_found`. */
   find(idOrAlias: string): OfferedVoice;
+  findCurrent: FindCurrent;
   /** The default voice of the setting, empty for none, and the id of the one that was chosen. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
 export interface VoicesOptions {
   stored?: StoredVoices | undefined;
+  /** Reads what other processes have changed of voices and lexicons. */
+  readChanges?: (() => Promise<unknown>) | undefined;
   /** The id or everyone's alias of the default voice, where it is one of those on offer; it goes before the choice. */
   preferred?: string | undefined;
 }
 
 export function createVoices(
   engines: readonly Engine[],
-  { stored = new StoredVoices(), preferred = '' }: VoicesOptions = {},
+  { stored = new StoredVoices(), readChanges = async () => {}, preferred = '' }: VoicesOptions = {},
 ): Voices {
   checkIds(engines);
   const changed = new Set<string>();
@@ -145,6 +149,7 @@ export function createVoices(
     lookUp,
     // Whose voices they are is not known here, so none is named that may have been meant.
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
+    findCurrent: createFindCurrent(readChanges),
     preferences: () => ({ setting: preferred, chosen: stored.chosen }),
   };
 }
@@ -251,6 +256,7 @@ export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   return {
     isCloned: voices.isCloned,
     preferences: voices.preferences,
+    findCurrent: voices.findCurrent,
     list,
     lookUp,
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, list()),

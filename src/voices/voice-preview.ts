@@ -36,6 +36,6 @@ export const createVoicePreview =
       sample_rate: 24_000,
       return_format: 'buffer',
     });
-    const { open } = await delivery.deliver(speech.plan(request, owner), owner, signal, { fresh: false });
+    const { open } = await delivery.deliver(await speech.plan(request, owner), owner, signal, { fresh: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { openKeys } from '../../src/app/command-line.ts';
 import { openService, type Service } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -27,19 +28,23 @@ export interface ReplicaOptions {
   settings?: Readonly<Record<string, string>>;
   /** In place of the tone engine and flite. */
   engines?: readonly EngineDefinition[];
+  /** Whether the database notifies no replica of the changes of another. Each still asks for them twice a second. */
+  isSilent?: boolean;
 }
 
 export async function openReplicas(
   count: number,
   onClose: (close: () => Promise<void>) => void,
-  { settings = {}, engines }: ReplicaOptions = {},
+  { settings = {}, engines, isSilent = false }: ReplicaOptions = {},
 ) {
   const postgres = hasRedis ? await startPostgres() : undefined;
   if (!postgres) return undefined;
   const redis = await openRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'sonant-replicas-'));
+  const database = await postgres.createDatabase();
+  if (isSilent) await silence(database);
   const env = {
-    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url },
+    ...{ SONANT_DATABASE_URL: database, SONANT_REDIS_URL: redis.url },
     ...{ SONANT_REPLICAS: String(count), SONANT_DATA_DIR: folder, SONANT_BASE_URL: 'http://sonant.test' },
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '1' },
@@ -79,4 +84,14 @@ export async function openReplicas(
     return made.key;
   };
   return { replicas, key, makeKey };
+}
+
+/** From then on, `pg_notify` does nothing in this database. */
+async function silence(database: string): Promise<void> {
+  const client = new pg.Client(database);
+  await client.connect();
+  await client.query('create function public.pg_notify(text, text) returns void language sql as $$ select $$');
+  const [{ name }] = (await client.query('select current_database() as name')).rows;
+  await client.query(`alter database ${name} set search_path = public, pg_catalog`);
+  await client.end();
 }

@@ -1,20 +1,20 @@
 // What was begun at one replica goes on at another: four of them on one PostgreSQL and one Redis.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
+import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
 /** For a busy machine; what is promised is a second. */
 const patient = { timeout: 10_000 };
 const opened = await openReplicas(4, afterAll);
+const silent = await openReplicas(2, afterAll, { isSilent: true });
 if (!opened) console.log('replicas: their tests are skipped, since PostgreSQL or Redis was not found here');
 
-describe('four replicas', () => {
-  beforeEach((context) => context.skip(!opened, 'not found here'));
-  const [a, b, c, d] = (opened?.replicas ?? []) as [Replica, Replica, Replica, Replica];
-  const all = [a, b, c, d];
-  const key = opened?.key ?? '';
-
-  const send = async ({ url }: Replica, method: string, path: string, body?: object, headers: object = {}) => {
+const sendWith =
+  (key: string) =>
+  async ({ url }: Replica, method: string, path: string, body?: object, headers: object = {}) => {
     const answer = await fetch(url + path.replace('http://sonant.test', ''), {
       method,
       headers: { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }), ...headers },
@@ -24,6 +24,14 @@ describe('four replicas', () => {
     const isJson = answer.headers.get('content-type')?.startsWith('application/json');
     return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
   };
+
+describe('four replicas', () => {
+  beforeEach((context) => context.skip(!opened, 'not found here'));
+  const [a, b, c, d] = (opened?.replicas ?? []) as [Replica, Replica, Replica, Replica];
+  const all = [a, b, c, d];
+  const key = opened?.key ?? '';
+
+  const send = sendWith(key);
   const speak = (replica: Replica, text: string, headers: object = {}, more: object = {}) =>
     send(replica, 'POST', '/api/audio/speech', { voice_id: 'tone-low', text, ...more }, headers);
   const makeAdmin = () => opened!.makeKey(['admin', 'voices:write']);
@@ -225,4 +233,148 @@ describe('four replicas', () => {
   test('operators see Redis in the metrics', async () => {
     expect((await send(a, 'GET', '/metrics')).bytes.toString()).toContain('sonant_redis_away 0');
   });
+});
+
+describe('two replicas that are not notified of the changes of each other', () => {
+  beforeEach((context) => context.skip(!silent, 'not found here'));
+  const [a, b] = (silent?.replicas ?? []) as [Replica, Replica];
+  const key = silent?.key ?? '';
+  const send = sendWith(key);
+  const blend = ['tone-low', 'tone-high'].map((voice_id) => ({ voice_id, weight: 1 }));
+  let made = 0;
+  const text = 'It is there.';
+
+  const create = async (path: string, body: object) => {
+    const { body: created } = await send(a, 'POST', path, body);
+    expect(created.error ?? undefined).toBeUndefined();
+    return created;
+  };
+  /** At the first replica. Returns the names that are then read at the other: the id, and an alias. */
+  const makeVoice = async (more: object = {}) => {
+    const name = `v${++made}`;
+    await create('/api/voices', { voice_id: name, name, blend, aliases: [`${name}-alias`], ...more });
+    return { id: name, alias: `${name}-alias` };
+  };
+  const makeLexicon = async (): Promise<string> =>
+    (await create('/api/lexicons', { name: 'x', entries: [{ grapheme: 'AWS', alias: 'cloud' }] })).lexicon_id;
+  const post = async (path: string, body: object) => (await send(b, 'POST', path, body)).status;
+  const speak = (fields: object) => post('/api/audio/speech', { text, ...fields });
+  const stream = { method: 'streaming', text: undefined, text_chunks: [text] };
+  const grpc = openGrpcClient(SpeechService, silent?.replicas[1]?.target ?? '');
+  const metadata = { 'x-api-key': key };
+
+  /** The last message of live speech. */
+  const speakLive = (start: object, spoken = text) =>
+    new Promise((resolve) => {
+      const socket = new WebSocket(`${b.url.replace('http', 'ws')}/api/audio/speech/live`, { headers: metadata });
+      let last = '';
+      socket.on('message', (bytes, isBinary) => {
+        if (!isBinary) last = String(bytes);
+      });
+      socket.on('close', () => resolve(JSON.parse(last).type));
+      socket.on('open', () => {
+        for (const message of [{ type: 'start', ...start }, { type: 'text', text: spoken }, { type: 'end' }])
+          socket.send(JSON.stringify(message));
+      });
+    });
+
+  test.each<[string, unknown, (voice: string) => unknown]>([
+    ['spoken for a link', 200, (voice_id) => speak({ voice_id })],
+    ['spoken as a stream', 200, (voice_id) => speak({ voice_id, ...stream })],
+    ['spoken as events', 200, (voice_id) => post('/api/audio/speech/sse', { voice_id, text_chunks: [text] })],
+    [
+      'asked for with a ticket',
+      201,
+      (voice_id) => post('/api/audio/speech/sse/tickets', { voice_id, text_chunks: [text] }),
+    ],
+    ['estimated', 200, (voice_id) => post('/api/audio/estimate', { voice_id, text })],
+    ['named in SSML', 200, (voice) => speak({ voice_id: 'tone-high', ...ssmlOf(voice) })],
+    ['spoken live', 'done', (voice_id) => speakLive({ voice_id })],
+    ['named in live SSML', 'done', (voice) => speakLive({ voice_id: 'tone-high', markup: 'ssml' }, ssmlOf(voice).ssml)],
+    [
+      'spoken by gRPC',
+      true,
+      async (voiceId) =>
+        (await Array.fromAsync(grpc.stream('streamSpeech', { voiceId, textChunks: [text] }, { metadata }))).length > 0,
+    ],
+    [
+      'spoken by the API of OpenAI',
+      [200, 'own'],
+      async (voice) => {
+        const answer = await send(b, 'POST', '/v1/audio/speech', { voice, input: text });
+        return [answer.status, voice.startsWith(answer.headers.get('X-Voice-Id')!) ? 'own' : 'default'];
+      },
+    ],
+    ['spoken by the API of ElevenLabs', 200, (voice) => post(`/v1/text-to-speech/${voice}`, { text })],
+    [
+      'spoken by the API of Cartesia',
+      200,
+      (id) =>
+        post('/tts/bytes', {
+          model_id: 'sonic',
+          transcript: text,
+          voice: { mode: 'id', id },
+          output_format: { container: 'wav', encoding: 'pcm_s16le', sample_rate: 24_000 },
+        }),
+    ],
+    [
+      'spoken by a job',
+      'succeeded',
+      async (voice_id) => {
+        const { body: job } = await send(b, 'POST', '/api/audio/jobs', { voice_id, text });
+        const status = async () => (await send(b, 'GET', `/api/audio/jobs/${job.id}`)).body.status;
+        await expect.poll(status, patient).not.toMatch(/queued|running/);
+        return status();
+      },
+    ],
+    ['read', 200, async (voice) => (await send(b, 'GET', `/api/voices/${voice}`)).status],
+    ['previewed', 200, async (voice) => (await send(b, 'GET', `/api/voices/${voice}/preview`)).status],
+    ['changed', 200, async (voice) => (await send(b, 'PATCH', `/api/voices/${voice}`, { name: 'Other' })).status],
+    ['deleted', 204, async (voice) => (await send(b, 'DELETE', `/api/voices/${voice}`)).status],
+  ])(
+    'a voice that was made at one is %s at the other at once, by its id and by an alias',
+    async (_, expected, read) => {
+      expect(await read((await makeVoice()).id)).toEqual(expected);
+      expect(await read((await makeVoice()).alias)).toEqual(expected);
+    },
+  );
+
+  test('so is a lexicon', async () => {
+    expect(await speak({ voice_id: 'tone-low', lexicon_ids: [await makeLexicon()] })).toBe(200);
+    const read = async (method: string, body?: object) =>
+      (await send(b, method, `/api/lexicons/${await makeLexicon()}`, body)).status;
+    expect(await read('GET')).toBe(200);
+    expect(await read('PUT', { entries: [{ grapheme: 'a', alias: 'b' }] })).toBe(200);
+    expect(await read('DELETE')).toBe(204);
+    const bound = { lexicon_ids: [await makeLexicon()] };
+    expect((await send(b, 'PATCH', `/api/voices/${(await makeVoice()).id}`, bound)).status).toBe(200);
+    const created = { name: 'Bound', blend, lexicon_ids: [await makeLexicon()] };
+    expect((await send(b, 'POST', '/api/voices', created)).status).toBe(201);
+  });
+
+  test('a voice is not spoken without the lexicon that is bound to it', async () => {
+    const { id } = await makeVoice({ lexicon_ids: [await makeLexicon()] });
+    const { body } = await send(b, 'POST', '/api/audio/speech', { text: 'AWS', voice_id: id });
+    expect(body).toMatchObject({ voice_name: id, chars: 'cloud'.length });
+  });
+
+  test('so are a key and a job', async () => {
+    const own = await create('/api/auth/api-keys', { name: 'x' });
+    expect((await send(b, 'GET', `/api/auth/api-keys/${own.id}`)).status).toBe(200);
+    expect((await send(b, 'GET', '/api/voices', undefined, { 'X-API-Key': own.key })).status).toBe(200);
+    const job = await create('/api/audio/jobs', { voice_id: 'tone-low', text });
+    expect((await send(b, 'GET', `/api/audio/jobs/${job.id}`)).status).toBe(200);
+  });
+
+  test('what was never made, and what was deleted, is not found at either', async () => {
+    const { id, alias } = await makeVoice();
+    for (const voice_id of [id, alias]) expect(await speak({ voice_id })).toBe(200);
+    expect((await send(b, 'DELETE', `/api/voices/${id}`)).status).toBe(204);
+    for (const voice_id of [id, alias, 'never-made']) expect(await speak({ voice_id })).toBe(404);
+  });
+});
+
+const ssmlOf = (voice: string) => ({
+  text: undefined,
+  ssml: `<speak><voice name="${voice}">It is there.</voice></speak>`,
 });

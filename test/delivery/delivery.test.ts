@@ -69,7 +69,7 @@ const request = (fields: object = {}) =>
   parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000, ...fields });
 const plan = (fields: object = {}, caller: Caller = ada) => speech.plan(request(fields), caller);
 const deliver = async (fields: object = {}, caller = ada, options = {}) =>
-  delivery.deliver(plan(fields, caller), caller, never, { fresh: false, ...options });
+  delivery.deliver(await plan(fields, caller), caller, never, { fresh: false, ...options });
 const read = async (delivered: Pick<Delivered, 'open'>) => Buffer.concat(await Array.fromAsync(delivered.open()));
 const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
@@ -131,7 +131,7 @@ test('the cache is never shared between owners, and no-cache bypasses it', async
 
 test('identical concurrent requests share one synthesis, which goes on when one of them aborts', async () => {
   const leaving = new AbortController();
-  const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
+  const left = delivery.deliver(await plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   const all = Array.from({ length: 5 }, () => deliver());
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
@@ -142,7 +142,7 @@ test('identical concurrent requests share one synthesis, which goes on when one 
 test('when the last caller aborts, so does the engine', async () => {
   tone.trouble = { hangsAfterPieces: 1 };
   const leaving = new AbortController();
-  const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
+  const left = delivery.deliver(await plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   await expect.poll(() => tone.counts.running).toBe(1);
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
@@ -160,7 +160,7 @@ test('a synthesis that fails is not stored, and the next try starts anew', async
 
 test('a stream that asks for a link is stored while it is read', async () => {
   const fields = { text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], return_format: 'url' };
-  const [info] = await Array.fromAsync(delivery.storeStream(plan(fields), ada, never));
+  const [info] = await Array.fromAsync(delivery.storeStream(await plan(fields), ada, never));
   expect(info).toMatchObject({
     type: 'info',
     audioUrl: expect.stringMatching(/^https:\/\/tts\.example\/audio\/aud_\w+\.wav$/),
@@ -179,7 +179,7 @@ test('its owner may remove it, once, and nobody else', async () => {
 
 test('an estimate is near what comes out, and costs the engine nothing', async () => {
   const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
-  const estimate = await estimateSpeech(plan({ text }), new AbortController().signal);
+  const estimate = await estimateSpeech(await plan({ text }), new AbortController().signal);
   expect(tone.counts.begun).toBe(0);
   expect(estimate).toMatchObject({ chars: 75, segmentCount: expect.any(Number), warnings: [] });
   const delivered = await deliver({ text });

@@ -63,9 +63,9 @@ async function openReplicas(url: string, count: number) {
   const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
   const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });
   const ada = { callerId: 'ada' };
-  const deliver = (replica: number, signal = never) => {
+  const deliver = async (replica: number, signal = never) => {
     const { speech, delivery } = deliveries[replica]!;
-    return delivery.deliver(speech.plan(request, ada), ada, signal, { fresh: false });
+    return delivery.deliver(await speech.plan(request, ada), ada, signal, { fresh: false });
   };
   return { tone, deliver };
 }

@@ -98,7 +98,7 @@ async function waitsToSocket(sentences: number) {
   const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
   const speech = createSpeech({ voices: createVoices([readyEngine()]), slots });
   const caller = { callerId: 'ada' };
-  const planned = speech.plan(spoken, caller);
+  const planned = await speech.plan(spoken, caller);
   const events = call.stream(operation, (begun) =>
     metering.chargeStream(begun, planned, () => speech.speak(planned, caller, begun.signal)),
   );

@@ -1,6 +1,7 @@
 // A stream that would be refused for overload costs next to nothing: neither its text nor the limits of its key are looked at.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { createMetering } from '../../src/operations/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/operations/speech.ts';
 import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
@@ -17,17 +18,26 @@ test('a stream that would be refused is refused before its text is planned, and 
     looked.push('text');
     return speech.plan(...asked);
   };
-  const metering = { chargeStream: () => looked.push('limits') };
+  const takeSynthesis = async () => {
+    looked.push('limits');
+    return { end() {} };
+  };
+  const metering = createMetering({
+    limiter: { takeSynthesis },
+    ledger: { add: async () => {}, checkRoom() {} },
+    onFault() {},
+  });
   const options = { speech: { ...speech, plan }, metering } as unknown as SpeechOperationsOptions;
   const operations = createSpeechOperations(options);
   const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: ['Hello.'] });
-  const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal };
-  const stream = () => operations.streamSpeech(call as Parameters<typeof operations.streamSpeech>[0], request);
+  const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal, reportSpeech() {} };
+  const stream = () =>
+    Array.fromAsync(operations.streamSpeech(call as unknown as Parameters<typeof operations.streamSpeech>[0], request));
   const release = await slots.take('key_2', call.signal);
-  expect(stream).toThrow(expect.objectContaining({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } }));
+  await expect(stream()).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
   expect(looked).toEqual([]);
   release();
-  stream();
+  await stream();
   expect(looked).toEqual(['text', 'limits']);
   await tone.close();
 });

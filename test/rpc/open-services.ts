@@ -86,7 +86,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
-  const spoken = { cast, plan, checkRoom() {}, speak };
+  const spoken = { cast, plan, checkRoom: async () => {}, speak };
   const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
   const services = createServices({
@@ -94,7 +94,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
-    lexicons: createLexiconOperations({} as LexiconManagement),
+    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,

@@ -71,7 +71,7 @@ export function openShortSpeech() {
     }
   }
 
-  const plan = (request: SpeechRequest, _caller: Caller): PlannedSpeech => {
+  const plan = async (request: SpeechRequest, _caller: Caller): Promise<PlannedSpeech> => {
     check(request);
     const planFor = () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
     const voice = voices.find(request.voiceId);
@@ -163,8 +163,8 @@ export function openShortSpeech() {
     return { ...facts, facts, open, close() {} };
   };
 
-  const cast: Speech['cast'] = (request, caller) => {
-    const planned = plan(request, caller);
+  const cast: Speech['cast'] = async (request, caller) => {
+    const planned = await plan(request, caller);
     return { ...planned, plan: () => planned };
   };
 

@@ -54,17 +54,6 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       }
     }
   };
-  /** Once what was made at one replica is known at the other. */
-  const untilKnown = async <T>(work: () => Promise<T>): Promise<T> => {
-    for (const since = performance.now(); ; ) {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof Seen || performance.now() - since > goneMsMax) throw error;
-        await sleep(200);
-      }
-    }
-  };
   /** Whether it is refused from some moment on: deleted at one replica, gone at all. */
   const untilGone = async (work: () => Promise<unknown>) => {
     for (const since = performance.now(); ; ) {
@@ -121,10 +110,10 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       const made = await json(await send('POST', '/api/lexicons', watch, { name: 'Soak', entries }));
       const fields = { voice_id: 'arthur', lexicon_ids: [made.lexicon_id] };
       try {
-        check('lexicon', await untilKnown(() => speak(fields, watch)), watch);
+        check('lexicon', await speak(fields, watch), watch);
       } finally {
         const remove = () => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch);
-        await untilKnown(() => untilDone(remove, goneMsMax * 6));
+        await untilDone(remove, goneMsMax * 6);
       }
       await untilGone(() => speak(fields, watch));
     },
@@ -136,7 +125,6 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
       form.set('consent_audio', consent!);
       const { voice_id } = await json(await send('POST', '/api/voices', watch, form));
       try {
-        await untilKnown(() => untilDone(() => send('GET', `/api/voices/${voice_id}`, watch), 60_000));
         for (let n = 0; n < 120; n++) {
           const { status } = await untilDone(
             async () => json(await send('GET', `/api/voices/${voice_id}`, watch)),
@@ -146,7 +134,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
           if (status !== 'pending') throw new Error(`the voice is ${status}`);
           await sleep(500);
         }
-        check('clone', await untilKnown(() => speak({ voice_id }, watch)), watch);
+        check('clone', await speak({ voice_id }, watch), watch);
         await untilDone(() => send('POST', `/api/voices/${voice_id}/consent/revoke`, watch), 60_000);
         await untilGone(() => speak({ voice_id }, watch));
       } finally {
@@ -156,7 +144,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     async key(watch) {
       const made = await json(await send('POST', '/api/auth/api-keys', watch, { name: 'soak' }));
       const own = new RequestClient(url, made.key);
-      await untilKnown(async () => readAll(await own.get('/api/voices', watch), watch));
+      await readAll(await own.get('/api/voices', watch), watch);
       await untilDone(() => send('DELETE', `/api/auth/api-keys/${made.id}`, watch), 60_000);
       await untilGone(async () => readAll(await own.get('/api/voices', watch), watch));
     },

@@ -56,7 +56,7 @@ const say = (fields: object) =>
 /** A turn whose parts end where they are given. */
 async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buffer> {
   const { captions: _, ...fields } = parseSpeechRequest({ ...pcm, voice_id, text: 'a', markup: 'pauses' });
-  const planned = speech.planLive(fields, caller);
+  const planned = await speech.planLive(fields, caller);
   const text = new LiveText('en', 'pauses');
   const place = { take: async () => {}, rest: () => {} };
   for (const part of parts) {

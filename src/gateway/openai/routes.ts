@@ -42,14 +42,13 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
     const ignored = [...parsed.ignored];
-    const events = stream(request, reply, streamSpeech, (call) => {
-      const { voice } = parsed;
-      const mayReplace = voice === undefined || publishedVoices.includes(voice);
-      if (isStrict || !mayReplace) return speech.streamSpeech(call, parsed.request);
-      const { voiceId, isDefault } = voices.findOrDefault(call, voice);
-      if (isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
-      return speech.streamSpeech(call, { ...parsed.request, voiceId });
-    });
+    const { voice } = parsed;
+    const mayReplace = !isStrict && (voice === undefined || publishedVoices.includes(voice));
+    const found = mayReplace ? await voices.findOrDefault(request.call!, voice) : undefined;
+    if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
+    const events = stream(request, reply, streamSpeech, (call) =>
+      speech.streamSpeech(call, { ...parsed.request, ...(found && { voiceId: found.voiceId }) }),
+    );
     const { info, pieces } = await beginSound(events);
     const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
     Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));

@@ -55,7 +55,7 @@ export function addSseRoutes(
   app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
     const { request: wanted, ignored } = parse(request);
     const { caller } = request.call!;
-    speech.check(wanted, caller);
+    await speech.check(wanted, caller);
     const { ticketId, expiresAtMs } = await tickets.issue(wanted, caller.keyId);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
     const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeaders(request, ignored) };
