@@ -14,7 +14,7 @@ describe('a link', () => {
     const answer = await shared.speak({ text: 'Hello there.', output_format: 'mp3', sample_rate: 24000 });
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'x-audio-id': expect.stringMatching(/^aud_[0-9A-Z]{36}$/),
-      'x-audio-duration': '0.98',
+      'x-audio-duration': '1.054708',
       'x-cache': 'MISS',
     });
     const expires = Date.parse(answer.headers.get('X-Audio-Expires')!);
@@ -118,12 +118,12 @@ describe('sound in the reply', () => {
       'x-chars': '19',
       'x-format': output_format,
       'x-sample-rate': String(sample_rate),
-      'x-audio-duration': '1.47',
+      'x-audio-duration': '1.544875',
       'x-cache': 'MISS',
     });
     expect(headers.get('Transfer-Encoding')).toBeNull();
     if (output_format === 'wav') expect(sizesOf(audio)).toEqual([audio.length - 8, audio.length - 44]);
-    if (output_format === 'pcm') expect(audio.length).toBe(2 * Math.round(1.47 * sample_rate));
+    if (output_format === 'pcm') expect(audio.length).toBe(2 * Math.round(1.544875 * sample_rate));
   });
 
   test('is the audio that the link of the same request has', async () => {
