@@ -51,8 +51,8 @@ describe('the events', () => {
     ]);
     const done = events.filter(({ event }) => event === 'speech.chunk.done').map(({ data }) => data);
     expect(done).toEqual([
-      { type: 'speech.chunk.done', chunk_index: 0, chars: 12, start: 0, end: 0.98 },
-      { type: 'speech.chunk.done', chunk_index: 1, chars: 18, start: 0.98, end: 2.52 },
+      { type: 'speech.chunk.done', chunk_index: 0, chars: 12, start: 0, end: 0.939688 },
+      { type: 'speech.chunk.done', chunk_index: 1, chars: 18, start: 0.939688, end: 2.594958 },
     ]);
     expect(last(events).data).toEqual({
       type: 'speech.audio.done',
