@@ -128,7 +128,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   #closeSocket(): void {
     this.#isClosing = true;
     for (const context of this.#contexts.all()) finish(context);
-    if (this.#contexts.isIdle) this.#socket.close(1000);
+    if (this.#contexts.isIdle) this.#socket.close(this.#hasFailed ? 1008 : 1000);
   }
 
   #nameOf(id: string): string | undefined {
