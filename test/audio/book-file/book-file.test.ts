@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { bookTimeline } from '../../../src/audio/book-file/timeline.ts';
 import { audioFormats, type FormatName, liveFormatNames, outputSampleRatesHz } from '../../../src/audio/formats.ts';
 import { mp3DelaySamples } from '../../../src/audio/mp3.ts';
+import { isLongRun } from '../../long/run-length.ts';
 import { isInstalled } from '../../programs.ts';
 import { encodedRateOf } from '../encode.ts';
 import { peak, rms, toDb } from '../measure-tone.ts';
@@ -28,6 +29,8 @@ const snrDbMin: Partial<Record<FormatName, number>> = { opus: 35 };
 const settleSeconds: Partial<Record<FormatName, number>> = { opus: 0.08 };
 /** Of MP3 at 44.1 kHz, the longest. */
 const halfFrameSeconds = 0.0131;
+/** The longest chapter, and the others. */
+const chapterSecondsMax = isLongRun ? { longest: 30, other: 2 } : { longest: 1, other: 0.5 };
 const rates = outputSampleRatesHz;
 const markedFormats = ['mp3', 'opus', 'flac', 'wav'] as const;
 const cases = liveFormatNames.flatMap((format) => rates.map((rate) => [format, rate] as const));
@@ -36,7 +39,7 @@ function randomShapes(seed: number, count: number): ChapterShape[] {
   const random = createRandom(seed);
   return Array.from({ length: count }, (_, i) => ({
     title: titles[i % titles.length]!,
-    seconds: i === 1 ? 0.1 + 30 * random() : 0.1 + 2 * random(),
+    seconds: 0.1 + (i === 1 ? chapterSecondsMax.longest : chapterSecondsMax.other) * random(),
     gapSeconds: [0.7, 0, 0.1, 2 * random()][i % 4]!,
   }));
 }
