@@ -1,0 +1,9 @@
+// The header of a WAV file that a command has written.
+import { expect } from 'vitest';
+
+/** Rate, channels and seconds of a WAV file, from its header. */
+export function wavOf(bytes: Buffer) {
+  expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');
+  const [channels, rateHz, dataBytes] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24), bytes.readUInt32LE(40)];
+  return { channels, rateHz, dataBytes, seconds: dataBytes / 2 / rateHz };
+}
