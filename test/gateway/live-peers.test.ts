@@ -53,7 +53,7 @@ test.each([
   await expect
     .poll(async () => {
       const before = begun();
-      await sleep(250);
+      await sleep(500);
       return before > 0 && begun() === before;
     }, patient)
     .toBe(true);
