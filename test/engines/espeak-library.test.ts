@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { join as joinPieces } from '../../src/audio/join.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
-import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
+import { type LibraryRequest, libraryCodec } from '../../src/engines/espeak-ng/library-frames.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
@@ -94,9 +94,9 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
       const child = spawn(process.execPath, [file, library], { stdio: ['pipe', 'pipe', 'inherit'] });
       const { promise, resolve } = Promise.withResolvers<void>();
       let sampleCount = 0;
-      const parse = createFrameParser({
-        onSound: (samples) => (sampleCount += samples.length),
-        onFrame: (kind) => kind === frameKinds.done && resolve(),
+      const parse = libraryCodec.createParser((reply) => {
+        if (reply.is === 'pieces') sampleCount += reply.pieces[0]!.length;
+        if (reply.is === 'done') resolve();
       });
       child.stdout.on('data', parse);
       const how = { voice: 'gmw/en-US', wordsPerMinute: 175, amplitude: 80, pitch: 50, marks: false };

@@ -18,7 +18,7 @@ import { toEspeakPhonemes } from './espeak-phonemes.ts';
 import { toSpokenText } from './plain-text.ts';
 import type { EspeakRequest, SpeakingWay } from './speaking-way.ts';
 
-export interface EspeakNgOptions extends Omit<LibraryWayOptions, 'library' | 'onFault'> {
+export interface EspeakNgOptions extends Omit<LibraryWayOptions, 'library' | 'processesMax'> {
   /** Name on PATH, or path. */
   program: string;
   /** Its name or path; `auto` for the one of the default program; none for the program only. */
@@ -38,7 +38,7 @@ const usualWordsPerMinute = 175;
  * How many processes there are beyond one for each core. The library speaks a sentence in 5 ms, and under load the service
  * is about as late to read it and to send the next one: meanwhile another process has the core.
  */
-const moreProcessesOf = ({ name }: SpeakingWay): number => (name === 'library' ? 2 : 0);
+const processesUsual = availableParallelism() + 2;
 /** It speaks hundreds of times faster than real time: later, it hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
@@ -71,7 +71,7 @@ async function openWay(options: EspeakNgOptions): Promise<OpenedWay> {
   const { program, waitMsMax } = options;
   if (library === '') return { way: await openProgramWay({ program, waitMsMax }) };
   try {
-    return { way: await openLibraryWay({ ...options, library }) };
+    return { way: await openLibraryWay({ ...options, library, processesMax: options.runsAtOnce ?? processesUsual }) };
   } catch (error) {
     return { way: await openProgramWay({ program, waitMsMax }), fault: messageOf(error) };
   }
@@ -110,7 +110,7 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       firstSoundMsMax,
-      segmentsSpokenMax: options.runsAtOnce ?? availableParallelism() + moreProcessesOf(way),
+      segmentsSpokenMax: options.runsAtOnce ?? (way.name === 'library' ? processesUsual : availableParallelism()),
     },
     toPhonemes: (ipa, _voice, languageCode) => toEspeakPhonemes(ipa, languageCode),
     speak,
