@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Engine, SpokenPcm } from '../src/engines/engine.ts';
-import { ModelProcess } from '../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine } from '../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { createSlots } from '../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
@@ -33,11 +32,7 @@ async function openModel(folder: string, options: { threads: number; processes: 
   const engine = await openSherpaEngine({
     ...{ dataDir, threads: options.threads, processesMax: 8, modelProcessesMax: options.processes },
     ...{ idleSeconds: 600, steps: 0, hearAfterMs: 3_600_000 },
-    start(each) {
-      const process = new ModelProcess(each);
-      pids.push(process.pid!);
-      return process;
-    },
+    onStart: ({ pid }) => pids.push(pid!),
   });
   return { engine, pids };
 }

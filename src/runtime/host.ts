@@ -252,7 +252,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
   /** Returns what ended the worker. */
   async #untilExit(worker: Worker<Task, Piece, Facts, End>, room: readonly Promise<void>[]): Promise<unknown> {
     await Promise.all(room);
-    if (this.#isClosed) throw new Failure('engine_unavailable');
+    if (this.#isClosed || worker.isLeaving) throw new Failure('engine_unavailable');
     const link = await this.#options.open({ group: worker.group, isBackground: worker.isBackground });
     worker.link = link;
     link.onReply = (reply) => this.#onReply(worker, reply);

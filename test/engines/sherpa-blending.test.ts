@@ -11,7 +11,7 @@ import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/ble
 import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
@@ -54,15 +54,11 @@ describe('blended voices', { timeout: 120_000 }, () => {
   ) {
     const dataDir = await mkdtemp(join(folder, 'data-'));
     const model = await make(join(dataDir, 'models/m'), espeakData ?? '');
-    const started: ModelProcess[] = [];
+    const started: ModelLink[] = [];
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
       hearAfterMs: 3_600_000,
-      start(each) {
-        const process = new ModelProcess(each);
-        started.push(process);
-        return process;
-      },
+      onStart: (link) => started.push(link),
       ...options,
     });
     onTestFinished(() => engine.close());

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
 import { createSlots } from '../../src/speech/queue/slots.ts';
@@ -44,14 +43,12 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 7 },
       hearAfterMs: 3_600_000,
-      start(options) {
-        const process = new ModelProcess(options);
-        const speak = process.speak.bind(process);
-        process.speak = (request, signal) => {
+      onStart(link) {
+        const { send } = link;
+        link.send = (request) => {
           requests.push(request);
-          return speak(request, signal);
+          send(request);
         };
-        return process;
       },
     });
     onTestFinished(() => engine.close());
