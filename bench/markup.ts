@@ -90,7 +90,7 @@ export const bench: Bench = {
   about: 'what each element of SSML makes of what is heard, and how soon malformed documents are refused',
   async run() {
     const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
-    const espeak = await openEspeakNg({ program: 'espeak-ng' });
+    const espeak = await openEspeakNg();
     const engines = [await openFlite({ threads: 1, dataDir }), openTone(), ...(espeak ? [espeak] : [])];
     const rows = await measure(engines, 'clara', espeak ? 'espeak-en-us' : 'arthur');
     if (espeak) rows.push(...(await measure(engines, 'espeak-en-us', 'clara')));

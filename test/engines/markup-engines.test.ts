@@ -115,7 +115,7 @@ test('flite pronounces a word as stated, keeps the others, and raises the pitch 
   }
 });
 
-const espeak = await openEspeakNg({ program: 'espeak-ng' });
+const espeak = await openEspeakNg();
 
 test.runIf(espeak)('eSpeak NG pronounces a word as stated, and changes its pitch', async () => {
   const plain = await speak(espeak!, 'espeak-en-us');

@@ -18,7 +18,7 @@ const french =
 const german = 'Der Zug nach Norden fährt um neun Uhr von Gleis vier. Bitte nehmen Sie all Ihre Sachen mit.';
 
 describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', async () => {
-  const espeak = await openEspeakNg({ program: 'espeak-ng' });
+  const espeak = await openEspeakNg();
   const engines: Engine[] = [await openFlite({ threads: 1, dataDir: '/nonexistent' }), ...(espeak ? [espeak] : [])];
   const speech = createSpeech({ voices: createVoices(engines), slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
   afterAll(async () => {

@@ -12,7 +12,7 @@ import { openTone } from '../engines/tone-engine.ts';
 import { isInstalled } from '../programs.ts';
 import { requirements } from './ssml-requirements.ts';
 
-const espeak = isInstalled('espeak-ng') ? await openEspeakNg({ program: 'espeak-ng' }) : undefined;
+const espeak = isInstalled('espeak-ng') ? await openEspeakNg() : undefined;
 const engines: Engine[] = [
   await openFlite({ threads: 1, dataDir: '/nonexistent' }),
   openTone(),

@@ -44,7 +44,7 @@ const texts = [
 let engines: Engine[];
 let speech: Speech;
 beforeAll(async () => {
-  const espeak = hasEspeak ? await openEspeakNg({ program: 'espeak-ng' }) : undefined;
+  const espeak = hasEspeak ? await openEspeakNg() : undefined;
   engines = [await openFlite({ threads: 2, dataDir: '/nowhere' }), ...(espeak ? [espeak] : [])];
   speech = createSpeech({ voices: createVoices(engines), slots: createSlots({ speakingMax: 100, waitingMax: 100 }) });
 });
