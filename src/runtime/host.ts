@@ -4,8 +4,8 @@
 // - the abort of a run does not end the start of its worker;
 // - background runs have workers of their own, as many at most as the others;
 // - idle workers do not keep the process alive; runs and closing do.
-import { PushQueue } from '../concurrency/push-queue.ts';
 import { Failure } from '../errors.ts';
+import { PushQueue } from './push-queue.ts';
 
 /** What a worker sends. It works on one task at a time, so a reply does not name its task. */
 export type WorkerReply<Piece, Facts = unknown, End = unknown> =

@@ -6,11 +6,11 @@ import { access, copyFile, rename, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { makeFolder } from '../../folder.ts';
-import { openLockedFolder, removeLeftFolders } from '../../locked-folder.ts';
+import { makeFolder } from '../../runtime/folder.ts';
 import { Host } from '../../runtime/host.ts';
+import { openLockedFolder, removeLeftFolders } from '../../runtime/locked-folder.ts';
+import { integerSetting } from '../../runtime/setting.ts';
 import { threadLink } from '../../runtime/worker-links.ts';
-import { integerSetting } from '../../setting.ts';
 import {
   type BroughtVoice,
   defineEngine,
