@@ -1,9 +1,9 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
-import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
+import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots, type SlotsOptions } from '../speech/queue/slots.ts';
+import { Schedule, type ScheduleOptions } from '../speech/schedule.ts';
 import type { StoredVoices } from '../speech/stored-voices.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices } from '../speech/voice.ts';
@@ -17,7 +17,7 @@ export interface OpenSpeechOptions {
   lexicons?: Lexicons | undefined;
   readChanges?: (() => Promise<unknown>) | undefined;
   watch?: EngineWatch;
-  onAdmit?: SlotsOptions['onAdmit'];
+  onAdmit?: ScheduleOptions['onAdmit'];
   /** Measures an engine from outside. */
   wrap?: (engine: Engine) => Engine;
   log?: EngineLog;
@@ -46,10 +46,10 @@ export async function openSpeech(options: OpenSpeechOptions) {
       defaultVoice,
     });
   const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
-  const slots = createSlots({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
-  const speech = createSpeech({ voices, lexicons, slots, guards, waitMsMax: waitingSeconds * 1000 });
+  const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
+  const speech = createSpeech({ voices, lexicons, schedule, guards, waitMsMax: waitingSeconds * 1000 });
   const kept = opened.move();
-  return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };
+  return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
 
 /** An optional engine that is broken is skipped if none of its settings is set; `sonant doctor` reports it. */

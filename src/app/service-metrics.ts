@@ -3,16 +3,22 @@
 // OpenTelemetry know have their names, labels and units.
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
+import type { EngineGuards, EngineWatch } from '../engines/guard.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
 import type { EndedCall } from '../operations/ended-call.ts';
-import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
-import type { Slots } from '../speech/queue/slots.ts';
+import type { Schedule } from '../speech/schedule.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { watchProcess } from './process-metrics.ts';
 import { createSpeechMetrics } from './speech-metrics.ts';
 
 const states = ['closed', 'half_open', 'open'] as const;
+
+interface SpeechParts {
+  engines: readonly Engine[];
+  guards: EngineGuards;
+  schedule: Schedule;
+}
 
 export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
@@ -23,7 +29,7 @@ export function createServiceMetrics() {
   const observeRpc = createRpcMetrics(metrics);
   const observeHttp = createHttpMetrics(metrics);
   const speech = createSpeechMetrics(metrics);
-  const slotWait = metrics.distribution('sonant_wait_seconds', 'Time that requests have waited for a synthesis slot.');
+  const slotWait = metrics.distribution('sonant_wait_seconds', 'Time that requests have waited until they were admitted.');
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const closeProcess = watchProcess(metrics);
   return {
@@ -42,15 +48,16 @@ export function createServiceMetrics() {
       requests({ method, route, status: String(status) });
       observeHttp(request);
     },
-    watchSpeech({ engines, guards, slots }: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void {
-      watchSlots(metrics, slots);
+    watchSpeech({ engines, guards, schedule }: SpeechParts): void {
+      watchSchedule(metrics, schedule);
       metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
         engines.flatMap((engine) =>
           states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
         ),
       );
-      metrics.gauge('sonant_engine_waiting', 'Segments that wait for an engine.', () =>
-        engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
+      const waitingFor = (engine: Engine) => schedule.state.engines.find(({ name }) => name === engine.name)?.waiting ?? 0;
+      metrics.gauge('sonant_engine_waiting', 'Requests and segments that wait for a seat of an engine.', () =>
+        engines.map((engine) => [{ engine: engine.name }, waitingFor(engine)] as const),
       );
     },
     watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
@@ -122,13 +129,10 @@ function createHttpMetrics(metrics: Metrics) {
   };
 }
 
-function watchSlots(metrics: Metrics, slots: Slots): void {
-  metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
-  metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () =>
-    (['interactive', 'bulk'] as const).map((kind) => [{ class: kind }, slots.waitingOf(kind)] as const),
-  );
-  metrics.gauge('sonant_speaking_limit', 'Requests of an engine that may be about to be heard.', () =>
-    slots.limits().map(([engine, limit]) => [{ engine }, limit] as const),
+function watchSchedule(metrics: Metrics, schedule: Schedule): void {
+  metrics.gauge('sonant_speaking', 'Requests that are being spoken.', () => [[{}, schedule.state.speaking]]);
+  metrics.gauge('sonant_waiting', 'Requests that wait to be admitted.', () =>
+    (['interactive', 'bulk'] as const).map((kind) => [{ class: kind }, schedule.state.waiting[kind]] as const),
   );
 }
 

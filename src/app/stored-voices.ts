@@ -54,9 +54,9 @@ export async function openStoredVoices(
       lexicons: lexiconCache as Lexicons,
       readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
     },
-    createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
+    createManagement({ engines, voices, guards, schedule }: OpenedSpeech) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
-        guards(engine).speak(segment, callerId, signal);
+        guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
       const makeClones = createCloneMaking({ engines, readSamples, speak });
       return createVoiceManagement({
         rows,

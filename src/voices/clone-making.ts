@@ -6,7 +6,7 @@ import { gainDbFor } from '../audio/loudness.ts';
 import type { Pcm } from '../audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createEngineQuota, type EngineQuota } from '../speech/engine-quota.ts';
+import { Schedule } from '../speech/schedule.ts';
 import { type CheckedClone, type CloningEngine, checkClone } from './clone-fields.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
 import { sampleTextFor } from './sample-text.ts';
@@ -49,13 +49,12 @@ const canClone = (engine: Engine): engine is CloningEngine => engine.cloning !==
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): MakeClones {
-  const quotas = new Map<string, EngineQuota>();
-  const quotaOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine): EngineQuota | undefined => {
-    if (clonesPerMinute !== undefined && !quotas.has(name)) {
-      quotas.set(name, createEngineQuota({ segmentsPerMinute: clonesPerMinute }));
-    }
-    return quotas.get(name);
-  };
+  const schedule = new Schedule({ speakingMax: Infinity, waitingMax: Infinity });
+  const seatOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine) => ({
+    engine: { name, capabilities: clonesPerMinute === undefined ? {} : { segmentsPerMinute: clonesPerMinute } },
+    resource: undefined,
+    isClone: false,
+  });
 
   return async (fields, { callerId, faults, signal }) => {
     const checked = checkClone(fields, engines.filter(canClone));
@@ -66,8 +65,8 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     const clones: MadeClone[] = [];
     for (const [i, engine] of chosen.entries()) {
       const sample = { ...samples[i]!, referenceText, consentScript, languageCode };
-      const release = await quotaOf(engine)?.take({ callerId, urgent: true, signal });
-      const plain = await engine.cloning.make(sample, signal).finally(release);
+      const turn = await schedule.turn(callerId, seatOf(engine), 'first', signal);
+      const plain = await engine.cloning.make(sample, signal).finally(() => turn.end());
       const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
       const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
       const gainDb = await measureGain(speak(engine, segment, signal));

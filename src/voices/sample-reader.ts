@@ -3,8 +3,8 @@
 // a timeout or when the caller leaves, so the event loop is never blocked.
 import { Worker } from 'node:worker_threads';
 import type { Pcm } from '../audio/pcm.ts';
+import { SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createSlots } from '../speech/queue/slots.ts';
 import type { SampleFault } from './sample-check.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
@@ -44,10 +44,14 @@ export interface SampleReaderOptions {
 
 export function createSampleReader(options: SampleReaderOptions = {}): ReadSamples {
   const { readMsMax = readMsDefault, readingsMax = readingsDefault } = options;
-  const slots = createSlots({ speakingMax: readingsMax, waitingMax });
+  const slots = new SlotQueue({
+    slotsMax: readingsMax,
+    waitingMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
 
   const read = async (bytes: Uint8Array, wanted: WantedSample, signal: AbortSignal): Promise<SampleReading> => {
-    const release = await slots.take('samples', signal);
+    const release = await slots.take({ signal });
     try {
       return await readInThread({ bytes, wanted }, readMsMax, signal);
     } finally {

@@ -1,11 +1,11 @@
 // New stored voices: bound to voices of engines, or cloned from recordings of a person. Of a clone, the consent is stored
 // with the voice, and what engines speak it from is stored encrypted.
+import { SlotQueue } from '../concurrency/slot-queue.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots } from '../speech/queue/slots.ts';
 import type { VoiceAccess } from '../speech/stored-voices.ts';
 import type { Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
@@ -43,7 +43,11 @@ const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {
   const { changes, voices, lexicons, engines, makeClones, vault, voicesPerAccount } = options;
-  const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
+  const slots = new SlotQueue({
+    slotsMax: cloningMax,
+    waitingMax: cloningMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
 
   const createCountCheck = (actor: Actor) => (actual: number) => {
     if (actor.usesAllVoices || actual < voicesPerAccount) return;
@@ -87,7 +91,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       const { violations = [], voiceId: requestedId } = fields;
       const isTaken = requestedId !== undefined && changes.isTaken(requestedId, actor);
       const faults = isTaken ? [...violations, takenFault] : violations;
-      const release = await slots.take(actor.accountId, signal);
+      const release = await slots.take({ owner: actor.accountId, signal });
       const made = await makeClones(fields, { callerId: actor.accountId, faults, signal }).finally(release);
       const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();

@@ -8,7 +8,7 @@ import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -45,7 +45,7 @@ beforeEach(async () => {
     return clip;
   };
   const voices = createVoices([tone]);
-  speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
+  speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 4, waitingMax: 4 }) });
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   const index = createClipRows(store);
   markUnwritable = () => {

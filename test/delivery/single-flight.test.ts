@@ -13,7 +13,7 @@ import { createDelivery } from '../../src/delivery/delivery.ts';
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/redis/redis.ts';
 import { createRedisLock } from '../../src/redis/redis-lock.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -51,7 +51,7 @@ async function openReplicas(url: string, count: number) {
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   const openDelivery = async () => {
     const voices = createVoices([tone]);
-    const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
+    const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 100, waitingMax: 4 }) });
     const flights = await openSingleFlight(url, prefix);
     const index = createClipRows(store);
     const onFault = (fault: unknown) => {

@@ -10,7 +10,7 @@ import { join as joinPieces } from '../../src/audio/join.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/engines/guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
 

@@ -9,7 +9,7 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import type { EspeakNgOptions } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/engines/guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
 

@@ -1,7 +1,7 @@
 // Work of any kind in the guard of an engine, for the tests of pools: the guard waits for a turn and tries again, so that a
 // pool need not.
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard } from '../../src/engines/guard.ts';
 
 export interface GuardedWork<Task, Piece> {
   run(task: Task, signal: AbortSignal): AsyncIterable<Piece>;

@@ -14,7 +14,7 @@ import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { createEngineGuards } from '../../src/engines/guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -54,7 +54,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const voices = createVoices([engine]);
     const speech = createSpeech({
       voices,
-      slots: createSlots({ speakingMax: streamCount + 10, waitingMax: streamCount }),
+      schedule: new Schedule({ speakingMax: streamCount + 10, waitingMax: streamCount }),
     });
     const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
       const fields = {

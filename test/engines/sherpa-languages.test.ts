@@ -8,7 +8,7 @@ import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -55,8 +55,8 @@ describe('models of many languages', { timeout: 120_000 }, () => {
       },
     });
     onTestFinished(() => engine.close());
-    const slots = createSlots({ speakingMax: 4, waitingMax: 4 });
-    const speech = createSpeech({ voices: createVoices([engine]), slots });
+    const schedule = new Schedule({ speakingMax: 4, waitingMax: 4 });
+    const speech = createSpeech({ voices: createVoices([engine]), schedule });
     const say = async (voice: string, languageCode: string, text: string, rate = 1) => {
       const fields = { voice_id: voice, language_code: languageCode, text, speaking_rate: rate };
       const request = parseSpeechRequest({ ...fields, output_format: 'pcm', sample_rate: 24_000 });

@@ -16,7 +16,7 @@ import type {
 } from '../../src/engines/engine.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { toSamples } from '../../src/engines/sherpa-onnx/float-samples.ts';
-import { soundFault } from '../../src/engines/sound-fault.ts';
+import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';
 
 export interface ToneTrouble {

@@ -1,7 +1,7 @@
 // The tone engine keeps the contract, and misbehaves as it is told to.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/engines/guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import type { ToneEngine } from './tone-engine.ts';
 import { defineTone, openTone } from './tone-engine.ts';

@@ -72,7 +72,7 @@ test('contexts are spoken side by side, and a cancelled one is told nothing but 
   await expect.poll(() => of('two').at(-1)?.type, patient).toBe('done');
   await socket.send({ context_id: 'one', cancel: true } as never);
   await expect.poll(() => of('one').at(-1)?.type, patient).toBe('done');
-  await expect.poll(() => shared.slots.speaking, patient).toBe(0);
+  await expect.poll(() => shared.schedule.state.speaking, patient).toBe(0);
   expect(of('one').filter(({ type }) => type === 'error')).toEqual([]);
   socket.close();
 });

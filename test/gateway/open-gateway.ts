@@ -29,8 +29,8 @@ import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/sign-in/sign-in.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { createEngineGuards } from '../../src/engines/guard.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
@@ -109,8 +109,8 @@ export async function openTestGateway(
   const { engines = [engine] } = options;
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
-  const slots = createSlots({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, slots, guards });
+  const schedule = new Schedule({ speakingMax, waitingMax: 256 });
+  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
@@ -209,7 +209,7 @@ export async function openTestGateway(
     operations,
     services,
     tone,
-    slots,
+    schedule,
     keyVerifier,
     makeKey,
     key,

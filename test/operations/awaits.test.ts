@@ -9,7 +9,7 @@ import { beginSound } from '../../src/gateway/speech/routes.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import { speechOperations } from '../../src/operations/operation.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -95,8 +95,8 @@ async function waitsToSocket(sentences: number) {
   const { runner, metering, call, operation } = await openCall();
   const text = 'The train leaves at half past nine, they said, and so it did, with all of us. '.repeat(sentences);
   const spoken = parseSpeechRequest({ voice_id: 'ada', method: 'streaming', text_chunks: [text], sample_rate: 24_000 });
-  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([readyEngine()]), slots });
+  const schedule = new Schedule({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([readyEngine()]), schedule });
   const caller = { callerId: 'ada' };
   const planned = await speech.plan(spoken, caller);
   const events = call.stream(operation, (begun) =>

@@ -123,13 +123,13 @@ test.each([
 });
 
 test('a caller who leaves frees the engine and its place', async () => {
-  const { begin, tone, slots, calls } = await openLive({ trouble: { pieceDelayMs: 5 } });
+  const { begin, tone, schedule, calls } = await openLive({ trouble: { pieceDelayMs: 5 } });
   const { stream, send, until } = begin();
   stream.on('error', () => {});
   send({ case: 'text', value: { text: 'This goes on and on and on and on. '.repeat(20) } });
   await until('audio');
   stream.cancel();
-  await expect.poll(() => [tone.counts.running, slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => [tone.counts.running, schedule.state.speaking], patient).toEqual([0, 0]);
   await expect
     .poll(() => calls.at(-1))
     .toMatchObject({ method: 'sonant.v1.SpeechService/LiveSpeech', status: 'CANCELLED' });

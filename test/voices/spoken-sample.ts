@@ -3,7 +3,7 @@ import { join } from '../../src/audio/join.ts';
 import { toFloat } from '../../src/audio/level.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard } from '../../src/engines/guard.ts';
 import { noise, rms } from '../audio/measure-tone.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';

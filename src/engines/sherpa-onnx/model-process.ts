@@ -7,7 +7,7 @@ import { constants, setPriority } from 'node:os';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { soundFault } from '../sound-fault.ts';
+import { soundFault } from '../sound-check.ts';
 import type { FromChild, ModelRequest, ToChild } from './model-child.ts';
 
 const stopMsUsual = 3_000;

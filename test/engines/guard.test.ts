@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
-import { createEngineGuard, type EndedSegment } from '../../src/speech/engine-guard.ts';
+import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';
 import type { BackgroundTurns } from '../../src/speech/queue/background-turns.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 

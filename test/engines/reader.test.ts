@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
-import { readAtEngineSpeed } from '../../src/speech/engine-reader.ts';
+import { createEngineGuard } from '../../src/engines/guard.ts';
+import { readAtEngineSpeed } from '../../src/engines/reader.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;

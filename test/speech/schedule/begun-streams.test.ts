@@ -1,15 +1,13 @@
 // More streams than an engine can speak: what has begun goes on, what is new is heard soon or refused, and the engine rests no
 // moment of it. The bounds are wider than what comes out, which chance moves a little.
 import { expect, test } from 'vitest';
-import type { Engine } from '../../../src/engines/engine.ts';
-import { createEngineGuards } from '../../../src/speech/engine-guard.ts';
-import { createSlots } from '../../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../../src/speech/request.ts';
+import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 import { fifty } from '../open-speech.ts';
-import { simulateStreams } from '../simulated-streams.ts';
+import { simulateStreams } from './simulated-streams.ts';
 
 const segmentMs = 260;
 

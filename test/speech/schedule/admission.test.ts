@@ -1,10 +1,24 @@
-// Slots: so many speak, so many wait, fair between callers.
+// Admission: the numbers of requests that are spoken and wait, fair between callers.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';
-import { createSlots } from '../../../src/speech/queue/slots.ts';
+import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
+import { demandAt, never, seatAt, settle } from './open-schedule.ts';
 
-const never = new AbortController().signal;
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+/** Requests for an engine that has a seat for each. */
+function createSlots(options: ScheduleOptions) {
+  const schedule = new Schedule(options);
+  const seat = seatAt({ segmentsSpokenMax: 1000 });
+  return {
+    take: async (owner: string, signal: AbortSignal, more: Partial<Demand> = {}) =>
+      (await schedule.begin(demandAt(seat, { owner, ...more }), signal)).end,
+    get speaking() {
+      return schedule.state.speaking;
+    },
+    get waiting() {
+      return schedule.state.waiting.interactive;
+    },
+  };
+}
 
 test('as many as there are slots speak at once, and a slot given back twice counts once', async () => {
   const slots = createSlots({ speakingMax: 2, waitingMax: 2 });

@@ -1,7 +1,7 @@
 // The breaker: closed while things go well, open after five failures in a row, half open for one to try it out. Counted
 // and dated by a clock of the test's own.
 import { expect, test } from 'vitest';
-import { CircuitBreaker } from '../../src/speech/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/engines/circuit-breaker.ts';
 
 function openBreaker() {
   const clock = { nowMs: 1_000 };

@@ -1,13 +1,13 @@
 // Work in the background: interactive speech goes before it, and its turns go round the owners.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createBackgroundTurns } from '../../../src/speech/queue/background-turns.ts';
-import { openJobsGateway } from '../../jobs/open-jobs.ts';
+import { createBackground } from '../../src/speech/background.ts';
+import { openJobsGateway } from '../jobs/open-jobs.ts';
 
 const { signal } = new AbortController();
 
 test('one segment at a time where there are two processors, and owners take turns', async () => {
-  const turns = createBackgroundTurns(2);
+  const turns = createBackground(2);
   const order: string[] = [];
   let running = 0;
   const work = (name: string) => async () => {
@@ -22,7 +22,7 @@ test('one segment at a time where there are two processors, and owners take turn
 });
 
 test('interactive speech ends a segment, which is made again when it is over', async () => {
-  const turns = createBackgroundTurns(2);
+  const turns = createBackground(2);
   const attempts: AbortSignal[] = [];
   const begun = Promise.withResolvers<void>();
   const made = turns.run('a', signal, async (until) => {
@@ -42,7 +42,7 @@ test('interactive speech ends a segment, which is made again when it is over', a
 });
 
 test('where a processor is left, both go on; what was asked to end, ends', async () => {
-  const turns = createBackgroundTurns(4);
+  const turns = createBackground(4);
   const leave = turns.enter();
   const leaving = new AbortController();
   const attempts: AbortSignal[] = [];
@@ -61,7 +61,7 @@ test('where a processor is left, both go on; what was asked to end, ends', async
 
 test('one that has waited for ten seconds is begun though somebody always speaks, one in ten seconds, and not ended', async () => {
   const clock = { ms: 0 };
-  const turns = createBackgroundTurns(2, () => clock.ms);
+  const turns = createBackground(2, () => clock.ms);
   let leave = turns.enter();
   const speakOn = async (ms: number) => {
     clock.ms += ms;

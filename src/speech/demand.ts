@@ -1,0 +1,45 @@
+// What a request demands of the scheduler: a seat for its first segment, memory, and whether somebody listens meanwhile.
+import type { Caller, SpeechRequest } from './request.ts';
+import type { Demand } from './schedule.ts';
+import type { Binding } from './voice.ts';
+
+/** A text of this length that is asked for as a link is bulk: nobody listens while it is spoken. */
+const bulkCharsMin = 500;
+/** Length of a first segment, if the engine has no limit of its own for it. */
+const firstCharsUsual = 60;
+/** The longest audio that engines/sound-check.ts accepts for usual text. */
+const secondsMax = { start: 4, perChar: 0.3 };
+const engineBytesPerSecond = 48_000;
+/** For the encoder, and what waits to be sent. */
+const streamBytes = 512 * 1024;
+
+type Text = Pick<SpeechRequest, 'chars'> & { languageCode?: string | undefined };
+
+export function demandOf(binding: Binding, request: SpeechRequest, caller: Caller, waitMsMax?: number): Demand {
+  const { method, returnFormat, chars } = request;
+  const isBulk = method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin;
+  return {
+    ...liveDemandOf(binding, request, caller, waitMsMax),
+    kind: isBulk ? 'bulk' : 'interactive',
+    wholeChars: method === 'rest' ? chars : undefined,
+    deadlineMs: caller.deadlineMs,
+  };
+}
+
+/** For a text that is heard while it is spoken. */
+export function liveDemandOf({ engine, speaker, openClone }: Binding, text: Text, caller: Caller, waitMsMax?: number): Demand {
+  const { chars, languageCode } = text;
+  const { callerId, accountId: owner = callerId } = caller;
+  const { segmentCharsMax, segmentsAtOnce, firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;
+  const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
+  const { languageCodes } = speaker;
+  const resource = engine.resourceOf?.({ voice: speaker, languageCode: languageCode ?? languageCodes[0]! });
+  return {
+    owner,
+    kind: 'interactive',
+    seat: { engine, resource, isClone: openClone !== undefined },
+    firstChars: Math.min(chars, firstSegmentCharsMax),
+    bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,
+    waitMsMax,
+  };
+}
