@@ -22,6 +22,8 @@ const masterKeyFile = 'master-key';
 /** The caller under which clones are tested; engines are shared fairly between callers. */
 const callerId = 'cloning';
 
+type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;
+
 export async function openStoredVoices(
   config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount' | 'voicesPerAccount'>,
   store: RowStore,
@@ -54,7 +56,7 @@ export async function openStoredVoices(
       lexicons: lexiconCache as Lexicons,
       readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
     },
-    createManagement({ engines, voices, guards, schedule }: OpenedSpeech) {
+    createManagement({ engines, voices, guards, schedule }: VoiceSpeech) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
       const makeClones = createCloneMaking({ engines, readSamples, speak });

@@ -10,7 +10,7 @@ import { join as joinPieces } from '../../src/audio/join.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/engines/guard.ts';
+import { openGuard, type OpenedGuard } from './open-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
 
@@ -31,7 +31,7 @@ engineConformance('espeak-ng, by its library,', () => openLibrary(), { needs: `t
 const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
 describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
-  const opened: EngineGuard[] = [];
+  const opened: OpenedGuard[] = [];
   let hasLibrary = false;
 
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
   const open = async (options: Partial<EspeakNgOptions> = {}) => {
     const pids: number[] = [];
     const engine = (await openLibrary({ ...options, onStart: (pid) => pids.push(pid!) }))!;
-    const guard = createEngineGuard(engine);
+    const guard = openGuard(engine);
     opened.push(guard);
     return { engine, guard, pids };
   };

@@ -9,7 +9,7 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import type { EspeakNgOptions } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/engines/guard.ts';
+import { openGuard, type OpenedGuard } from './open-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
 
@@ -59,7 +59,7 @@ describe('the table of voices', () => {
 
 describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
   let folder: string;
-  const guards = new Map<Engine, EngineGuard>();
+  const guards = new Map<Engine, OpenedGuard>();
 
   const inFolder = (name: string): string => join(folder, name);
   const textOf = async (name: string): Promise<string> => (await readFile(inFolder(name), 'utf8')).trim();
@@ -75,7 +75,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
   const openWith = async (does: string, options: Partial<EspeakNgOptions> = {}): Promise<Engine> => {
     const program = await write(`program-${guards.size}`, does);
     const engine = (await openEspeakNg({ program, waitMsMax: 5_000, ...options }))!;
-    guards.set(engine, createEngineGuard(engine));
+    guards.set(engine, openGuard(engine));
     return engine;
   };
 

@@ -1,9 +1,10 @@
-// What stands between the heart and an engine: nothing hangs, nothing is said twice, and what may pass is tried again.
+// What stands between speech and an engine: nothing hangs, nothing is said twice, and what may pass is tried again.
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';
-import type { BackgroundTurns } from '../../src/speech/queue/background-turns.ts';
+import { openGuard } from './open-guard.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;
@@ -14,7 +15,7 @@ function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilitie
   const ended: string[] = [];
   const segments: EndedSegment[] = [];
   let retries = 0;
-  const guard = createEngineGuard(tone, {
+  const guard = openGuard(tone, {
     onSegment(_, segment) {
       ended.push(segment.outcome);
       segments.push(segment);
@@ -57,33 +58,25 @@ test('of a segment that was spoken whole, its sound is told and how long the eng
 
 test('work in the background waits while a segment is tried again', async () => {
   const tone = openTone({ trouble: { failure: passing, failsAfterPieces: 0 } });
-  let interactive = 0;
-  const whenTried: number[] = [];
-  const background: BackgroundTurns = {
-    enter() {
-      interactive++;
-      let hasLeft = false;
-      return () => {
-        if (!hasLeft) interactive--;
-        hasLeft = true;
-      };
+  const schedule = new Schedule({ speakingMax: 1, waitingMax: 1, processors: 2 });
+  let isTried = false;
+  const spoken: string[] = [];
+  const guard = createEngineGuard(tone, {
+    onSegment() {},
+    onRetry() {
+      isTried = true;
+      tone.trouble = {};
     },
-    run: () => Promise.reject(new Error('nothing is in the background here')),
-  };
-  const guard = createEngineGuard(
-    tone,
-    {
-      onSegment() {},
-      onRetry() {
-        whenTried.push(interactive);
-        tone.trouble = {};
-      },
-    },
-    background,
+  });
+  const speaking = Array.fromAsync(
+    guard.speak(segmentOf(tone), never, async (seat, _, by) => {
+      if (isTried) spoken.push('segment');
+      return schedule.turn('caller', seat, 'first', by);
+    }),
   );
-  await Array.fromAsync(guard.speak(segmentOf(tone), 'caller', never));
-  expect(whenTried).toEqual([1]);
-  expect(interactive).toBe(0);
+  const working = schedule.background('job', never, async () => spoken.push('job'));
+  await Promise.all([speaking, working]);
+  expect(spoken).toEqual(['segment', 'job']);
 });
 
 test('a retry waits for the Retry-After of the engine', async () => {
@@ -146,7 +139,7 @@ test('not even one that does not listen to its signal', async () => {
       yield { samples: new Int16Array(1), sampleRateHz: 16_000 };
     },
   };
-  const spoken = createEngineGuard(deaf).speak(segmentOf(tone), 'caller', never);
+  const spoken = openGuard(deaf).speak(segmentOf(tone), 'caller', never);
   await expect(Array.fromAsync(spoken)).rejects.toMatchObject({ reason: 'engine_timeout' });
 });
 
@@ -235,7 +228,7 @@ test('clones and built-in voices share the slots of an engine', async () => {
 
 test('what speaks two segments at once is given two, and callers take turns at it', async () => {
   const tone = openTone({ trouble: { pieceDelayMs: 5 }, capabilities: { segmentsPerResource: 2 } });
-  const guard = createEngineGuard({ ...tone, resourceOf: () => 'model' });
+  const guard = openGuard({ ...tone, resourceOf: () => 'model' });
   let most = 0;
   const watching = setInterval(() => (most = Math.max(most, tone.counts.running)), 1);
   const ends: string[] = [];

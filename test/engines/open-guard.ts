@@ -21,3 +21,13 @@ export function openGuard(engine: Engine, watch?: EngineWatch) {
     schedule,
   };
 }
+
+/** One for each engine. */
+export function openGuards() {
+  const guards = new Map<Engine, OpenedGuard>();
+  return (engine: Engine) => {
+    const guard = guards.get(engine) ?? openGuard(engine);
+    guards.set(engine, guard);
+    return guard;
+  };
+}

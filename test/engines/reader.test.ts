@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
-import { createEngineGuard } from '../../src/engines/guard.ts';
+import { openGuard } from './open-guard.ts';
 import { readAtEngineSpeed } from '../../src/engines/reader.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
@@ -154,7 +154,7 @@ test('fifty readers that stop hold no turn and less than 256 KiB of sound each, 
   const segment: Segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: true, urgent: false };
   const said = await Array.fromAsync(tone.speak(segment, never));
   const counts = { begun: 0, running: 0 };
-  const guard = createEngineGuard({
+  const guard = openGuard({
     ...tone,
     async *speak() {
       counts.begun++;
@@ -173,7 +173,7 @@ test('fifty readers that stop hold no turn and less than 256 KiB of sound each, 
   const readers = Array.from({ length: 50 }, (_, n) =>
     hear(guard.speak(segment, `caller-${n}`, never), { 1: goOn.promise }),
   );
-  await expect.poll(() => [counts.begun, counts.running, guard.waiting]).toEqual([50, 0, 0]);
+  await expect.poll(() => [counts.begun, counts.running, guard.schedule.state.engines[0]!.waiting]).toEqual([50, 0, 0]);
   await expect.poll(() => (heldBytes() - before) / 50, { timeout: 30_000, interval: 500 }).toBeLessThan(256 * 1_024);
   goOn.resolve();
   for (const { samples, words } of await Promise.all(readers)) {

@@ -14,7 +14,7 @@ import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createEngineGuards } from '../../src/engines/guard.ts';
+import { openGuards } from './open-guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
@@ -66,7 +66,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
       ...options,
     });
     onTestFinished(() => engine.close());
-    const guard = createEngineGuards()(engine);
+    const guard = openGuards()(engine);
     const say = async (voice: Voice, more: Partial<Segment> = {}) => {
       const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
       const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));

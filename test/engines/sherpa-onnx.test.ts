@@ -11,7 +11,7 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
-import { createEngineGuards } from '../../src/engines/guard.ts';
+import { openGuards } from './open-guard.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { float, node, writeOnnx } from './onnx-writer.ts';
@@ -67,7 +67,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     urgent: true,
     ...options,
   });
-  const guards = createEngineGuards();
+  const guards = openGuards();
   const speak = (engine: Engine, text: string, options?: Partial<Segment>) =>
     guards(engine).speak(segment(engine, text, options), 'caller', signal);
   const hear = async (engine: Engine, text: string, options?: Partial<Segment>): Promise<Pcm> => {

@@ -140,7 +140,7 @@ export async function openTestGateway(
     core: { engines, voices, speech },
     keys: keyVerifier.management,
     installs,
-    voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
     lexicons: keeping.lexicons,
     store,
     clips: storedClips,

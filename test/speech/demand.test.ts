@@ -1,39 +1,33 @@
-// What a request takes of the service: whose turns it waits for is said by the engine, not by labels that callers write.
+// What a request demands of the scheduler: the engine says which resource speaks it, not labels that callers write.
 import { expect, test } from 'vitest';
-import type { Engine, Segment, Voice } from '../../../src/engines/engine.ts';
-import type { EngineGuards } from '../../../src/speech/engine-guard.ts';
-import { laneNameOf } from '../../../src/speech/queue/slot-lanes.ts';
-import { slotUseOfText } from '../../../src/speech/queue/slot-use.ts';
+import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
+import { liveDemandOf } from '../../src/speech/demand.ts';
 
 const capabilities = { segmentCharsMax: 100, segmentsAtOnce: 1, segmentsSpokenMax: 3, segmentsPerResource: 2 };
 const voice = (voiceId: string, labels = {}) =>
   ({ voiceId, languageCodes: ['en-US', 'de-DE'], labels }) as unknown as Voice;
-const asked: unknown[] = [];
-const guardOf = (() => ({ isBehind: (speaking: unknown) => asked.push(speaking) > 0 })) as unknown as EngineGuards;
 
-const useOf = (speaker: Voice, engine: Partial<Engine>, languageCode?: string) =>
-  slotUseOfText(
+const seatOf = (speaker: Voice, engine: Partial<Engine>, languageCode?: string) =>
+  liveDemandOf(
     { engine: { name: 'e', capabilities, ...engine } as Engine, speaker },
     { chars: 10, languageCode },
-    guardOf,
-  );
+    { callerId: 'ada' },
+  ).seat;
 
 test('voices of one model wait together, those of others apart', () => {
   const resourceOf = ({ voice, languageCode }: Pick<Segment, 'voice' | 'languageCode'>) =>
     `${voice.voiceId[0]} ${languageCode}`;
-  const uses = ['a1', 'a2', 'b1'].map((voiceId) => useOf(voice(voiceId), { resourceOf }));
-  expect(uses.map(laneNameOf)).toEqual(['e a en-US', 'e a en-US', 'e b en-US']);
-  expect(uses[0]!.model?.seats).toBe(2);
-  expect(laneNameOf(useOf(voice('a1'), { resourceOf }, 'de-DE'))).toBe('e a de-DE');
-  uses[1]!.isBehind!(0);
-  expect(asked).toEqual([{ voiceId: 'a2', resource: 'a en-US' }]);
+  const seats = ['a1', 'a2', 'b1'].map((voiceId) => seatOf(voice(voiceId), { resourceOf }));
+  expect(seats.map(({ resource }) => resource)).toEqual(['a en-US', 'a en-US', 'b en-US']);
+  expect(seats[0]!.engine.capabilities.segmentsPerResource).toBe(2);
+  expect(seatOf(voice('a1'), { resourceOf }, 'de-DE').resource).toBe('a de-DE');
 });
 
-test('labels make no line of their own', () => {
+test('labels make no queue of their own', () => {
   const resourceOf = () => '';
-  const names = [{}, { model: 'x' }, { model: 'y', base: 'z' }].map((labels) =>
-    laneNameOf(useOf(voice('clone', labels), { resourceOf })),
+  const resources = [{}, { model: 'x' }, { model: 'y', base: 'z' }].map(
+    (labels) => seatOf(voice('clone', labels), { resourceOf }).resource,
   );
-  expect(new Set(names).size).toBe(1);
-  expect(laneNameOf(useOf(voice('v', { model: 'x' }), {}))).toBe('e');
+  expect(new Set(resources).size).toBe(1);
+  expect(seatOf(voice('v', { model: 'x' }), {}).resource).toBeUndefined();
 });

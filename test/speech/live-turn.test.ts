@@ -1,7 +1,7 @@
 // The place of a live turn: each part is admitted once, whichever engines speak it, and nothing is held when it is over.
 import { expect, test } from 'vitest';
-import { LiveText } from '../../../src/speech/live-text.ts';
-import { createTurnPlace } from '../../../src/speech/queue/turn-place.ts';
+import { LiveText } from '../../src/speech/live-text.ts';
+import { createTurnPlace } from '../../src/speech/live-turn.ts';
 
 function openPlace(refusal?: Error) {
   const counts = { taken: 0, held: 0 };
@@ -18,7 +18,8 @@ function openPlace(refusal?: Error) {
     counts.taken++;
     await slot.promise;
     counts.held++;
-    return Object.assign(() => void counts.held--, { heard: () => {} });
+    const end = () => void counts.held--;
+    return { end, heard() {}, turn: () => Promise.reject(new Error('nothing is spoken here')) };
   });
   return { turns, counts, admitted, slot };
 }

@@ -3,7 +3,7 @@ import { join } from '../../src/audio/join.ts';
 import { toFloat } from '../../src/audio/level.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { createEngineGuard } from '../../src/engines/guard.ts';
+import { openGuard } from '../engines/open-guard.ts';
 import { noise, rms } from '../audio/measure-tone.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
@@ -11,7 +11,7 @@ const sentences = 'The boat left the harbour early, long before the sun came up.
 /** Five seconds or six of each of so many voices. */
 export async function speakSamples(voices = 3): Promise<Recording[]> {
   const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  const guard = createEngineGuard(engine);
+  const guard = openGuard(engine);
   const segment = { text: sentences, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
   const samples = await Promise.all(
     engine.voices.slice(0, voices).map(async (voice) => {

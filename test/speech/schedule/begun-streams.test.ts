@@ -1,5 +1,5 @@
-// More streams than an engine can speak: what has begun goes on, what is new is heard soon or refused, and the engine rests no
-// moment of it. The bounds are wider than what comes out, which chance moves a little.
+// More streams than an engine can speak: what has begun goes on, what is new is admitted in time or refused and then heard soon,
+// and the engine is always busy. The bounds are wider than what comes out, which chance moves a little.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -10,6 +10,8 @@ import { fifty } from '../open-speech.ts';
 import { simulateStreams } from './simulated-streams.ts';
 
 const segmentMs = 260;
+/** SONANT_WAITING_SECONDS. */
+const waitMsMax = 5000;
 
 test.each([
   { seats: 1, offered: 2 },
@@ -18,8 +20,9 @@ test.each([
   { seats: 4, offered: 2 },
 ])('with $seats seats at $offered times what can be spoken', async ({ seats, offered }) => {
   const alone = await simulateStreams({ seats, offered: 0.1 });
-  const { firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
+  const { waitMs, firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
   expect(busy).toBeGreaterThan(0.9);
+  expect(waitMs).toBeLessThanOrEqual(waitMsMax);
   // Who is refused is not who is heard late.
   expect(refused).toBeGreaterThan(heard / 2);
   // A segment that has begun is spoken to its end.
@@ -48,21 +51,10 @@ test('streams that are read no faster than they are heard ask late, and wait for
   expect(gapMs).toBeLessThan(8000);
 });
 
-test('a request asks the engine of its voice, and waits while that is behind', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
-  const guards = createEngineGuards();
-  const told: string[] = [];
-  let isBehind = true;
-  const tell = ({ voiceId }: { voiceId: string }) => {
-    told.push(voiceId);
-    return isBehind;
-  };
-  const asked = Object.assign(
-    (engine: Engine) => Object.create(guards(engine), { isBehind: { value: tell } }) as ReturnType<typeof guards>,
-    { background: guards.background },
-  );
-  const slots = createSlots({ speakingMax: 64, waitingMax: 10 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots, guards: asked });
+test('a request waits while the engine of its voice is behind with what has begun', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
+  const schedule = new Schedule({ speakingMax: 64, waitingMax: 10 });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule });
   const leaving = new AbortController();
   const stream = () =>
     speech.streamSpeech(
@@ -72,12 +64,18 @@ test('a request asks the engine of its voice, and waits while that is behind', a
     );
   const begun = [stream(), stream()];
   for (const each of begun) await each.next();
+  const seat = { engine: tone, resource: undefined, isClone: false };
+  const holder = await schedule.turn('bob', seat, 'first', leaving.signal);
+  const later = schedule.turn('bob', seat, 'later', leaving.signal);
   const third = stream();
   const heard = third.next();
-  while (slots.waiting === 0) await new Promise((resolve) => setImmediate(resolve));
-  expect([told.at(-1), slots.speaking]).toEqual(['tone-low', 2]);
-  isBehind = false;
-  await begun[0]!.next();
+  while (schedule.state.waiting.interactive === 0) await new Promise((resolve) => setImmediate(resolve));
+  // The later segment would be due before its turn, if first segments went on going before it.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  holder.end();
+  await later;
+  expect(schedule.state).toMatchObject({ speaking: 2, waiting: { interactive: 1 } });
+  (await later).end();
   expect((await heard).done).toBe(false);
   leaving.abort(new Error('enough'));
   await Promise.allSettled([...begun, third].map((each) => each.next()));

@@ -1,15 +1,15 @@
 // An engine's own limits, and that they are shared fairly: counted in segments, not in time.
 
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { createEngineQuota, createSeats } from '../../src/speech/engine-quota.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
-import { openTone } from '../engines/tone-engine.ts';
-import { collectSpeech } from './collect-speech.ts';
-import { fifty } from './open-speech.ts';
+import { Failure } from '../../../src/errors.ts';
+import { parseSpeechRequest } from '../../../src/speech/request.ts';
+import { Schedule } from '../../../src/speech/schedule.ts';
+import { createSpeech } from '../../../src/speech/synthesize.ts';
+import { createVoices } from '../../../src/speech/voice.ts';
+import { openTone } from '../../engines/tone-engine.ts';
+import { collectSpeech } from '../collect-speech.ts';
+import { fifty } from '../open-speech.ts';
+import { demandAt, openSchedule, seatAt, settle } from './open-schedule.ts';
 
 const never = new AbortController().signal;
 
@@ -17,7 +17,7 @@ test('one greedy key with twenty long streams does not delay another’s first s
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
   const speech = createSpeech({
     voices: createVoices([tone]),
-    slots: createSlots({ speakingMax: 64, waitingMax: 100 }),
+    schedule: new Schedule({ speakingMax: 64, waitingMax: 100 }),
   });
   const leaving = new AbortController();
   const stream = (voice_id: string, text: string, keyId: string) =>
@@ -39,10 +39,10 @@ test('one greedy key with twenty long streams does not delay another’s first s
 });
 
 test('nor does one that has twenty requests waiting for their first', async () => {
-  const quota = createEngineQuota({ seats: createSeats(1) });
+  const { schedule } = openSchedule();
   const begun: string[] = [];
   const take = async (callerId: string, urgent: boolean) => {
-    const end = await quota.take({ callerId, urgent, signal: never });
+    const { end } = await schedule.turn(callerId, seatAt({ segmentsSpokenMax: 1 }), urgent ? 'first' : 'later', never);
     begun.push(callerId);
     setImmediate(end);
   };
@@ -54,39 +54,46 @@ test('nor does one that has twenty requests waiting for their first', async () =
   expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
 });
 
-test('quotas that share a seat are admitted in their order, whichever gives it back', async () => {
-  const seats = createSeats(1);
-  const [own, clones] = [createEngineQuota({ seats }), createEngineQuota({ seats })];
+test('clones and voices of the engine share its seats, and are admitted in their order', async () => {
+  const { schedule } = openSchedule();
   const begun: string[] = [];
-  const take = async (quota: typeof own, name: string) => {
-    const end = await quota.take({ callerId: 'ada', urgent: true, signal: never });
+  const take = async (isClone: boolean, name: string) => {
+    const seat = seatAt({ segmentsSpokenMax: 1, cloneSegmentsPerMinute: 30 }, { isClone });
+    const { end } = await schedule.turn('ada', seat, 'first', never);
     begun.push(name);
     setImmediate(end);
   };
-  await Promise.all([take(clones, 'clone 1'), take(clones, 'clone 2'), take(own, 'own 1'), take(own, 'own 2')]);
-  expect(begun).toEqual(['clone 1', 'own 1', 'own 2', 'clone 2']);
+  await Promise.all([take(true, 'clone 1'), take(true, 'clone 2'), take(false, 'own 1'), take(false, 'own 2')]);
+  expect(begun).toEqual(['clone 1', 'clone 2', 'own 1', 'own 2']);
 });
 
-test('an urgent segment that would wait too long for a seat is told so at once; one that is heard already waits', async () => {
-  let nowMs = 0;
-  const quota = createEngineQuota({ seats: createSeats(1) }, () => nowMs);
-  const first = await quota.take({ callerId: 'a', urgent: true, signal: never, waitMsMax: 5000 });
-  nowMs += 4000;
-  first();
-  const end = await quota.take({ callerId: 'a', urgent: true, signal: never, waitMsMax: 5000 });
-  const second = quota.take({ callerId: 'b', urgent: true, signal: never, waitMsMax: 5000 });
-  const refused = quota.take({ callerId: 'c', urgent: true, signal: never, waitMsMax: 5000 });
-  await expect(refused).rejects.toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 8 } });
-  const heard = quota.take({ callerId: 'c', urgent: false, signal: never, waitMsMax: 5000 });
-  end();
-  (await second)();
-  (await heard)();
+test('a request that would wait too long for a seat is refused at once; one that is heard already waits', async () => {
+  const { ask, finish, refused, failures, admitted, held } = openSchedule({ speakingMax: 10 });
+  const seat = seatAt({ segmentsSpokenMax: 1 });
+  for (const name of ['a1', 'a2', 'a3']) {
+    ask(name, seat);
+    await settle();
+    if (name !== 'a3') await finish(name, 4000);
+  }
+  ask('b1', seat, { waitMsMax: 5000 });
+  ask('c1', seat, { waitMsMax: 5000 });
+  await settle();
+  expect([admitted, refused]).toEqual([['a1', 'a2', 'a3'], ['c1']]);
+  expect(failures[0]).toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 8 } });
+  const first = await held.get('a3')!.turn(seat, true, never);
+  const later = held.get('a3')!.turn(seat, false, never);
+  first.end();
+  held.get('a3')!.heard();
+  await settle();
+  expect(admitted).toEqual(['a1', 'a2', 'a3', 'b1']);
+  held.get('b1')!.end();
+  (await later).end();
 });
 
 test('a request whose engine has no turn for it in time is refused', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
-  const slots = createSlots({ speakingMax: 64, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots, waitMsMax: 300 });
+  const schedule = new Schedule({ speakingMax: 64, waitingMax: 10 });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule, waitMsMax: 300 });
   const leaving = new AbortController();
   const stream = (text: string, callerId: string) => {
     const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [text] });
@@ -102,7 +109,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
   const holding = holder.next();
   while (endTurns.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await expect(collectSpeech(stream('Let me in.', 'b'))).rejects.toMatchObject({
-    reason: 'engine_unavailable',
+    reason: 'overloaded',
     facts: { retryAfterSeconds: expect.any(Number) },
   });
   for (const end of endTurns.splice(0)) end();
@@ -114,7 +121,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
 
 test('a stalled reader does not block the engine for others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
-  const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule: new Schedule({ speakingMax: 64, waitingMax: 0 }) });
   const leaving = new AbortController();
   const stream = (callerId: string) =>
     speech.streamSpeech(
@@ -134,18 +141,18 @@ test('a stalled reader does not block the engine for others', async () => {
 });
 
 test('requests a minute are limited, and longer waits fail with a correct retryAfterSeconds', async () => {
-  const clock = { nowMs: 1_000 };
-  const quota = createEngineQuota({ segmentsPerMinute: 30 }, () => clock.nowMs);
-  const take = (urgent = true, signal = never) => quota.take({ callerId: 'a', urgent, signal });
+  const { schedule, clock } = openSchedule();
+  const seat = seatAt({ segmentsPerMinute: 30 });
+  const take = (urgent = true, signal = never) => schedule.turn('a', seat, urgent ? 'first' : 'later', signal);
   for (let i = 0; i < 30; i++) {
-    (await take())();
-    clock.nowMs += 100;
+    (await take()).end();
+    clock.ms += 100;
   }
   const refused = await take().catch((error: Failure) => error);
   expect(refused).toBeInstanceOf(Failure);
   expect(refused).toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 57 } });
-  clock.nowMs += 57_000;
-  (await take())();
+  clock.ms += 57_000;
+  (await take()).end();
   const leaving = new AbortController();
   const waiting = take(false, leaving.signal);
   leaving.abort(new Error('gone'));
@@ -153,27 +160,30 @@ test('requests a minute are limited, and longer waits fail with a correct retryA
 });
 
 test('200 clients of 20 keys at an engine of 30 a minute: 30 begin each minute, and all are served when they were told', async () => {
-  const clock = { nowMs: 1_000 };
-  const quota = createEngineQuota({ segmentsPerMinute: 30 }, () => clock.nowMs);
+  const { schedule, clock } = openSchedule();
+  const seat = seatAt({ segmentsPerMinute: 30 });
+  clock.ms = 1_000;
   const clients = Array.from({ length: 200 }, (_, i) => ({
     callerId: `key-${i % 20}`,
-    comesAtMs: clock.nowMs,
+    comesAtMs: clock.ms,
     visits: 0,
   }));
   const begunAtMs: number[] = [];
   const begunOf = new Map<string, number>();
   for (let left = clients; left.length > 0; ) {
-    clock.nowMs = Math.min(...left.map(({ comesAtMs }) => comesAtMs));
-    for (const client of left.filter(({ comesAtMs }) => comesAtMs === clock.nowMs)) {
+    clock.ms = Math.min(...left.map(({ comesAtMs }) => comesAtMs));
+    for (const client of left.filter(({ comesAtMs }) => comesAtMs === clock.ms)) {
       client.visits++;
       const { callerId } = client;
       try {
-        (await quota.take({ callerId, urgent: true, signal: never }))();
-        begunAtMs.push(clock.nowMs);
+        const { turn, end } = await schedule.begin(demandAt(seat, { owner: callerId }), never);
+        (await turn(seat, true, never)).end();
+        end();
+        begunAtMs.push(clock.ms);
         begunOf.set(callerId, (begunOf.get(callerId) ?? 0) + 1);
         client.comesAtMs = Infinity;
       } catch (error) {
-        client.comesAtMs = clock.nowMs + (error as Failure).facts.retryAfterSeconds! * 1000;
+        client.comesAtMs = clock.ms + (error as Failure).facts.retryAfterSeconds! * 1000;
       }
     }
     left = left.filter(({ comesAtMs }) => comesAtMs < Infinity);
@@ -189,7 +199,7 @@ test('the same through streamSpeech: exactly 30 of 200 are spoken, and the other
   const tone = openTone({ capabilities: { segmentsPerMinute: 30 } });
   const speech = createSpeech({
     voices: createVoices([tone]),
-    slots: createSlots({ speakingMax: 500, waitingMax: 0 }),
+    schedule: new Schedule({ speakingMax: 500, waitingMax: 0 }),
   });
   const say = (i: number) =>
     collectSpeech(

@@ -1,71 +1,90 @@
-// Turns at an engine: how long what has begun waits for what is to begin, and when the engine has enough of it.
+// Turns at an engine: how long later segments wait for first ones, and when no further request is admitted because of them.
 import { expect, test } from 'vitest';
-import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { createEngineTurns } from '../../src/speech/engine-turns.ts';
+import type { Seat } from '../../../src/engines/guard.ts';
+import { Schedule } from '../../../src/speech/schedule.ts';
+import { openSchedule, seatAt, settle } from './open-schedule.ts';
 
 const { signal } = new AbortController();
-const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-function openTurns(capabilities: object, resourceOf?: Engine['resourceOf']) {
+function openTurns(seat: Seat) {
   const clock = { ms: 0 };
-  const engine = { capabilities: capabilities as Engine['capabilities'], ...(resourceOf && { resourceOf }) };
-  const turns = createEngineTurns(engine, () => clock.ms);
+  const schedule = new Schedule({ speakingMax: 64, waitingMax: 64, now: () => clock.ms });
   const order: string[] = [];
   const ends = new Map<string, () => void>();
-  const take = async (name: string, { isBulk = false, urgent = false, voiceId = 'v' } = {}) => {
-    const segment = { voice: { voiceId }, urgent } as Segment;
-    const end = await turns.take(segment, { callerId: 'ada', signal, isBulk });
+  const take = async (name: string, kind: 'first' | 'later' | 'background', at = seat) => {
+    const { end } = await schedule.turn(name[0]!, at, kind, signal);
     order.push(name);
-    ends.set(name, end!);
+    ends.set(name, end);
   };
   const end = async (name: string, ms: number) => {
     clock.ms += ms;
     ends.get(name)!();
     await settle();
   };
-  return { turns, order, take, end, clock };
+  return { order, take, end };
 }
 
 test('first segments go before others for two seconds, and before those that nobody listens to for ten', async () => {
-  const { order, take, end } = openTurns({ segmentsSpokenMax: 1 });
-  await take('0', { urgent: true });
-  void take('bulk', { isBulk: true });
-  void take('later');
-  for (let n = 1; n <= 12; n++) {
-    void take(`${n}`, { urgent: true });
+  const { order, take, end } = openTurns(seatAt({ segmentsSpokenMax: 1 }));
+  await take('a0', 'first');
+  void take('bulk', 'background');
+  void take('later', 'later');
+  for (let n = 1; n <= 9; n++) {
+    void take(`a${n}`, 'first');
     await end(order.at(-1)!, 900);
   }
-  expect(order.indexOf('later')).toBe(4);
-  while (!order.includes('bulk')) await end(order.at(-1)!, 900);
-  expect(order.indexOf('bulk')).toBeGreaterThan(10);
+  expect(order.indexOf('later')).toBe(3);
+  for (let n = 10; !order.includes('bulk'); n++) {
+    void take(`a${n}`, 'first');
+    await end(order.at(-1)!, 900);
+  }
+  // One turn in ten is given to bulk.
+  expect(order.indexOf('bulk')).toBe(10);
 });
 
-test('it is behind where what waits will be urgent before its turn, with what those about to be heard will want', async () => {
-  const { turns, order, take, end, clock } = openTurns({ segmentsSpokenMax: 1 });
-  await take('0', { urgent: true });
-  void take('1', { urgent: true });
-  await end('0', 500);
-  // First segments alone are counted elsewhere.
-  void take('2', { urgent: true });
-  expect(turns.isBehind({ voiceId: 'v' }, 10)).toBe(false);
-  void take('a');
-  // Half a second for each before it.
-  expect([turns.isBehind({ voiceId: 'v' }, 0), turns.isBehind({ voiceId: 'v' }, 4)]).toEqual([false, true]);
-  clock.ms += 1600;
-  expect(turns.isBehind({ voiceId: 'v' }, 0)).toBe(true);
-  await end('1', 0);
-  await end('2', 0);
-  expect([order.at(-1), turns.isBehind({ voiceId: 'v' }, 10)]).toEqual(['a', false]);
+test('no request is admitted while a segment of another would be due before its turn, but one more than there are seats', async () => {
+  const { ask, admitted, held, clock } = openSchedule();
+  const seat = seatAt({ segmentsSpokenMax: 1 });
+  const speakFirst = async (name: string) => {
+    await settle();
+    const turn = await held.get(name)!.turn(seat, true, signal);
+    clock.ms += 500;
+    turn.end();
+    await settle();
+  };
+  ask('a1', seat);
+  await speakFirst('a1');
+  ask('b1', seat);
+  await speakFirst('b1');
+  // Two streams have begun. While a segment of one is spoken, another waits, and so does a third request.
+  const spoken = await held.get('a1')!.turn(seat, false, signal);
+  const later = held.get('b1')!.turn(seat, false, signal);
+  ask('c1', seat);
+  await settle();
+  clock.ms += 1_400;
+  spoken.end();
+  await settle();
+  expect(admitted).toEqual(['a1', 'b1', 'c1']);
+  ask('d1', seat);
+  await settle();
+  clock.ms += 400;
+  const third = await held.get('c1')!.turn(seat, true, signal);
+  third.end();
+  await settle();
+  expect(admitted).toEqual(['a1', 'b1', 'c1']);
+  (await later).end();
+  await settle();
+  expect(admitted).toEqual(['a1', 'b1', 'c1', 'd1']);
 });
 
-test('a voice whose model is behind does not hold back those of other models', async () => {
-  const { turns, take, clock } = openTurns({}, ({ voice }) => voice.voiceId[0]!);
-  await take('0', { voiceId: 'a1' });
-  await take('1', { voiceId: 'b1' });
-  void take('2', { voiceId: 'a2' });
-  clock.ms = 2500;
-  const isBehind = (voiceId: string, resource?: string) => turns.isBehind({ voiceId, resource }, 0);
-  expect(['a1', 'a2', 'b1'].map((voiceId) => isBehind(voiceId))).toEqual([true, true, false]);
-  // One that has not spoken yet.
-  expect([isBehind('a3', 'a'), isBehind('b3', 'b')]).toEqual([true, false]);
+test('a voice whose model is busy does not hold back those of other models', async () => {
+  const at = (resource: string) => seatAt({}, { resource });
+  const { ask, admitted, held } = openSchedule();
+  for (const name of ['a1', 'a2']) ask(name, at('slow'));
+  for (const name of ['a3', 'b1']) ask(name, at('quick'));
+  await settle();
+  expect(admitted).toEqual(['a1', 'a3']);
+  held.get('a3')!.end();
+  await settle();
+  expect(admitted).toEqual(['a1', 'a3', 'b1']);
 });
