@@ -86,7 +86,11 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function takeTurn(segment: Segment, signal: AbortSignal, take: TakeTurn | undefined): Promise<Turn | undefined> {
+  async function takeTurn(
+    segment: Segment,
+    signal: AbortSignal,
+    take: TakeTurn | undefined,
+  ): Promise<Turn | undefined> {
     // No segment waits for a turn at an engine that is not called.
     breakerOf(segment).check();
     const seat = { engine, resource: engine.resourceOf?.(segment), isClone: segment.clone !== undefined };

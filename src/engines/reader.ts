@@ -3,8 +3,8 @@
 // once more from there when the reader goes on. What any other engine says is held to the end of its segment.
 // Small pieces that wait for the reader are joined: each costs a pass through the pipeline and a turn of the event loop.
 import { join } from '../audio/join.ts';
-import type { SpokenPcm } from './engine.ts';
 import { Failure } from '../errors.ts';
+import type { SpokenPcm } from './engine.ts';
 
 export type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 

@@ -2,8 +2,8 @@
 // fault in the sound (sound-check.ts); an engine that sends nothing for too long is given up. The reader gets the reason of
 // an abort at once, whatever the engine does until it has stopped.
 import { secondsOf } from '../audio/pcm.ts';
-import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { Failure } from '../errors.ts';
+import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { createSoundCheck } from './sound-check.ts';
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };

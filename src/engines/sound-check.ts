@@ -6,8 +6,8 @@
 import anyAscii from 'any-ascii';
 import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/kernels.ts';
 import { secondsOf } from '../audio/pcm.ts';
-import type { Segment, SpokenPcm } from './engine.ts';
 import { Failure } from '../errors.ts';
+import type { Segment, SpokenPcm } from './engine.ts';
 
 const audiblePeak = 64;
 const frameSeconds = 0.01;

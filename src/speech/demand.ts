@@ -1,7 +1,29 @@
 // What a request demands of the scheduler: a seat for its first segment, memory, and whether somebody listens meanwhile.
+import type { Seat } from '../engines/guard.ts';
 import type { Caller, SpeechRequest } from './request.ts';
-import type { Demand } from './schedule.ts';
 import type { Binding } from './voice.ts';
+
+/** Nobody listens to a bulk request before its end. */
+export type RequestKind = 'interactive' | 'bulk';
+
+/** What a request needs. */
+export interface Demand {
+  /** The account: owners take turns. */
+  owner: string;
+  kind: RequestKind;
+  /** Where its first segment is spoken. */
+  seat: Seat;
+  /** Length of the first segment. */
+  firstChars: number;
+  /** Length of the text, if the answer is sent when all of it is spoken. */
+  wholeChars?: number | undefined;
+  /** Most memory that its audio takes. */
+  bytesMax: number;
+  /** Default: no limit. */
+  waitMsMax?: number | undefined;
+  /** When the caller gives up, on the clock of the scheduler. */
+  deadlineMs?: number | undefined;
+}
 
 /** A text of this length that is asked for as a link is bulk: nobody listens while it is spoken. */
 const bulkCharsMin = 500;
@@ -27,7 +49,12 @@ export function demandOf(binding: Binding, request: SpeechRequest, caller: Calle
 }
 
 /** For a text that is heard while it is spoken. */
-export function liveDemandOf({ engine, speaker, openClone }: Binding, text: Text, caller: Caller, waitMsMax?: number): Demand {
+export function liveDemandOf(
+  { engine, speaker, openClone }: Binding,
+  text: Text,
+  caller: Caller,
+  waitMsMax?: number,
+): Demand {
   const { chars, languageCode } = text;
   const { callerId, accountId: owner = callerId } = caller;
   const { segmentCharsMax, segmentsAtOnce, firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;

@@ -6,6 +6,7 @@ import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { countInTurn, FairQueue } from '../runtime/fair-queue.ts';
 import { type Background, createBackground } from './background.ts';
+import type { Demand, RequestKind } from './demand.ts';
 
 export interface ScheduleOptions {
   /** Requests spoken at once. An engine that states no number of seats has as many. */
@@ -19,28 +20,6 @@ export interface ScheduleOptions {
   onAdmit?: ((kind: RequestKind, waitedMs: number) => void) | undefined;
 }
 
-/** Nobody listens to a bulk request before its end. */
-type RequestKind = 'interactive' | 'bulk';
-
-/** What a request needs. */
-export interface Demand {
-  /** The account: owners take turns. */
-  owner: string;
-  kind: RequestKind;
-  /** Where its first segment is spoken. */
-  seat: Seat;
-  /** Length of the first segment. */
-  firstChars: number;
-  /** Length of the text, if the answer is sent when all of it is spoken. */
-  wholeChars?: number | undefined;
-  /** Most memory that its audio takes. */
-  bytesMax: number;
-  /** Default: no limit. */
-  waitMsMax?: number | undefined;
-  /** When the caller gives up, on the clock of the scheduler. */
-  deadlineMs?: number | undefined;
-}
-
 /** The right of a request to be spoken. */
 export interface Admission {
   /** Resolves when the segment may begin. It is urgent if nothing of the request was heard. */
@@ -50,20 +29,16 @@ export interface Admission {
   end(): void;
 }
 
-/** Weight of the newest value in a mean. */
-const newestWeight = 0.1;
 /** Expected length of a turn before one was measured. */
 const turnMsUsual = 1000;
-/** A measured gap is dropped if nobody has waited for this long. */
-const gapKeptMs = 60_000;
+/** What was learned about waiting is forgotten after this time: a gap since somebody waited, how long callers stay at all. */
+const learnedMsMax = 60_000;
 /** While bulk waits, every tenth turn is given to it. */
 const bulkEvery = 10;
 /** Bulk leaves a seat free for this long after an interactive request was admitted: a turn is not interrupted. */
 const seatLeftMs = 10_000;
-/** After this wait a later segment goes before first ones. It is shorter than the audio of a first segment. */
-const laterMsMax = 2_000;
-/** The same for a segment that nobody listens to. */
-const bulkMsMax = 10_000;
+/** After `dueMs` a later segment goes before first ones: if somebody listens, before the audio of the first segment ends. */
+const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
 /** Longest wait for the rate of an engine before anything is heard. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
@@ -71,32 +46,23 @@ const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
 /** Estimates of whole texts are rough: this share of one must fit into the deadline. */
 const wholeShare = 0.5;
-/** Share of the work on a first segment of `charsUsual` that does not depend on its length. */
-const fixedShare = 0.5;
-const charsUsual = 60;
-/** If more than this share of the requests is lost after a wait of half a second or more, further ones are refused that would
- * wait as long. This many must be lost, and it is tried again after a minute. */
-const lostShare = 0.1;
-const lostMin = 3;
-const stayMsMin = 500;
-const stayKeptMs = 60_000;
-const stayCut = 0.9;
-const resourcesMax = 1000;
+/** Callers do not stay if this many have disconnected after such a wait, and more than this share of those that were heard. */
+const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
+/** Further requests are then refused if they would wait this share of the time that those callers have waited. */
+const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
-const neverAborted = new AbortController().signal;
 
-/** Work until the first audio; 1 for a usual first segment. */
-const workOf = (chars: number): number => fixedShare + (1 - fixedShare) * (Math.max(1, chars) / charsUsual);
+/** Work until the first audio, 1 for a segment of 60 characters. Half of that does not depend on the length. */
+const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
-const learn = (mean: number | undefined, value: number, weight = newestWeight): number =>
+/** The mean with another value, the newest, in it. */
+const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
   mean === undefined ? value : mean + weight * (value - mean);
 
 /** A part of an engine that speaks some of its segments, such as a loaded model. */
 class Resource {
-  seats: number;
+  seats = Infinity;
   held = 0;
-  /** Interactive requests that were admitted and have not ended. */
-  streams = 0;
   /** Turns that have ended. The first one of each seat may include a start: it says nothing about later ones. */
   turns = 0;
   /** Requests that were admitted after a wait, and whose callers disconnected before anything was heard; a recent count. */
@@ -109,14 +75,11 @@ class Resource {
   startMs: number | undefined;
   msPerChar: number | undefined;
   /** Mean time between two requests that were heard while others waited, and when the last one was or the queue began. */
-  readonly gaps = { interactive: { ms: undefined, sinceMs: 0 }, bulk: { ms: undefined, sinceMs: 0 } } as Gaps;
-
-  constructor(seats: number) {
-    this.seats = seats;
-  }
+  readonly gaps: Record<RequestKind, { ms?: number | undefined; sinceMs: number }> = {
+    interactive: { sinceMs: 0 },
+    bulk: { sinceMs: 0 },
+  };
 }
-
-type Gaps = Record<RequestKind, { ms: number | undefined; sinceMs: number }>;
 
 /** An engine, and who waits for it. */
 class Line {
@@ -146,13 +109,9 @@ class Line {
 
   resourceOf({ resource: name = '' }: Seat): Resource {
     const { segmentsPerResource = 1 } = this.engine.capabilities;
-    const resource = this.#resources.get(name) ?? new Resource(name === '' ? Infinity : segmentsPerResource);
-    this.#resources.delete(name);
+    const resource = this.#resources.get(name) ?? new Resource();
+    if (name !== '') resource.seats = segmentsPerResource;
     this.#resources.set(name, resource);
-    if (this.#resources.size > resourcesMax) {
-      const unused = [...this.#resources].find(([, { held, streams }]) => held + streams === 0);
-      if (unused) this.#resources.delete(unused[0]);
-    }
     return resource;
   }
 
@@ -164,10 +123,7 @@ class Line {
   }
 }
 
-interface Asked {
-  owner: string;
-  kind: RequestKind;
-  seat: Seat;
+interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   lane: keyof Line['lanes'];
   isBackground?: boolean;
   /** The request that is admitted with the turn. */
@@ -178,13 +134,11 @@ interface Asked {
   dueMs?: number;
 }
 
-interface Waiter extends Asked {
+interface Waiter extends Asked, PromiseWithResolvers<HeldTurn> {
   line: Line;
   resource: Resource;
   sinceMs: number;
   signal: AbortSignal;
-  resolve(turn: HeldTurn): void;
-  reject(error: unknown): void;
   /** Background work need not make room for it any longer. */
   leave(): void;
 }
@@ -192,15 +146,8 @@ interface Waiter extends Asked {
 /** `moveTo` returns whether the turn can be used for that seat. */
 type HeldTurn = Turn & { moveTo(seat: Seat): boolean };
 
-const requestOf = (demand: Demand): Asked => {
-  const { owner, kind, seat } = demand;
-  return { owner, kind, seat, demand, patience: demand, lane: kind === 'bulk' ? 'bulk' : 'first' };
-};
-
-const laterOf = (owner: string, kind: RequestKind, seat: Seat): Asked =>
-  kind === 'bulk'
-    ? { owner, kind, seat, lane: 'bulk', dueMs: bulkMsMax }
-    : { owner, kind, seat, lane: 'later', dueMs: laterMsMax };
+const requestOf = (demand: Demand): Asked =>
+  Object.assign({ demand, patience: demand, lane: demand.kind === 'bulk' ? 'bulk' : 'first' } as const, demand);
 
 export class Schedule {
   readonly #options: ScheduleOptions;
@@ -229,7 +176,7 @@ export class Schedule {
 
   /** Throws the Failure with which `begin` would reject at once. */
   check(demand: Demand): void {
-    const waiter = this.#waiterOf(requestOf(demand), neverAborted);
+    const waiter = this.#waiterOf(requestOf(demand), new AbortController().signal);
     if (!this.#mayBegin(waiter)) this.#checkWait(waiter);
   }
 
@@ -241,8 +188,7 @@ export class Schedule {
     let reserved: HeldTurn | undefined = await this.#take(waiter);
     const begunMs = this.#now();
     this.#options.onAdmit?.(kind, begunMs - sinceMs);
-    let isHeard = false;
-    let isOver = false;
+    let state: 'begun' | 'heard' | 'over' = 'begun';
     const giveBack = () => {
       reserved?.end(true);
       reserved = undefined;
@@ -256,42 +202,44 @@ export class Schedule {
         }
         giveBack();
         const patience = { ...demand, waitMsMax: Math.max(0, sinceMs + waitMsMax - this.#now()) };
-        const asked: Asked = isUrgent ? { owner, kind, seat, lane: 'first', patience } : laterOf(owner, kind, seat);
+        const asked: Asked = isUrgent
+          ? { owner, kind, seat, lane: 'first', patience }
+          : { owner, kind, seat, ...later[kind] };
         return this.#take(this.#waiterOf(asked, by));
       },
       heard: () => {
         giveBack();
-        if (isHeard) return;
-        isHeard = true;
-        resource.lost = Math.max(0, resource.lost - lostShare);
+        if (state !== 'begun') return;
+        state = 'heard';
+        resource.lost = Math.max(0, resource.lost - lost.share);
         this.#learnGap(waiter);
-        if (kind === 'interactive')
-          resource.startMs = learn(resource.startMs, (this.#now() - begunMs) / workOf(firstChars));
+        resource.startMs = learn(resource.startMs, (this.#now() - begunMs) / workOf(firstChars));
       },
       end: () => {
         giveBack();
-        if (isOver) return;
-        isOver = true;
+        if (state === 'over') return;
+        const isHeard = state === 'heard';
+        state = 'over';
         if (wholeChars && isHeard) resource.msPerChar = learn(resource.msPerChar, (this.#now() - begunMs) / wholeChars);
         if (!isHeard && signal.aborted) this.#learnStay(waiter, begunMs - sinceMs);
         this.#speaking--;
         this.#bytes -= demand.bytesMax;
-        if (kind === 'interactive') resource.streams--;
         for (const line of [...this.#lines.values()]) this.#admit(line);
       },
     };
   }
 
   /** A turn for a segment that belongs to no request. */
-  async turn(
-    owner: string,
-    seat: Seat,
-    urgency: 'first' | 'later' | 'background',
-    signal: AbortSignal,
-  ): Promise<Turn> {
+  async turn(owner: string, seat: Seat, urgency: 'first' | 'later' | 'background', signal: AbortSignal): Promise<Turn> {
     const isBackground = urgency === 'background';
-    const later = laterOf(owner, isBackground ? 'bulk' : 'interactive', seat);
-    const asked: Asked = urgency === 'first' ? { ...later, lane: 'first', dueMs: Infinity } : { ...later, isBackground };
+    const kind = isBackground ? 'bulk' : 'interactive';
+    const asked: Asked = {
+      owner,
+      kind,
+      seat,
+      ...(urgency === 'first' ? { lane: 'first' } : later[kind]),
+      isBackground,
+    };
     return this.#take(this.#waiterOf(asked, signal));
   }
 
@@ -304,9 +252,8 @@ export class Schedule {
     const { engine } = asked.seat;
     const line = this.#lines.get(engine.name) ?? new Line(engine);
     this.#lines.set(engine.name, line);
-    const nothing = () => {};
-    const resource = line.resourceOf(asked.seat);
-    return { ...asked, line, resource, signal, sinceMs: this.#now(), resolve: nothing, reject: nothing, leave: nothing };
+    const own = { line, resource: line.resourceOf(asked.seat), sinceMs: this.#now(), signal, leave() {} };
+    return { ...asked, ...own, ...Promise.withResolvers<HeldTurn>() };
   }
 
   async #take(waiter: Waiter): Promise<HeldTurn> {
@@ -315,7 +262,7 @@ export class Schedule {
     try {
       if (this.#mayBegin(waiter)) return this.#hold(waiter);
       const { patienceMs, displaced } = this.#checkWait(waiter);
-      displaced?.reject(this.#refusal(displaced));
+      if (displaced) this.#reject(displaced, this.#refusal(displaced));
       return await this.#wait(waiter, patienceMs);
     } catch (error) {
       waiter.leave();
@@ -324,17 +271,9 @@ export class Schedule {
   }
 
   async #wait(waiter: Waiter, patienceMs: number): Promise<HeldTurn> {
-    const { signal, line, lane, kind, resource } = waiter;
-    const { promise, resolve, reject } = Promise.withResolvers<HeldTurn>();
-    waiter.resolve = resolve;
-    waiter.reject = (error) => {
-      line.lanes[waiter.lane].remove(waiter);
-      reject(error);
-      // What it waited for may be enough for the next.
-      this.#admit(line);
-    };
-    const abort = () => waiter.reject(signal.reason);
-    const refuse = () => waiter.reject(this.#refusal(waiter));
+    const { signal, line, lane, kind, resource, promise } = waiter;
+    const abort = () => this.#reject(waiter, signal.reason);
+    const refuse = () => this.#reject(waiter, this.#refusal(waiter));
     signal.addEventListener('abort', abort, { once: true });
     const timer = patienceMs <= timerMsMax ? setTimeout(refuse, patienceMs) : undefined;
     if (line.lanes[lane].count === 0) resource.gaps[kind].sinceMs = this.#now();
@@ -346,12 +285,27 @@ export class Schedule {
     });
   }
 
+  #reject(waiter: Waiter, error: unknown): void {
+    waiter.line.lanes[waiter.lane].remove(waiter);
+    waiter.reject(error);
+    // What it waited for may be enough for the next.
+    this.#admit(waiter.line);
+  }
+
   /** Whether it need not wait. Whoever waits for the same seat was admitted before, if that was possible. */
   #mayBegin(waiter: Waiter): boolean {
-    const { line, lane, demand } = waiter;
-    this.#admit(line);
-    const mustWait = demand !== undefined && [...line.lanes[lane]].some((each) => this.#isFull(each));
-    return !mustWait && this.#fits(waiter);
+    this.#admit(waiter.line);
+    return this.#fits(waiter) && !this.#isBehindOther(waiter);
+  }
+
+  /** No request overtakes another that waits for memory. */
+  #isBehindOther(waiter: Waiter): boolean {
+    if (!waiter.demand) return false;
+    for (const other of waiter.line.lanes[waiter.lane]) {
+      if (other === waiter) return false;
+      if (this.#isFull(other)) return true;
+    }
+    return false;
   }
 
   /** How long it may wait, and whose place it takes if all places are taken. Throws its refusal. */
@@ -360,7 +314,7 @@ export class Schedule {
     const { waitMs, rateMs } = this.#waitOf(waiter);
     const patienceMs = this.#patienceOf(waiter);
     const isRateSpent = rateMs > rateMsMax && (demand !== undefined || lane === 'first');
-    const isStayKnown = demand?.kind === 'interactive' && this.#now() - resource.stayAtMs < stayKeptMs;
+    const isStayKnown = demand?.kind === 'interactive' && this.#now() - resource.stayAtMs < learnedMsMax;
     const longestMs = isStayKnown ? Math.min(patienceMs, resource.stayMs) : patienceMs;
     if (Math.max(waitMs, rateMs) > longestMs || isRateSpent) throw this.#refusal(waiter);
     const { interactive, bulk } = this.state.waiting;
@@ -380,9 +334,9 @@ export class Schedule {
   }
 
   /** Expected wait, for a seat and for the rate of the engine, and the time between two admissions. */
-  #waitOf(waiter: Waiter): { waitMs: number; gapMs: number; rateMs: number } {
+  #waitOf(waiter: Waiter, after = 0): { waitMs: number; gapMs: number; rateMs: number } {
     const { owner, lane, line, resource, seat } = waiter;
-    const before = line.lanes[lane].countBefore(owner, (each) => each.resource === resource);
+    const before = after + line.lanes[lane].countBefore(owner, (each) => each.resource === resource);
     const gapMs = this.#gapMs(waiter);
     return { waitMs: gapMs * (before + 1), gapMs, rateMs: this.#rateMs(line, seat, before) };
   }
@@ -401,14 +355,14 @@ export class Schedule {
 
   /** A request was lost: its caller did not wait any longer. Those that waited already when that was learned do not count. */
   #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
-    if (waitedMs < stayMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lostMin) return;
-    Object.assign(resource, { lost: 0, stayMs: stayCut * waitedMs, stayAtMs: this.#now() });
+    if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
+    Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
   }
 
   /** Expected time between two requests that are served while others wait. */
   #gapMs({ kind, lane, line, resource }: Waiter): number {
     const gap = resource.gaps[kind];
-    if (line.lanes[lane].count === 0 && this.#now() - gap.sinceMs >= gapKeptMs) gap.ms = undefined;
+    if (line.lanes[lane].count === 0 && this.#now() - gap.sinceMs >= learnedMsMax) gap.ms = undefined;
     const { speakingMax } = this.#options;
     const seats = Math.min(resource.seats, this.#seatsOf(line), speakingMax);
     const usualMs = resource.turnMs === undefined ? turnMsUsual / speakingMax : resource.turnMs / seats;
@@ -417,7 +371,7 @@ export class Schedule {
 
   /** Requests that were refused are sent again one after the other, as fast as they can be admitted. */
   #refusal(waiter: Waiter): Failure {
-    const { owner, line, lane, seat } = waiter;
+    const { owner, line, lane } = waiter;
     line.lanes[lane].remove(waiter);
     for (const [other, times] of line.retries) {
       const left = times.filter((atMs) => atMs > this.#now());
@@ -428,7 +382,7 @@ export class Schedule {
     const { waitMs, gapMs, rateMs } = this.#waitOf(waiter);
     const isRate = rateMs > waitMs;
     const ms = isRate
-      ? this.#rateMs(line, seat, retries)
+      ? this.#waitOf(waiter, retries).rateMs
       : Math.min(Math.max(waitMs, retryMsMax), waitMs + retries * gapMs);
     const own = line.retries.get(owner) ?? [];
     if (own.length < retriesMaxOfOwner) line.retries.set(owner, [...own, this.#now() + ms]);
@@ -458,27 +412,13 @@ export class Schedule {
     return this.#speaking >= speakingMax || (this.#speaking > 0 && this.#bytes + demand.bytesMax > bytesMax);
   }
 
-  #hasSeat({ line, resource, seat }: Waiter): boolean {
-    return line.held < this.#seatsOf(line) && resource.held < resource.seats && this.#rateMs(line, seat) <= 0;
-  }
-
   #fits(waiter: Waiter): boolean {
-    const { line, lane, demand } = waiter;
-    if (!this.#hasSeat(waiter) || this.#isFull(waiter)) return false;
-    if (lane === 'bulk') {
-      const leavesSeat = this.#now() - line.interactiveAtMs < seatLeftMs;
-      return line.bulkHeld < (leavesSeat ? Math.max(1, this.#seatsOf(line) - 1) : Infinity);
-    }
-    return lane !== 'first' || demand === undefined || !this.#isBehind(waiter);
-  }
-
-  /** Whether a segment that waits for the same seat will be due before it has one. One stream more than seats may begin. */
-  #isBehind({ line, resource }: Waiter): boolean {
-    const seats = Math.min(resource.seats, this.#seatsOf(line));
-    if (resource.streams <= seats) return false;
-    const later = [...line.lanes.later].filter((each) => this.#hasSeat(each));
-    const waitMs = ((resource.turnMs ?? 0) * later.length) / seats;
-    return later.some(({ sinceMs, dueMs = Infinity }) => sinceMs + dueMs < this.#now() + waitMs);
+    const { line, lane, resource, seat } = waiter;
+    const seats = this.#seatsOf(line);
+    const hasSeat = line.held < seats && resource.held < resource.seats && this.#rateMs(line, seat) <= 0;
+    if (!hasSeat || this.#isFull(waiter)) return false;
+    const leavesSeat = lane === 'bulk' && this.#now() - line.interactiveAtMs < seatLeftMs;
+    return !leavesSeat || line.bulkHeld < Math.max(1, seats - 1);
   }
 
   #admit(line: Line): void {
@@ -502,21 +442,16 @@ export class Schedule {
       due.add(waiter);
     }
     for (const lane of line.sinceBulk >= bulkEvery ? [bulk, due, first, later] : [due, first, later, bulk])
-      for (const waiter of lane) {
-        if (this.#fits(waiter)) return waiter;
-        // No request overtakes one that waits for memory.
-        if (this.#isFull(waiter)) break;
-      }
+      for (const waiter of lane) if (this.#fits(waiter) && !this.#isBehindOther(waiter)) return waiter;
     return undefined;
   }
 
   /** Admits again at a time when nothing ends, but the rate or the wait of bulk may allow it. */
   #setTimer(line: Line): void {
     clearTimeout(line.timer);
-    const nowMs = this.#now();
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));
     for (const { sinceMs, dueMs = Infinity } of line.lanes.bulk)
-      delays.push(sinceMs + dueMs - nowMs, line.interactiveAtMs + seatLeftMs - nowMs);
+      delays.push(sinceMs + dueMs - this.#now(), line.interactiveAtMs + seatLeftMs - this.#now());
     const ms = Math.min(...delays.filter((each) => each > 0));
     if (ms < Infinity) line.timer = setTimeout(() => this.#admit(line), Math.ceil(ms));
   }
@@ -535,10 +470,7 @@ export class Schedule {
       this.#speaking++;
       this.#bytes += demand.bytesMax;
     }
-    if (demand && !isBulk) {
-      resource.streams++;
-      line.interactiveAtMs = sinceMs;
-    }
+    if (demand && !isBulk) line.interactiveAtMs = sinceMs;
     let isOver = false;
     return {
       moveTo: (to) => {
@@ -557,8 +489,8 @@ export class Schedule {
         line.held--;
         resource.held--;
         line.bulkHeld -= isBulk ? 1 : 0;
-        if (isUnused) begun.splice(begun.lastIndexOf(sinceMs), 1);
-        else if (!signal.aborted && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line)))
+        if (isUnused && begun.includes(sinceMs)) begun.splice(begun.lastIndexOf(sinceMs), 1);
+        if (!isUnused && !signal.aborted && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line)))
           resource.turnMs = learn(resource.turnMs, this.#now() - sinceMs);
         waiter.leave();
         this.#admit(line);

@@ -70,7 +70,12 @@ export function createSpeech(options: SpeechOptions): Speech {
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
   /** At the readiest engine of the voice, or at the next one if the rate of that is spent: it is then `failed`. */
-  async function admit({ request, bindings }: PlannedSpeech, caller: Caller, signal: AbortSignal, failed: Set<Binding>) {
+  async function admit(
+    { request, bindings }: PlannedSpeech,
+    caller: Caller,
+    signal: AbortSignal,
+    failed: Set<Binding>,
+  ) {
     for (;;) {
       const left = bindings.filter((binding) => !failed.has(binding));
       const binding = readiest(left, restMs);
@@ -113,7 +118,11 @@ export function createSpeech(options: SpeechOptions): Speech {
       let isHeard = false;
       const present = nobody();
       try {
-        for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf, take: admission.turn }, present)) {
+        for await (const event of speakPlan(
+          planFor(casting),
+          { ...speaking, guardOf, take: admission.turn },
+          present,
+        )) {
           isHeard = true;
           if (event.type === 'info' || event.type === 'audio') admission.heard();
           yield event;

@@ -10,9 +10,9 @@ import { join as joinPieces } from '../../src/audio/join.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
-import { openGuard, type OpenedGuard } from './open-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 const library = 'libespeak-ng.so.1';
 const program = 'espeak-ng';

@@ -9,9 +9,9 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import type { EspeakNgOptions } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
-import { openGuard, type OpenedGuard } from './open-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 engineConformance('espeak-ng, by its program,', () => openEspeakNg({ program: 'espeak-ng' }), {
   needs: 'the program espeak-ng',

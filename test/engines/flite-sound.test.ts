@@ -6,7 +6,7 @@ import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
-import { openGuard, type OpenedGuard } from './open-guard.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 let engine: Engine;
 let guard: OpenedGuard;

@@ -1,11 +1,11 @@
 // What stands between speech and an engine: nothing hangs, nothing is said twice, and what may pass is tried again.
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
-import { Failure } from '../../src/errors.ts';
 import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';
-import { openGuard } from './open-guard.ts';
+import { Failure } from '../../src/errors.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
+import { openGuard } from './open-guard.ts';
 
 const never = new AbortController().signal;
 const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('500'));
@@ -144,9 +144,9 @@ test('not even one that does not listen to its signal', async () => {
 });
 
 test('a slow reader does not cause an engine timeout', async () => {
-  const { guard, tone } = guardTone({}, { stallMsMax: 20 });
+  const tone = openTone({ capabilities: { stallMsMax: 20 } });
   let pieces = 0;
-  for await (const _ of guard.speak(segmentOf(tone), 'caller', never)) {
+  for await (const _ of createEngineGuard(tone).speak(segmentOf(tone), never)) {
     pieces++;
     await new Promise((resolve) => setTimeout(resolve, 60));
   }

@@ -6,8 +6,8 @@ import {
   openAiCompatible,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
-import { Failure, type Reason } from '../../src/errors.ts';
 import { runEngine } from '../../src/engines/run.ts';
+import { Failure, type Reason } from '../../src/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
 

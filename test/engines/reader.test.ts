@@ -5,9 +5,9 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
-import { openGuard } from './open-guard.ts';
 import { readAtEngineSpeed } from '../../src/engines/reader.ts';
 import { openTone } from '../engines/tone-engine.ts';
+import { openGuard } from './open-guard.ts';
 
 const never = new AbortController().signal;
 const stalledAfterMs = 30;

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

@@ -11,10 +11,10 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
-import { openGuards } from './open-guard.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { float, node, writeOnnx } from './onnx-writer.ts';
+import { openGuards } from './open-guard.ts';
 import { humHz, makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, toneHz, writeTinyVits } from './tiny-vits.ts';
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { openGuard } from './open-guard.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
 import { openTone, type ToneFault, type ToneTrouble } from '../engines/tone-engine.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { sentences } from '../sentences.ts';
+import { openGuard } from './open-guard.ts';
 
 const { signal } = new AbortController();
 const segmentOf = (engine: Engine, text: string, more: Partial<Segment> = {}): Segment => ({

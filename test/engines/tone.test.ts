@@ -1,8 +1,8 @@
 // The tone engine keeps the contract, and misbehaves as it is told to.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
-import { openGuard, type OpenedGuard } from './open-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 import type { ToneEngine } from './tone-engine.ts';
 import { defineTone, openTone } from './tone-engine.ts';
 

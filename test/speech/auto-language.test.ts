@@ -1,7 +1,7 @@
 // `language_code: "auto"`: each sentence is spoken in its own language, among those that the voices speak, and told so.
 import { expect, test } from 'vitest';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';

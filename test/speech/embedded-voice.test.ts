@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from './collect-speech.ts';
@@ -16,7 +16,10 @@ let flite: Engine;
 let speech: Speech;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  speech = createSpeech({ voices: createVoices([flite]), schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }) });
+  speech = createSpeech({
+    voices: createVoices([flite]),
+    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
+  });
 });
 afterAll(() => flite.close());
 

@@ -18,7 +18,10 @@ describe('failure', () => {
   });
 
   test('after two segments: the sound before it has left, and the stream ends in the failure, never cleanly', async () => {
-    const { stream, schedule, tone } = open({ trouble: { failsAfterSegments: 2 }, capabilities: { segmentCharsMax: 30 } });
+    const { stream, schedule, tone } = open({
+      trouble: { failsAfterSegments: 2 },
+      capabilities: { segmentCharsMax: 30 },
+    });
     const seen: SpeechEvent[] = [];
     const read = async () => {
       for await (const event of stream({ text: fifty })) seen.push(event);

@@ -1,8 +1,8 @@
 // One voice, two engines: the second speaks where the first fails before anything is heard, and never in the middle.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';

@@ -2,8 +2,8 @@
 
 import { afterEach } from 'vitest';
 import type { Lexicons } from '../../src/speech/lexicons.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';

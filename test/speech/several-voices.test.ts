@@ -2,8 +2,8 @@
 // engine where one fails.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

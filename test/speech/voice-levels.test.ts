@@ -11,8 +11,8 @@ import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { stockSpeakers } from '../../src/engines/flite/voices.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
@@ -46,7 +46,10 @@ let speech: Speech;
 beforeAll(async () => {
   const espeak = hasEspeak ? await openEspeakNg({ program: 'espeak-ng' }) : undefined;
   engines = [await openFlite({ threads: 2, dataDir: '/nowhere' }), ...(espeak ? [espeak] : [])];
-  speech = createSpeech({ voices: createVoices(engines), schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }) });
+  speech = createSpeech({
+    voices: createVoices(engines),
+    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
+  });
 });
 afterAll(() => Promise.all(engines.map((engine) => engine.close())));
 

@@ -121,7 +121,10 @@ test('a request whose engine has no turn for it in time is refused', async () =>
 
 test('a stalled reader does not block the engine for others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
-  const speech = createSpeech({ voices: createVoices([tone]), schedule: new Schedule({ speakingMax: 64, waitingMax: 0 }) });
+  const speech = createSpeech({
+    voices: createVoices([tone]),
+    schedule: new Schedule({ speakingMax: 64, waitingMax: 10 }),
+  });
   const leaving = new AbortController();
   const stream = (callerId: string) =>
     speech.streamSpeech(
