@@ -45,6 +45,7 @@ const ranks: Record<string, number> = {
   audio: 1,
   text: 1,
   concurrency: 1,
+  runtime: 0,
   net: 1,
   secrets: 1,
   telemetry: 1,
