@@ -29,7 +29,10 @@ export function createServiceMetrics() {
   const observeRpc = createRpcMetrics(metrics);
   const observeHttp = createHttpMetrics(metrics);
   const speech = createSpeechMetrics(metrics);
-  const slotWait = metrics.distribution('sonant_wait_seconds', 'Time that requests have waited until they were admitted.');
+  const slotWait = metrics.distribution(
+    'sonant_wait_seconds',
+    'Time that requests have waited until they were admitted.',
+  );
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const closeProcess = watchProcess(metrics);
   return {
@@ -55,7 +58,8 @@ export function createServiceMetrics() {
           states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
         ),
       );
-      const waitingFor = (engine: Engine) => schedule.state.engines.find(({ name }) => name === engine.name)?.waiting ?? 0;
+      const waitingFor = (engine: Engine) =>
+        schedule.state.engines.find(({ name }) => name === engine.name)?.waiting ?? 0;
       metrics.gauge('sonant_engine_waiting', 'Requests and segments that wait for a seat of an engine.', () =>
         engines.map((engine) => [{ engine: engine.name }, waitingFor(engine)] as const),
       );

@@ -37,13 +37,14 @@ const streamBytes = 512 * 1024;
 
 type Text = Pick<SpeechRequest, 'chars'> & { languageCode?: string | undefined };
 
+export const kindOf = ({ method, returnFormat, chars }: SpeechRequest): RequestKind =>
+  method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin ? 'bulk' : 'interactive';
+
 export function demandOf(binding: Binding, request: SpeechRequest, caller: Caller, waitMsMax?: number): Demand {
-  const { method, returnFormat, chars } = request;
-  const isBulk = method === 'rest' && returnFormat === 'url' && chars >= bulkCharsMin;
   return {
     ...liveDemandOf(binding, request, caller, waitMsMax),
-    kind: isBulk ? 'bulk' : 'interactive',
-    wholeChars: method === 'rest' ? chars : undefined,
+    kind: kindOf(request),
+    wholeChars: request.method === 'rest' ? request.chars : undefined,
     deadlineMs: caller.deadlineMs,
   };
 }

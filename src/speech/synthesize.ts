@@ -8,7 +8,7 @@ import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Casting } from './cast.ts';
-import { demandOf } from './demand.ts';
+import { demandOf, kindOf } from './demand.ts';
 import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
@@ -69,18 +69,17 @@ export function createSpeech(options: SpeechOptions): Speech {
   const cast = (request: SpeechRequest, caller: Caller) =>
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
-  /** At the readiest engine of the voice, or at the next one if the rate of that is spent: it is then `failed`. */
-  async function admit(
-    { request, bindings }: PlannedSpeech,
-    caller: Caller,
-    signal: AbortSignal,
-    failed: Set<Binding>,
-  ) {
+  /** Tries the readiest engine of the voice, then the next one if its segments per minute are spent: it is then `failed`. */
+  async function atReadiest<Result>(
+    bindings: readonly Binding[],
+    attempt: (binding: Binding) => Result | Promise<Result>,
+    failed = new Set<Binding>(),
+  ): Promise<Result> {
     for (;;) {
       const left = bindings.filter((binding) => !failed.has(binding));
       const binding = readiest(left, restMs);
       try {
-        return await schedule.begin(demandOf(binding, request, caller, waitMsMax), signal);
+        return await attempt(binding);
       } catch (error) {
         if (left.length === 1 || !isOfEngine(error)) throw error;
         failed.add(binding);
@@ -89,17 +88,17 @@ export function createSpeech(options: SpeechOptions): Speech {
   }
 
   async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
-    const { cast } = planned;
+    const { request, bindings, cast } = planned;
     const failed = new Set<Binding>();
-    const admission = await admit(planned, caller, signal, failed);
+    const begin = (binding: Binding) => schedule.begin(demandOf(binding, request, caller, waitMsMax), signal);
+    const admission = await atReadiest(bindings, begin, failed);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', admission.end, { once: true });
     try {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
-      const isBulk = demandOf(planned.bindings[0]!, planned.request, caller).kind === 'bulk';
-      yield* speakPlans(planned, { admission, signal: until, isBulk }, failed);
+      yield* speakPlans(planned, { admission, signal: until, isBulk: kindOf(request) === 'bulk' }, failed);
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader disconnected'));
@@ -142,7 +141,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     plan: async (request, caller) => (await cast(request, caller)).plan(),
     async checkRoom(given, caller) {
       const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
-      schedule.check(demandOf(readiest(main.bindings, restMs), request, caller, waitMsMax));
+      await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
     planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons)),

@@ -10,7 +10,7 @@ import type { Pcm } from '../../src/audio/pcm.ts';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
-import { openGuard, type OpenedGuard } from '../engines/open-guard.ts';
+import { type OpenedGuard, openGuard } from '../engines/open-guard.ts';
 import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';
 

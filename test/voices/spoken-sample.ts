@@ -3,8 +3,8 @@ import { join } from '../../src/audio/join.ts';
 import { toFloat } from '../../src/audio/level.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { openGuard } from '../engines/open-guard.ts';
 import { noise, rms } from '../audio/measure-tone.ts';
+import { openGuard } from '../engines/open-guard.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
