@@ -3,7 +3,7 @@
 // and runs from its beginning later. So that a job ends even if somebody always speaks, work that has waited for long runs
 // all the same, one piece now and then, and is not interrupted.
 import { availableParallelism } from 'node:os';
-import { SlotQueue } from '../concurrency/slot-queue.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 
 export interface Background {
   /** Interactive speech begins; the result is called when it has ended. */

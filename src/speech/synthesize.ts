@@ -6,7 +6,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
+import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
 import { demandOf, kindOf } from './demand.ts';
 import type { Lexicons } from './lexicons.ts';

@@ -3,8 +3,8 @@
 // a timeout or when the caller leaves, so the event loop is never blocked.
 import { Worker } from 'node:worker_threads';
 import type { Pcm } from '../audio/pcm.ts';
-import { SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleFault } from './sample-check.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
