@@ -3,7 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { allSettings, loadConfig } from '../src/config.ts';
+import { allSettings, loadConfig } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 
 const deploy = join(import.meta.dirname, '../deploy');

@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openFaultProxy } from './clips/fault-proxy.ts';
+import { openPage } from './console/chromium.ts';
+import { openFaultProxy } from './delivery/stores/fault-proxy.ts';
 import { blocksOf, pages, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
-import { openPage } from './gateway/chromium.ts';
 import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);

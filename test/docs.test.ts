@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { allSettings } from '../src/config.ts';
+import { allSettings } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { blocksOf, pages, readPage, root } from './document-blocks.ts';
 

@@ -7,9 +7,9 @@ import usual from '../../vitest.config.ts';
 const longer = [
   'test/audio/book-file/book-file.test.ts',
   'test/fuzz.test.ts',
-  'test/gateway/limits.test.ts',
+  'test/http/limits.test.ts',
   'test/jobs/killed-jobs.test.ts',
-  'test/speech/sound-check.test.ts',
+  'test/engines/sound-check.test.ts',
   'test/store/killed.test.ts',
 ];
 
