@@ -133,7 +133,7 @@ const onlySonant = (values: Readonly<Record<string, string | undefined>>): Recor
     ),
   );
 
-/** The API key that the examples and `sonant bench` send. */
+/** The API key that the examples and `sonant book --server` send. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
 /** Kubernetes sets these variables for a service that is named sonant; they are not settings. */

@@ -21,7 +21,6 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,
-  bench: async () => (await import('./cli/bench.ts')).benchCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
   completion: async () => (await import('./cli/completion.ts')).createCompletionCommand(allCommands),
