@@ -5,7 +5,7 @@
 import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
-import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
+import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 import { didYouMean } from './nearest-name.ts';
@@ -62,7 +62,7 @@ async function run([name, ...args]: string[]): Promise<number> {
   const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(command.help());
+    process.stdout.write(helpOf(command));
     return 0;
   }
   return command.run({ ...commandLine, args, signal: interrupted.signal });

@@ -1,33 +1,29 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it, but
-// only if the service listens on loopback; otherwise it prints the file of the key, since logs may be collected.
-
+// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it if the
+// service listens on loopback. Otherwise it prints the path of the key file only, because logs may be collected.
 import { flushCompileCache } from 'node:module';
 import { freeStartMemory } from '../app/free-start-memory.ts';
 import type { Service } from '../app.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../net/loopback.ts';
-import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
+import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
-const options = { 'single-port': { type: 'boolean' } } as const;
+const options = { 'single-port': flag('serve both on SONANT_HTTP_ADDR') };
 
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve gRPC, REST and SSE',
   options,
-  help: () => `Usage: sonant serve [--single-port]
+  usage: () => `Usage: sonant serve [--single-port]
 
 Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until SIGTERM or SIGINT. Then it reports not ready for
 SONANT_LEAVE_SECONDS, accepts no new requests, gives running ones SONANT_DRAIN_SECONDS to finish, and exits. A second
-signal ends it at once.
-
-  --single-port   serve both on SONANT_HTTP_ADDR
-`,
+signal ends it at once.`,
   async run(line) {
     const { values } = parseCommandArgs({ args: line.args, options });
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
-    // A process that is killed would keep nothing for the next start.
+    // A process that is killed later would not write the cache.
     flushCompileCache();
     freeStartMemory(service.isIdle);
     const { signal } = line;
