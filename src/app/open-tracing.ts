@@ -2,13 +2,13 @@
 // database and the speech of others, each as a span in the trace of the call. Without a collector nothing is wrapped.
 import { hostname } from 'node:os';
 import type { ClipStore } from '../clips/clip-store.ts';
+import { parsePairs } from '../config/settings.ts';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { Engine } from '../engines/engine.ts';
 import { createId } from '../id.ts';
 import { apiVersion } from '../net/request-id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { openOtlpExport } from '../telemetry/otlp-export.ts';
-import { parsePairs } from '../telemetry/otlp-settings.ts';
 import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
 import type { Opening } from './opening.ts';
 

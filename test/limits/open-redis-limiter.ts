@@ -1,10 +1,9 @@
 // A limiter on a real server, as one of several replicas: with a clock of its own, a ledger that is a number, and somebody
 // to ask as.
-import { createFallbackLimiter } from '../../src/limits/fallback-limiter.ts';
+import { createFallbackLimiter, type FallbackName } from '../../src/limits/fallback-limiter.ts';
 import type { LimitStatus } from '../../src/limits/limit-status.ts';
 import type { LimiterOptions } from '../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../src/limits/redis-limiter.ts';
-import type { FallbackName } from '../../src/limits/redis-settings.ts';
 import { openRedis } from '../../src/redis/redis.ts';
 import { silent, usual } from '../conformance/limited-descendants.ts';
 
