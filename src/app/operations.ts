@@ -35,8 +35,8 @@ import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import type { SharedState } from './shared-state.ts';
-import type { StoredClips } from './stored-clips.ts';
+import type { SharedState } from './access.ts';
+import type { StoredClips } from './storage.ts';
 
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };

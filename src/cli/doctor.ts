@@ -1,12 +1,10 @@
 // `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { checkClipStore } from '../app/check-clip-store.ts';
-import { portsInUse, settingMistakes } from '../app/check-settings.ts';
+import { portsInUse, readTls, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
-import { openClips } from '../app/open-clips.ts';
-import { readTls } from '../app/read-tls.ts';
-import { issuerOptionsOf } from '../app/sign-in-options.ts';
+import { issuerOptionsOf } from '../app/secrets.ts';
+import { checkClipStore, openClips } from '../app/storage.ts';
 import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { type BookWork, openBookWork } from '../app/open-book-work.ts';
+import { type BookWork, openBookWork } from '../app/book-work.ts';
 import type { Book } from '../books/book.ts';
 import { readBook } from '../books/read-book.ts';
 import { toCaptions } from '../delivery/captions.ts';

@@ -1,6 +1,6 @@
 // What is logged of a flood of calls without a key.
 import { expect, test } from 'vitest';
-import { openCallLog } from '../../src/app/log-calls.ts';
+import { openCallLog } from '../../src/app/logging.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
 import type { EndedCall } from '../../src/operations/ended-call.ts';
 import { createLog } from '../../src/telemetry/log.ts';

@@ -1,7 +1,7 @@
 // Which engines speech is opened with: an optional one that is broken is left out and reported, unless it is configured.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { openSpeech } from '../../src/app/open-speech.ts';
+import { openSpeech } from '../../src/app/speech.ts';
 import { loadConfig } from '../../src/config.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';

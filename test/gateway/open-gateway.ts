@@ -4,13 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openClips } from '../../src/app/open-clips.ts';
-import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
-import { openModels } from '../../src/app/open-models.ts';
+import { openSharedState } from '../../src/app/access.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/jobs.ts';
 import { createOperations } from '../../src/app/operations.ts';
-import { openSharedState } from '../../src/app/shared-state.ts';
-import { openStoredClips } from '../../src/app/stored-clips.ts';
-import { openStoredVoices } from '../../src/app/stored-voices.ts';
+import { openStoredVoices } from '../../src/app/speech.ts';
+import { openClips, openStoredClips } from '../../src/app/storage.ts';
+import { openModels } from '../../src/app.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -125,7 +124,7 @@ export async function openTestGateway(
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
-  const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
+  const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({

@@ -1,5 +1,4 @@
-// Opens jobs: their rows, who works on them in this process, and who forgets them.
-
+// Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
 import { Failure, type FieldViolation } from '../errors.ts';
 import { toJobJson } from '../jobs/job-json.ts';
 import type { JobSettings } from '../jobs/job-request.ts';
@@ -10,10 +9,16 @@ import { toJob } from '../jobs/job-view.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { createJobOperations, type JobOperations } from '../operations/jobs.ts';
 import { isDead, processName } from '../operations/process-name.ts';
+import type { Seal } from '../secrets/seal.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
+import { createWebhookRows } from '../store/webhook-rows.ts';
+import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
-import type { StoredClips } from './stored-clips.ts';
+import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { createWebhookTargets } from '../webhooks/webhook-target.ts';
+import type { Opening } from './opening.ts';
+import type { StoredClips } from './storage.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'findCaller' | 'onFault'> {
   core: { speech: JobTools['speech'] };
@@ -21,21 +26,20 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   clips: Pick<StoredClips, 'index' | 'memory'>;
   ledger: Pick<UsageLedger, 'add'>;
   links: { baseUrl(): string; keepMs: number };
-  /** How many chapters are worked on at once. */
+  /** Chapters that this process speaks at once. */
   chaptersMax: number;
-  /** Where callers are told of the end of a job; without it, a job that names a webhook is refused. */
+  /** Without webhooks, a job that names one is refused. */
   webhooks?: Webhooks | undefined;
-  /** Called when a job has ended. */
   onEnd?(status: string): void;
-  /** The name under which leases are held, if not that of this process. */
+  /** The name that leases are held under. Default: the name of this process. */
   holder?: string;
 }
 
-export interface OpenedJobs {
+interface OpenedJobs {
   operations: JobOperations;
-  /** How many chapters are worked on. */
+  /** Number of chapters that are being spoken. */
   countChapters(): number;
-  /** Forgets now what is to be forgotten. */
+  /** Deletes expired jobs now. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -49,7 +53,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
     onEnd?.(status);
     webhooks?.wake();
   };
-  const rows = createJobRows(store, { ...(webhooks && tellEnds(webhooks, links)), afterEnd });
+  const rows = createJobRows(store, { ...(webhooks && storeMessages(webhooks, links)), afterEnd });
   const { speech } = core;
   const { keepMs } = links;
   const tools = { rows, speech, clips, index, room, limiter, findCaller, keepMs, holder, onFault };
@@ -84,8 +88,8 @@ async function refuseWebhook(): Promise<never> {
   throw new Failure('invalid_request', { details });
 }
 
-/** The message is written with the end of the job, or neither is. */
-const tellEnds = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<JobRowsOptions, 'onEnd'> => ({
+/** Stores the message in the transaction that ends the job. */
+const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<JobRowsOptions, 'onEnd'> => ({
   async onEnd(rows, job, chapters) {
     const { webhookUrl: url }: JobSettings = JSON.parse(job.settings);
     if (url === undefined) return;
@@ -101,3 +105,23 @@ const tellEnds = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<Job
     });
   },
 });
+
+export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Seal): Webhooks {
+  const { config, log, opened, metrics, onFault } = opening;
+  const rows = createWebhookRows(store);
+  const secrets = createWebhookSecrets({ rows, seal });
+  const targets = createWebhookTargets({ allow: config.webhookAllow });
+  const webhooks = openWebhooks({
+    rows,
+    secrets,
+    targets,
+    onFault,
+    // The URL is not logged: it may contain a secret of the receiver.
+    onEnd(ended) {
+      metrics.onWebhookEnd(ended.outcome);
+      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended });
+    },
+  });
+  opened.defer(webhooks.close);
+  return webhooks;
+}

@@ -1,5 +1,5 @@
-// Jobs of the command line, in a folder of their own beside the file that is made: what is spoken is kept there, so that the
-// same command goes on where it was interrupted. No service sees them, and nothing is charged.
+// Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay there, so the same command continues after
+// an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
 import type { ClipStore } from '../clips/clip-store.ts';
 import { openLocalClips } from '../clips/local-clips.ts';
@@ -11,13 +11,13 @@ import { anonymous, type Call } from '../operations/call.ts';
 import type { JobOperations } from '../operations/jobs.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { App } from './command-line.ts';
-import { openJobs } from './open-jobs.ts';
-import { openStoredClips } from './stored-clips.ts';
+import { openJobs } from './jobs.ts';
+import { openStoredClips } from './storage.ts';
 
 export interface BookWork {
   jobs: JobOperations;
   clips: ClipStore;
-  /** For the operations: the person at the command line may use all voices. */
+  /** The call for the operations: the user of the command line may use all voices. */
   call: Call;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
   noteRemoved() {},
 };
 
-/** `onFault` takes errors that end no job. Fails where another command works in the folder. */
+/** `onFault` receives errors that end no job. Fails if another command uses the folder. */
 export async function openBookWork(
   { speech }: Pick<App, 'speech'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },

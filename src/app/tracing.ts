@@ -1,19 +1,26 @@
-// Opens the sending of traces and metrics to a collector, and measures what a call waits for: engines, the clip store, the
-// database and the speech of others, each as a span in the trace of the call. Without a collector nothing is wrapped.
+// Sends traces and metrics to a collector, and wraps what a call waits for (engines, clip store, database, shared synthesis) in
+// spans of its trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
 import type { ClipStore } from '../clips/clip-store.ts';
 import { parsePairs } from '../config/settings.ts';
+import type { Config } from '../config.ts';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { Engine } from '../engines/engine.ts';
 import { createId } from '../id.ts';
 import { apiVersion } from '../net/request-id.ts';
 import type { RowStore } from '../store/row-store.ts';
+import type { Log } from '../telemetry/log.ts';
 import { openOtlpExport } from '../telemetry/otlp-export.ts';
 import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
-import type { Opening } from './opening.ts';
+import type { ServiceMetrics } from './metrics.ts';
 
-/** Undefined where no collector is set. */
-export function openTracing({ config, metrics, log, opened }: Omit<Opening, 'tracing'>): Tracing | undefined {
+/** Returns undefined if no collector is configured. */
+export function openTracing(
+  config: Config,
+  metrics: ServiceMetrics,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Tracing | undefined {
   const { otlpEndpoint: endpoint, otlpHeaders, otlpAttributes, otlpMetricsSeconds, tracePercent } = config;
   if (endpoint === '') return undefined;
   const resource = {
@@ -37,7 +44,7 @@ export function openTracing({ config, metrics, log, opened }: Omit<Opening, 'tra
   return createTracing(tracePercent / 100, otlp.add);
 }
 
-/** An engine each of whose segments is a span, which ends with its last sound. */
+/** Wraps an engine so that each segment is a span, which ends with the last audio. */
 export function traceEngine(engine: Engine): Engine {
   const speak: Engine['speak'] = (segment, signal) => {
     const span = activeSpan()?.child({
@@ -56,13 +63,13 @@ export function traceEngine(engine: Engine): Engine {
     return (async function* () {
       const pieces = within(span, () => engine.speak(segment, signal))[Symbol.asyncIterator]();
       const beganMs = performance.now();
-      let isHeard = false;
+      let hasSound = false;
       try {
         for (;;) {
           const { done, value } = await within(span, () => pieces.next());
           if (done) return;
-          if (!isHeard) span.set({ 'sonant.first_sound_seconds': (performance.now() - beganMs) / 1000 });
-          isHeard = true;
+          if (!hasSound) span.set({ 'sonant.first_sound_seconds': (performance.now() - beganMs) / 1000 });
+          hasSound = true;
           yield value;
         }
       } catch (error) {
@@ -74,11 +81,11 @@ export function traceEngine(engine: Engine): Engine {
       }
     })();
   };
-  // Its other members may change, and are read where they are.
+  // Other members may change, so they are read from the engine itself.
   return Object.create(engine, { speak: { value: speak } }) as Engine;
 }
 
-/** A clip store whose calls are spans. */
+/** Wraps a clip store so that its calls are spans. */
 export function traceClips(clips: ClipStore, system: string): ClipStore {
   const span = (operation: string, key?: string) => ({
     name: `${system} ${operation}`,
@@ -100,12 +107,12 @@ export function traceClips(clips: ClipStore, system: string): ClipStore {
   };
 }
 
-/** A row store whose statements and transactions are spans. */
+/** Wraps a row store so that its statements and transactions are spans. */
 export function traceStore(store: RowStore, system: string): RowStore {
   const span = (name: string, statement?: string) => ({
     name: `${system} ${name}`,
     kind: 'client' as const,
-    // Values are parameters, so that the text of a statement holds none.
+    // Values are parameters, so the text of a statement contains none.
     attributes: { 'db.system.name': system, 'db.query.text': statement },
   });
   return {
@@ -117,7 +124,7 @@ export function traceStore(store: RowStore, system: string): RowStore {
   };
 }
 
-/** Speech that a call waits for because another call, here or at another replica, makes the same. */
+/** Traces calls that wait for the same speech of another call, here or at another replica. */
 export const traceFlights = (flights: SingleFlight): SingleFlight => ({
   run: (key, signal, work) =>
     measured({ name: 'make or join the speech', kind: 'internal' }, async (span) => {

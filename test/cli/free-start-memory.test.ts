@@ -1,6 +1,6 @@
 // The memory of the start is given back once, when the service is idle.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { freeStartMemory } from '../../src/app/free-start-memory.ts';
+import { freeStartMemory } from '../../src/cli/serve.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
