@@ -13,7 +13,7 @@ const evaluate = (script: string): unknown =>
 
 test('node:http comes without the WebSocket and fetch of Node, which are there when they are needed', () => {
   const loaded = evaluate(`
-    await import(${JSON.stringify(join(root, 'src/quick-imports.js'))});
+    await import(${JSON.stringify(join(root, 'src/start.js'))});
     const { createServer } = await import('node:http');
     const undici = process.moduleLoadList.filter((name) => name.includes('deps/undici'));
     const { createRequire } = await import('node:module');
