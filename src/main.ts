@@ -4,10 +4,10 @@
 // closed.
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
+import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
-import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from './runtime/nearest-name.ts';
 
 /** A command and its imports are loaded when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {

@@ -1,14 +1,14 @@
 // Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay there, so the same command continues after
 // an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
-import type { ClipStore } from '../clips/clip-store.ts';
-import { openLocalClips } from '../clips/local-clips.ts';
+import { usualLimits } from '../access/key-limits.ts';
+import { anonymous, type Call } from '../api/call.ts';
+import type { JobOperations } from '../api/jobs.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import { openLocalClips } from '../delivery/stores/local-clips.ts';
 import type { JobCaller } from '../jobs/job-tools.ts';
 import { jobKeepHoursMax } from '../jobs/limits.ts';
-import { usualLimits } from '../limits/key-limits.ts';
-import { anonymous, type Call } from '../operations/call.ts';
-import type { JobOperations } from '../operations/jobs.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { App } from './command-line.ts';
 import { openJobs } from './jobs.ts';

@@ -1,15 +1,15 @@
 // Opens the parts of Sonant that commands use, without the service.
-import { asConfigError, type Config } from '../config.ts';
+import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
-import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
-import { markEnded } from '../limits/redis-account.ts';
-import { openRedis } from '../redis/redis.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
+import { openRedis } from '../store/redis.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { asConfigError, type Config } from './config.ts';
 import { openSeal, pepperOf } from './secrets.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './speech.ts';
 

@@ -1,10 +1,10 @@
 // The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the process.
 // Metrics that the semantic conventions of OpenTelemetry define have their names, labels and units.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { EndedCall } from '../api/ended-call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
-import type { EndedRequest } from '../gateway/http/ended-request.ts';
-import type { EndedCall } from '../operations/ended-call.ts';
+import type { EndedRequest } from '../http/ended-request.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/queue/slots.ts';
 import { type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';

@@ -1,9 +1,9 @@
 // What every stage of opening the service works with.
-import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
+import { removeLeftTemporaryFolders } from '../runtime/temporary-folder.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Tracing } from '../telemetry/trace.ts';
-import { removeLeftTemporaryFolders } from '../temporary-folder.ts';
+import type { Config } from './config.ts';
 import { logFault } from './logging.ts';
 import { createServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { openTracing } from './tracing.ts';

@@ -1,29 +1,28 @@
 // Wires the operations, and the runner that calls pass, from what the service is built of.
 
+import type { KeyManagement } from '../access/key-management.ts';
+import type { Limiter } from '../access/limiter.ts';
+import type { Seal } from '../access/seal.ts';
+import type { UsageLedger } from '../access/usage-ledger.ts';
+import { createBookOperations } from '../api/books.ts';
+import { createIdempotency } from '../api/idempotency.ts';
+import type { JobOperations } from '../api/jobs.ts';
+import { createKeyOperations } from '../api/keys.ts';
+import { createLexiconOperations } from '../api/lexicons.ts';
+import { createLiveOperations } from '../api/live-speech.ts';
+import { createMetering } from '../api/metering.ts';
+import { createModelOperations } from '../api/models.ts';
+import { createSpeechOperations } from '../api/speech.ts';
+import { createTickets } from '../api/stream-tickets.ts';
+import { createGetUsage } from '../api/usage.ts';
+import { createVoiceOperations } from '../api/voices.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
 import { createKnownClips } from '../delivery/known-clips.ts';
+import { createStoredAudio } from '../delivery/stored-audio.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Engine } from '../engines/engine.ts';
-import type { GatewayOperations } from '../gateway/gateway.ts';
-import type { KeyManagement } from '../keys/key-management.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
-import type { Limiter } from '../limits/limiter.ts';
-import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { createBookOperations } from '../operations/books.ts';
-import { createIdempotency } from '../operations/idempotency.ts';
-import type { JobOperations } from '../operations/jobs.ts';
-import { createKeyOperations } from '../operations/keys.ts';
-import { createLexiconOperations } from '../operations/lexicons.ts';
-import { createLiveOperations } from '../operations/live-speech.ts';
-import { createMetering } from '../operations/metering.ts';
-import { createModelOperations } from '../operations/models.ts';
-import { createSpeechOperations } from '../operations/speech.ts';
-import { createStoredAudio } from '../operations/stored-audio.ts';
-import { createTickets } from '../operations/stream-tickets.ts';
-import { createGetUsage } from '../operations/usage.ts';
-import { createVoiceOperations } from '../operations/voices.ts';
-import type { Seal } from '../secrets/seal.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
@@ -36,6 +35,7 @@ import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import type { SharedState } from './access.ts';
+import type { GatewayOperations } from './gateway.ts';
 import type { StoredClips } from './storage.ts';
 
 export interface OperationsOptions {

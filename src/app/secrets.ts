@@ -2,14 +2,14 @@
 // clones of another. So on a shared database every secret must be set and must match the fingerprint in the database; otherwise the
 // start fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
-import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
-import { createPepper, type Pepper } from '../keys/api-key.ts';
+import { createPepper, type Pepper } from '../access/api-key.ts';
+import { readDataDirSecret } from '../access/data-dir-secret.ts';
+import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
+import { createSeal, type Seal } from '../access/seal.ts';
+import type { SignInOptions } from '../access/sign-in.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
-import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
-import { createSeal, type Seal } from '../secrets/seal.ts';
-import { createIssuer, type IssuerOptions } from '../sign-in/oidc-issuer.ts';
-import type { SignInOptions } from '../sign-in/sign-in.ts';
 import type { FingerprintRows } from '../store/fingerprint-rows.ts';
+import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
 

@@ -1,9 +1,8 @@
 // Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
-import type { Config } from '../config.ts';
+import { findDataDirSecret, readDataDirSecret } from '../access/data-dir-secret.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
-import { findDataDirSecret, readDataDirSecret } from '../secrets/data-dir-secret.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots, type SlotsOptions } from '../speech/queue/slots.ts';
@@ -18,6 +17,7 @@ import { createVault } from '../voices/clone-vault.ts';
 import { readSamples } from '../voices/sample-reader.ts';
 import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
 import { createVoiceManagement } from '../voices/voice-management.ts';
+import type { Config } from './config.ts';
 
 type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 

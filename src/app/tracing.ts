@@ -1,18 +1,18 @@
 // Sends traces and metrics to a collector, and wraps what a call waits for (engines, clip store, database, shared synthesis) in
 // spans of its trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
-import type { ClipStore } from '../clips/clip-store.ts';
-import { parsePairs } from '../config/settings.ts';
-import type { Config } from '../config.ts';
 import type { SingleFlight } from '../delivery/single-flight.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { Engine } from '../engines/engine.ts';
-import { createId } from '../id.ts';
 import { apiVersion } from '../net/request-id.ts';
+import { createId } from '../runtime/id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openOtlpExport } from '../telemetry/otlp-export.ts';
 import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
+import type { Config } from './config.ts';
 import type { ServiceMetrics } from './metrics.ts';
+import { parsePairs } from './settings.ts';
 
 /** Returns undefined if no collector is configured. */
 export function openTracing(

@@ -1,10 +1,10 @@
 // The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields. Both
 // `local-book.ts` and `served-book.ts` use it.
 import { extname, resolve } from 'node:path';
+import { toJobFields } from '../api/books.ts';
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
 import { readingPausesMs } from '../jobs/limits.ts';
-import { toJobFields } from '../operations/books.ts';
 import { autoLanguage, captionKinds } from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';

@@ -1,5 +1,5 @@
 // `sonant config`: prints the settings in force and the source of each. `--help` describes all settings.
-import { allSettings } from '../config.ts';
+import { allSettings } from '../app/config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
 

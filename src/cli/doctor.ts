@@ -1,16 +1,16 @@
 // `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { checkIssuer } from '../access/oidc-issuer.ts';
 import { portsInUse, readTls, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
+import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../app/config.ts';
 import { issuerOptionsOf } from '../app/secrets.ts';
 import { checkClipStore, openClips } from '../app/storage.ts';
-import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
-import { inspectRedis } from '../redis/inspect-redis.ts';
-import { checkIssuer } from '../sign-in/oidc-issuer.ts';
+import { inspectRedis } from '../store/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import {
   type Command,

@@ -2,13 +2,13 @@
 // document, or JSON, which is a list of entries or an object with a name and entries.
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
-import { operator } from '../keys/actor.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { checkLexicon, type LexiconFields, toEntryJson } from '../lexicons/lexicon-fields.ts';
+import { atOnce } from '../runtime/steps.ts';
 import type { OfferedLexicon } from '../speech/lexicons.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';
-import { atOnce } from '../steps.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { compileLexicon } from '../text/lexicon.ts';
 import { writePls } from '../text/pls.ts';

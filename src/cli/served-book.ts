@@ -7,10 +7,10 @@ import { basename, join } from 'node:path';
 import type { BookChapter } from '../books/book.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { Failure } from '../errors.ts';
-import { type FileLock, tryLock } from '../file-lock.ts';
-import { makeFolder } from '../folder.ts';
-import { createId } from '../id.ts';
 import type { toJobJson } from '../jobs/job-json.ts';
+import { type FileLock, tryLock } from '../runtime/file-lock.ts';
+import { makeFolder } from '../runtime/folder.ts';
+import { createId } from '../runtime/id.ts';
 import { chooseFormat, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,

@@ -1,9 +1,9 @@
 // `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored ones. `voice-models.ts` has the actions
 // get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
+import { operator } from '../access/actor.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
-import { operator } from '../keys/actor.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import { blendOf, isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';

@@ -1,5 +1,5 @@
 // `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
-import { operator, toAuditRow } from '../keys/actor.ts';
+import { operator, toAuditRow } from '../access/actor.ts';
 import { graceSecondsUsual } from '../webhooks/limits.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import {
