@@ -30,7 +30,7 @@ import { createSpeechOperations } from '../../src/operations/speech.ts';
 import { createStoredAudio } from '../../src/operations/stored-audio.ts';
 import { createTickets } from '../../src/operations/stream-tickets.ts';
 import { createGetUsage } from '../../src/operations/usage.ts';
-import { createVoiceOperations } from '../../src/operations/voices.ts';
+import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
@@ -100,7 +100,8 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       idempotency,
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
-    voices: createVoiceOperations({ voices, engines: [], management, preview }),
+    voices: createVoiceOperations(voices),
+    handlers: { voices: createVoiceHandlers({ voices, engines: [], management, preview }) },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
     books: createBookOperations(),
     jobs: {} as JobOperations,

@@ -22,7 +22,7 @@ import { createSpeechOperations } from '../operations/speech.ts';
 import { createStoredAudio } from '../operations/stored-audio.ts';
 import { createTickets } from '../operations/stream-tickets.ts';
 import { createGetUsage } from '../operations/usage.ts';
-import { createVoiceOperations } from '../operations/voices.ts';
+import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import type { Seal } from '../secrets/seal.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
@@ -87,7 +87,8 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
-    voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    voices: createVoiceOperations(voices),
+    handlers: { voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }) },
     lexicons: createLexiconOperations(options.lexicons, voices),
     books: createBookOperations(),
     jobs: options.jobs,

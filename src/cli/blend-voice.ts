@@ -1,9 +1,10 @@
 // `sonant voice blend`: makes a voice of several voices of one model. A part is named by its id, or by what its id ends with:
 // "af_heart" is kokoro-af_heart.
 import { registry } from '../engines/registry.ts';
+import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
-import { checkVoiceId } from '../voices/voice-fields.ts';
+import { breaksOf } from '../voices/voice-fields.ts';
 import { type CommandLine, UsageError, withFlagNames, withOpened } from './command.ts';
 
 const usage = 'sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]';
@@ -24,7 +25,12 @@ export async function blendVoice(
   };
   return withOpened(await openVoiceManagement(registry), ({ management, voices }) => {
     const blend = parts.map(({ part, weight }) => ({ voiceId: findPart(part, voices), weight }));
-    return withFlagNames(flagOf, () => management.create(id, { name, blend }, operator));
+    return withFlagNames(flagOf, async () => {
+      const faults = [...breaksOf({ voiceId: id, name, blend })];
+      const checked = management.checkNew(id, { name, blend }, operator, faults);
+      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+      return management.create(id, { name, blend }, checked, operator);
+    });
   });
 }
 
@@ -35,13 +41,7 @@ function parsePart(given: string): { part: string; weight: number } {
   return { part, weight: Number(weight) };
 }
 
-function isVoiceId(name: string): boolean {
-  let isId = true;
-  checkVoiceId(name, () => {
-    isId = false;
-  });
-  return isId;
-}
+const isVoiceId = (name: string) => !breaksOf({ voiceId: name }).some(({ field }) => field === 'voice_id');
 
 function findPart(part: string, voices: Voices): string {
   const ids = voices.list().flatMap(({ voice: { voiceId }, bindings: [bound] }) => {

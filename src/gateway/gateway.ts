@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
@@ -24,7 +25,8 @@ import type { SpeechOperations } from '../operations/speech.ts';
 import type { StoredAudio } from '../operations/stored-audio.ts';
 import type { Tickets } from '../operations/stream-tickets.ts';
 import type { GetUsage } from '../operations/usage.ts';
-import type { VoiceOperations } from '../operations/voices.ts';
+import type { Handlers } from '../api/service.ts';
+import type { VoiceOperations } from '../api/voices.ts';
 import type { Relay } from '../redis/redis-relay.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import { addAudioRoutes } from './audio/routes.ts';
@@ -96,6 +98,8 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  /** By their services: what gRPC calls too. */
+  handlers: { voices: Handlers<typeof VoiceService> };
   books: BookOperations;
   jobs: JobOperations;
   lexicons: LexiconOperations;
@@ -231,8 +235,8 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } =
-    operations;
+  const { handlers, speech, live, voices, lexicons, books, jobs, models, keys } = operations;
+  const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
@@ -247,7 +251,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addAudioRoutes(app, audio);
   addBookRoutes(app, { books, admitTo, isStrict });
   addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
-  addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addVoiceRoutes(app, handlers.voices, { admitTo, isStrict, baseUrl });
   addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

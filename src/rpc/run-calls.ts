@@ -9,7 +9,6 @@ import { callerLeft } from '../operations/call.ts';
 import { type Operation, operationOf } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
-import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { largeMessageKey } from './large-requests.ts';
 import { messageBytesMax } from './limits.ts';
@@ -167,7 +166,7 @@ export function toStatus(failure: Failure | typeof callerLeft, protocolName: str
 const toOwnStatus = (failure: Failure): ConnectError =>
   failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code)
     ? failure.cause
-    : toConnectError(renameFields(failure, 'proto'));
+    : toConnectError(failure);
 
 /** Codes of Connect's errors that become a Failure. */
 const ownCodes = new Set([

@@ -8,6 +8,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import type { Handlers } from '../api/service.ts';
 import { requestBytesMax } from '../net/limits.ts';
 import type { JobOperations } from '../operations/jobs.ts';
 import type { KeyOperations } from '../operations/keys.ts';
@@ -15,7 +16,6 @@ import type { LexiconOperations } from '../operations/lexicons.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
-import type { VoiceOperations } from '../operations/voices.ts';
 import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
@@ -26,15 +26,14 @@ import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { isUpload, limitsOf, openServices } from './method-limits.ts';
 import { createReflection } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
-import { type ServedService, serve } from './served-service.ts';
+import { type ServedService, serve, serveHandlers } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
-import { createVoiceService } from './voice-service.ts';
 
 export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  voices: VoiceOperations;
+  handlers: { voices: Handlers<typeof VoiceService> };
   lexicons: LexiconOperations;
   jobs: JobOperations;
   keys: KeyOperations;
@@ -60,11 +59,11 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, voices, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
-    serve(VoiceService, createVoiceService(voices)),
+    serveHandlers(VoiceService, handlers.voices),
     serve(LexiconService, createLexiconService(lexicons)),
     serve(JobService, createJobService(jobs)),
     serve(ApiKeyService, createApiKeyService(keys)),

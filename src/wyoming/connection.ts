@@ -12,7 +12,7 @@ import type { LiveOperations } from '../operations/live-speech.ts';
 import { type Operation, speechOperations, voiceOperations } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
-import type { VoiceOperations } from '../operations/voices.ts';
+import type { VoiceOperations } from '../api/voices.ts';
 import { FrameReader, toFrame, type WyomingData, type WyomingEvent } from './frames.ts';
 import { toInfo } from './info.ts';
 import { wyomingIdleMs } from './limits.ts';

@@ -202,7 +202,7 @@ describe('a blend', () => {
     });
     const spoken = await speech.unary(
       'synthesizeSpeech',
-      { voiceId: 'over-grpc', text, inlineBytesMax: 1_000_000 },
+      { voiceId: 'over-grpc', text, bufferBytesMax: 1_000_000 },
       call,
     );
     expect(spoken.voiceName).toBe('Between');

@@ -25,7 +25,7 @@ import { createMetering } from '../../src/operations/metering.ts';
 import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
-import { createVoiceOperations } from '../../src/operations/voices.ts';
+import { createVoiceHandlers } from '../../src/api/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
@@ -93,7 +93,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     runner,
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
-    voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
+    handlers: { voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }) },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
     jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),

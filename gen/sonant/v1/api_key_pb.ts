@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/api_key.proto.
  */
 export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIoYBCg1XZWJob29rU2VjcmV0EgwKBGhpbnQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEmZvcm1lcl9leHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiHAoaR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QiTwobR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlEjAKDndlYmhvb2tfc2VjcmV0GAEgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXQiTQodUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QSGgoNZ3JhY2Vfc2Vjb25kcxgBIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzImIKHlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSMAoOd2ViaG9va19zZWNyZXQYAiABKAsyGC5zb25hbnQudjEuV2ViaG9va1NlY3JldCqBAQoMQXBpS2V5U3RhdHVzEh4KGkFQSV9LRVlfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQVBJX0tFWV9TVEFUVVNfQUNUSVZFEAESGgoWQVBJX0tFWV9TVEFUVVNfRVhQSVJFRBACEhoKFkFQSV9LRVlfU1RBVFVTX1JFVk9LRUQQAzLmBwoNQXBpS2V5U2VydmljZRJfCgxDcmVhdGVBcGlLZXkSHi5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSWwoLTGlzdEFwaUtleXMSHS5zb25hbnQudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh4uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSVQoJR2V0QXBpS2V5Ehsuc29uYW50LnYxLkdldEFwaUtleVJlcXVlc3QaHC5zb25hbnQudjEuR2V0QXBpS2V5UmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSXwoMVXBkYXRlQXBpS2V5Eh4uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEl8KDFJvdGF0ZUFwaUtleRIeLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSZXZva2VBcGlLZXkSHi5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSTwoMR2V0T3duQXBpS2V5Eh4uc29uYW50LnYxLkdldE93bkFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVzcG9uc2USWAoPUmV2b2tlT3duQXBpS2V5EiEuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlcXVlc3QaIi5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVzcG9uc2UScwoTR2V0T3duV2ViaG9va1NlY3JldBIlLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVxdWVzdBomLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDYrOGAlqb2JzOnJlYWQSfQoWUm90YXRlT3duV2ViaG9va1NlY3JldBIoLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVxdWVzdBopLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDorOGApqb2JzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqIDCgZBcGlLZXkSCgoCaWQYASABKAkSDAoEaGludBgCIAEoCRIMCgRuYW1lGAMgASgJEg4KBnNjb3BlcxgEIAMoCRInCgZzdGF0dXMYBSABKA4yFy5zb25hbnQudjEuQXBpS2V5U3RhdHVzEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdm9pY2VfaWRzGAogAygJEhMKC2FsbG93ZWRfaXBzGAsgAygJEicKBmxpbWl0cxgMIAEoCzIXLnNvbmFudC52MS5BcGlLZXlMaW1pdHMSEwoLcmVwbGFjZWRfYnkYDSABKAkSDwoHbWFkZV9ieRgOIAEoCSKuAQoMQXBpS2V5TGltaXRzEiAKE3JlcXVlc3RzX3Blcl9taW51dGUYASABKAVIAIgBARIYCgtjb25jdXJyZW5jeRgCIAEoBUgBiAEBEiEKFGNoYXJhY3RlcnNfcGVyX21vbnRoGAMgASgDSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCDgoMX2NvbmN1cnJlbmN5QhcKFV9jaGFyYWN0ZXJzX3Blcl9tb250aCKtAQoKQXBpS2V5U3BlYxIMCgRuYW1lGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIcCg9leHBpcmVzX2luX2RheXMYAyABKAVIAIgBARIRCgl2b2ljZV9pZHMYBCADKAkSEwoLYWxsb3dlZF9pcHMYBSADKAkSJwoGbGltaXRzGAYgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0c0ISChBfZXhwaXJlc19pbl9kYXlzIjoKE0NyZWF0ZUFwaUtleVJlcXVlc3QSIwoEc3BlYxgBIAEoCzIVLnNvbmFudC52MS5BcGlLZXlTcGVjIkcKFENyZWF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSJCChJMaXN0QXBpS2V5c1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0Ik8KE0xpc3RBcGlLZXlzUmVzcG9uc2USIwoIYXBpX2tleXMYASADKAsyES5zb25hbnQudjEuQXBpS2V5EhMKC25leHRfY3Vyc29yGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIoQBCg1XZWJob29rU2VjcmV0EgwKBGhpbnQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRZm9ybWVyX2V4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhwKGkdldE93bldlYmhvb2tTZWNyZXRSZXF1ZXN0Ik8KG0dldE93bldlYmhvb2tTZWNyZXRSZXNwb25zZRIwCg53ZWJob29rX3NlY3JldBgBIAEoCzIYLnNvbmFudC52MS5XZWJob29rU2VjcmV0Ik0KHVJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXF1ZXN0EhoKDWdyYWNlX3NlY29uZHMYASABKAVIAIgBAUIQCg5fZ3JhY2Vfc2Vjb25kcyJiCh5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEjAKDndlYmhvb2tfc2VjcmV0GAIgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXQqgQEKDEFwaUtleVN0YXR1cxIeChpBUElfS0VZX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFUFQSV9LRVlfU1RBVFVTX0FDVElWRRABEhoKFkFQSV9LRVlfU1RBVFVTX0VYUElSRUQQAhIaChZBUElfS0VZX1NUQVRVU19SRVZPS0VEEAMy5gcKDUFwaUtleVNlcnZpY2USXwoMQ3JlYXRlQXBpS2V5Eh4uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlElsKC0xpc3RBcGlLZXlzEh0uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVxdWVzdBoeLnNvbmFudC52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIg2KzhgJa2V5czpyZWFkElUKCUdldEFwaUtleRIbLnNvbmFudC52MS5HZXRBcGlLZXlSZXF1ZXN0Ghwuc29uYW50LnYxLkdldEFwaUtleVJlc3BvbnNlIg2KzhgJa2V5czpyZWFkEl8KDFVwZGF0ZUFwaUtleRIeLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSb3RhdGVBcGlLZXkSHi5zb25hbnQudjEuUm90YXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSXwoMUmV2b2tlQXBpS2V5Eh4uc29uYW50LnYxLlJldm9rZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEk8KDEdldE93bkFwaUtleRIeLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLkdldE93bkFwaUtleVJlc3BvbnNlElgKD1Jldm9rZU93bkFwaUtleRIhLnNvbmFudC52MS5SZXZva2VPd25BcGlLZXlSZXF1ZXN0GiIuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlc3BvbnNlEnMKE0dldE93bldlYmhvb2tTZWNyZXQSJS5zb25hbnQudjEuR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QaJi5zb25hbnQudjEuR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlIg2KzhgJam9iczpyZWFkEn0KFlJvdGF0ZU93bldlYmhvb2tTZWNyZXQSKC5zb25hbnQudjEuUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QaKS5zb25hbnQudjEuUm90YXRlT3duV2ViaG9va1NlY3JldFJlc3BvbnNlIg6KzhgKam9iczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * An API key, without the secret key itself.
@@ -24,9 +24,9 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   /**
    * Id of the key: "key_" and 26 digits and letters.
    *
-   * @generated from field: string key_id = 1;
+   * @generated from field: string id = 1;
    */
-  keyId: string;
+  id: string;
 
   /**
    * The first characters of the key, to recognize it.
@@ -59,30 +59,30 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 6;
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it expires; not set if it does not.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 7;
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * When it was last used, to the minute; not set if never.
    *
-   * @generated from field: google.protobuf.Timestamp last_use_time = 8;
+   * @generated from field: google.protobuf.Timestamp last_used_at = 8;
    */
-  lastUseTime?: Timestamp | undefined;
+  lastUsedAt?: Timestamp | undefined;
 
   /**
    * When it was revoked; not set if it is not.
    *
-   * @generated from field: google.protobuf.Timestamp revoke_time = 9;
+   * @generated from field: google.protobuf.Timestamp revoked_at = 9;
    */
-  revokeTime?: Timestamp | undefined;
+  revokedAt?: Timestamp | undefined;
 
   /**
    * The voices it may use; empty for all.
@@ -276,16 +276,16 @@ export type ListApiKeysRequest = Message<"sonant.v1.ListApiKeysRequest"> & {
   /**
    * Maximum number of keys to return: 1 to 1000. Default 100.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page. Empty for the first page.
+   * `next_cursor` of the previous page. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 };
 
 /**
@@ -311,9 +311,9 @@ export type ListApiKeysResponse = Message<"sonant.v1.ListApiKeysResponse"> & {
   /**
    * Token of the next page; empty on the last one.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**
@@ -624,16 +624,16 @@ export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * Until when the former secret signs too; not set if none does.
    *
-   * @generated from field: google.protobuf.Timestamp former_expire_time = 3;
+   * @generated from field: google.protobuf.Timestamp former_expires_at = 3;
    */
-  formerExpireTime?: Timestamp | undefined;
+  formerExpiresAt?: Timestamp | undefined;
 };
 
 /**

@@ -4,10 +4,10 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
-import type { CaptionFormat, CaptionLink, Markup, OutputFormat } from "./speech_pb.ts";
+import type { CaptionFormat, Markup, OutputFormat } from "./speech_pb.ts";
 import { file_sonant_v1_speech } from "./speech_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/job_service.proto.
  */
 export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
-  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSJ5CgxDaGFwdGVySW5wdXQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSKgBQoDSm9iEg4KBmpvYl9pZBgBIAEoCRIkCgZzdGF0dXMYAiABKA4yFC5zb25hbnQudjEuSm9iU3RhdHVzEhAKCHZvaWNlX2lkGAMgASgJEi4KDW91dHB1dF9mb3JtYXQYBCABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAUgASgFEi4KCG1ldGFkYXRhGAYgAygLMhwuc29uYW50LnYxLkpvYi5NZXRhZGF0YUVudHJ5Ei8KC2NyZWF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKCHByb2dyZXNzGAsgASgLMhYuc29uYW50LnYxLkpvYlByb2dyZXNzEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISEQoJYXVkaW9fdXJsGA0gASgJEigKCGNhcHRpb25zGA4gAygLMhYuc29uYW50LnYxLkNhcHRpb25MaW5rEiIKBWVycm9yGA8gASgLMhMuc29uYW50LnYxLkpvYkVycm9yEiIKBXVzYWdlGBAgASgLMhMuc29uYW50LnYxLkpvYlVzYWdlEhAKCHJldmlzaW9uGBEgASgDGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKiAQoLSm9iUHJvZ3Jlc3MSDQoFY2hhcnMYASABKAUSEgoKY2hhcnNfZG9uZRgCIAEoBRIVCg1jaGFwdGVyc19kb25lGAMgASgFEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiwKCXRpbWVfbGVmdBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiK1AQoKSm9iQ2hhcHRlchINCgV0aXRsZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRINCgVjaGFycxgDIAEoBRISCgpjaGFyc19kb25lGAQgASgFEigKBXN0YXJ0GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA2VuZBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIRCglhdWRpb191cmwYByABKAkiewoISm9iRXJyb3ISDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSFAoHY2hhcHRlchgDIAEoBUgAiAEBEhMKBm9mZnNldBgEIAEoBUgBiAEBEgwKBHRleHQYBSABKAlCCgoIX2NoYXB0ZXJCCQoHX29mZnNldCJLCghKb2JVc2FnZRISCgpjaGFyYWN0ZXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIrUFChBDcmVhdGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRIpCghjaGFwdGVycxgDIAMoCzIXLnNvbmFudC52MS5DaGFwdGVySW5wdXQSDAoEdGV4dBgEIAEoCRIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIbCg5zYW1wbGVfcmF0ZV9oehgGIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYByABKAlIAYgBARIaCg1zcGVha2luZ19yYXRlGAggASgBSAKIAQESKgoIY2FwdGlvbnMYCSADKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBIhCgZtYXJrdXAYCiABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgLIAEoCEgDiAEBEiAKE2NoYXB0ZXJfZ2FwX3NlY29uZHMYDCABKAFIBIgBARITCgt3ZWJob29rX3VybBgNIAEoCRIXCgprZWVwX2hvdXJzGA4gASgBSAWIAQESOwoIbWV0YWRhdGEYDyADKAsyKS5zb25hbnQudjEuQ3JlYXRlSm9iUmVxdWVzdC5NZXRhZGF0YUVudHJ5Eg0KBWNvdmVyGBAgASgMEhMKC2xleGljb25faWRzGBEgAygJEgwKBHNzbWwYEiABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfbm9ybWFsaXplQhYKFF9jaGFwdGVyX2dhcF9zZWNvbmRzQg0KC19rZWVwX2hvdXJzIjAKEUNyZWF0ZUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiLQoOR2V0Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiJxCg9MaXN0Sm9ic1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIkCgZzdGF0dXMYAyABKA4yFC5zb25hbnQudjEuSm9iU3RhdHVzQgwKCl9wYWdlX3NpemUiSQoQTGlzdEpvYnNSZXNwb25zZRIcCgRqb2JzGAEgAygLMg4uc29uYW50LnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyL6AQoQV2F0Y2hKb2JSZXNwb25zZRIuCgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZBIQCghyZXZpc2lvbhgCIAEoAxIUCgdjaGFwdGVyGAMgASgFSACIAQESGwoDam9iGAQgASgLMg4uc29uYW50LnYxLkpvYiJlCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1LSU5EX1BST0dSRVNTEAESFQoRS0lORF9DSEFQVEVSX0RPTkUQAhINCglLSU5EX0RPTkUQAxIOCgpLSU5EX0VSUk9SEARCCgoIX2NoYXB0ZXIiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMAoRQ2FuY2VsSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIhCg9SZXRyeUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KEFJldHJ5Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSqgAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUy4QQKCkpvYlNlcnZpY2USVgoJQ3JlYXRlSm9iEhsuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ3JlYXRlSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlEkwKBkdldEpvYhIYLnNvbmFudC52MS5HZXRKb2JSZXF1ZXN0Ghkuc29uYW50LnYxLkdldEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkElIKCExpc3RKb2JzEhouc29uYW50LnYxLkxpc3RKb2JzUmVxdWVzdBobLnNvbmFudC52MS5MaXN0Sm9ic1Jlc3BvbnNlIg2KzhgJam9iczpyZWFkElQKCFdhdGNoSm9iEhouc29uYW50LnYxLldhdGNoSm9iUmVxdWVzdBobLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkMAESVgoJQ2FuY2VsSm9iEhsuc29uYW50LnYxLkNhbmNlbEpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ2FuY2VsSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlElMKCFJldHJ5Sm9iEhouc29uYW50LnYxLlJldHJ5Sm9iUmVxdWVzdBobLnNvbmFudC52MS5SZXRyeUpvYlJlc3BvbnNlIg6KzhgKam9iczp3cml0ZRJWCglEZWxldGVKb2ISGy5zb25hbnQudjEuRGVsZXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5EZWxldGVKb2JSZXNwb25zZSIOis4YCmpvYnM6d3JpdGVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_speech]);
+  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSJ5CgxDaGFwdGVySW5wdXQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSLOBQoDSm9iEgoKAmlkGAEgASgJEiQKBnN0YXR1cxgCIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXMSEAoIdm9pY2VfaWQYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSEwoLc2FtcGxlX3JhdGUYBSABKAUSLgoIbWV0YWRhdGEYBiADKAsyHC5zb25hbnQudjEuSm9iLk1ldGFkYXRhRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKCHByb2dyZXNzGAsgASgLMhYuc29uYW50LnYxLkpvYlByb2dyZXNzEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISEQoJYXVkaW9fdXJsGA0gASgJEi4KCGNhcHRpb25zGA4gAygLMhwuc29uYW50LnYxLkpvYi5DYXB0aW9uc0VudHJ5EiIKBWVycm9yGA8gASgLMhMuc29uYW50LnYxLkpvYkVycm9yEiIKBXVzYWdlGBAgASgLMhMuc29uYW50LnYxLkpvYlVzYWdlEhAKCHJldmlzaW9uGBEgASgDGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiggEKC0pvYlByb2dyZXNzEg0KBWNoYXJzGAEgASgFEhIKCmNoYXJzX2RvbmUYAiABKAUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIPCgdzZWNvbmRzGAQgASgBEhgKC2V0YV9zZWNvbmRzGAUgASgBSACIAQFCDgoMX2V0YV9zZWNvbmRzIpsBCgpKb2JDaGFwdGVyEg0KBXRpdGxlGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEg0KBWNoYXJzGAMgASgFEhIKCmNoYXJzX2RvbmUYBCABKAUSEgoFc3RhcnQYBSABKAFIAIgBARIQCgNlbmQYBiABKAFIAYgBARIRCglhdWRpb191cmwYByABKAlCCAoGX3N0YXJ0QgYKBF9lbmQiegoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESDAoEdGV4dBgFIAEoCUIKCghfY2hhcHRlckIJCgdfb2Zmc2V0IjUKCEpvYlVzYWdlEhIKCmNoYXJhY3RlcnMYASABKAUSFQoNYXVkaW9fc2Vjb25kcxgCIAEoASKvBQoQQ3JlYXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSEAoIdm9pY2VfaWQYAiABKAkSKQoIY2hhcHRlcnMYAyADKAsyFy5zb25hbnQudjEuQ2hhcHRlcklucHV0EgwKBHRleHQYBCABKAkSLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGAoLc2FtcGxlX3JhdGUYBiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAcgASgJSAGIAQESGgoNc3BlYWtpbmdfcmF0ZRgIIAEoAUgCiAEBEioKCGNhcHRpb25zGAkgAygOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXQSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBARIgChNjaGFwdGVyX2dhcF9zZWNvbmRzGAwgASgBSASIAQESEwoLd2ViaG9va191cmwYDSABKAkSFwoKa2VlcF9ob3VycxgOIAEoAUgFiAEBEjsKCG1ldGFkYXRhGA8gAygLMikuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QuTWV0YWRhdGFFbnRyeRINCgVjb3ZlchgQIAEoDBITCgtsZXhpY29uX2lkcxgRIAMoCRIMCgRzc21sGBIgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZUIWChRfY2hhcHRlcl9nYXBfc2Vjb25kc0INCgtfa2VlcF9ob3VycyIwChFDcmVhdGVKb2JSZXNwb25zZRIbCgNqb2IYASABKAsyDi5zb25hbnQudjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi0KDkdldEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiZQoPTGlzdEpvYnNSZXF1ZXN0EhIKBWxpbWl0GAEgASgFSACIAQESDgoGY3Vyc29yGAIgASgJEiQKBnN0YXR1cxgDIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCCAoGX2xpbWl0IkUKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLnNvbmFudC52MS5Kb2ISEwoLbmV4dF9jdXJzb3IYAiABKAkiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyL6AQoQV2F0Y2hKb2JSZXNwb25zZRIuCgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZBIQCghyZXZpc2lvbhgCIAEoAxIUCgdjaGFwdGVyGAMgASgFSACIAQESGwoDam9iGAQgASgLMg4uc29uYW50LnYxLkpvYiJlCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1LSU5EX1BST0dSRVNTEAESFQoRS0lORF9DSEFQVEVSX0RPTkUQAhINCglLSU5EX0RPTkUQAxIOCgpLSU5EX0VSUk9SEARCCgoIX2NoYXB0ZXIiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMAoRQ2FuY2VsSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIhCg9SZXRyeUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KEFJldHJ5Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSqgAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUy4QQKCkpvYlNlcnZpY2USVgoJQ3JlYXRlSm9iEhsuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ3JlYXRlSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlEkwKBkdldEpvYhIYLnNvbmFudC52MS5HZXRKb2JSZXF1ZXN0Ghkuc29uYW50LnYxLkdldEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkElIKCExpc3RKb2JzEhouc29uYW50LnYxLkxpc3RKb2JzUmVxdWVzdBobLnNvbmFudC52MS5MaXN0Sm9ic1Jlc3BvbnNlIg2KzhgJam9iczpyZWFkElQKCFdhdGNoSm9iEhouc29uYW50LnYxLldhdGNoSm9iUmVxdWVzdBobLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkMAESVgoJQ2FuY2VsSm9iEhsuc29uYW50LnYxLkNhbmNlbEpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ2FuY2VsSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlElMKCFJldHJ5Sm9iEhouc29uYW50LnYxLlJldHJ5Sm9iUmVxdWVzdBobLnNvbmFudC52MS5SZXRyeUpvYlJlc3BvbnNlIg6KzhgKam9iczp3cml0ZRJWCglEZWxldGVKb2ISGy5zb25hbnQudjEuRGVsZXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5EZWxldGVKb2JSZXNwb25zZSIOis4YCmpvYnM6d3JpdGVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_speech]);
 
 /**
  * A chapter to be spoken.
@@ -75,9 +75,9 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * Its id: the caller's own, or "job_" and a ULID.
    *
-   * @generated from field: string job_id = 1;
+   * @generated from field: string id = 1;
    */
-  jobId: string;
+  id: string;
 
   /**
    * Where it is in its life.
@@ -103,9 +103,9 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * Sample rate in hertz.
    *
-   * @generated from field: int32 sample_rate_hz = 5;
+   * @generated from field: int32 sample_rate = 5;
    */
-  sampleRateHz: number;
+  sampleRate: number;
 
   /**
    * As it was sent.
@@ -117,30 +117,30 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it began to be spoken; not set before.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 8;
+   * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
-  startTime?: Timestamp | undefined;
+  startedAt?: Timestamp | undefined;
 
   /**
    * When it ended; not set before.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 9;
+   * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
-  endTime?: Timestamp | undefined;
+  endedAt?: Timestamp | undefined;
 
   /**
    * When it is deleted with its audio; not set before its end.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 10;
+   * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * How far it is.
@@ -164,11 +164,11 @@ export type Job = Message<"sonant.v1.Job"> & {
   audioUrl: string;
 
   /**
-   * Captions of the whole, in the formats that were asked for.
+   * Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded.
    *
-   * @generated from field: repeated sonant.v1.CaptionLink captions = 14;
+   * @generated from field: map<string, string> captions = 14;
    */
-  captions: CaptionLink[];
+  captions: { [key: string]: string };
 
   /**
    * Why it has failed.
@@ -227,18 +227,18 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   chaptersDone: number;
 
   /**
-   * Duration of the sound so far.
+   * Seconds of audio so far.
    *
-   * @generated from field: google.protobuf.Duration duration = 4;
+   * @generated from field: double seconds = 4;
    */
-  duration?: Duration | undefined;
+  seconds: number;
 
   /**
-   * Time until its end, at the rate so far; not set while nothing is known.
+   * Seconds until its end, at the rate so far; not set while nothing is known.
    *
-   * @generated from field: google.protobuf.Duration time_left = 5;
+   * @generated from field: optional double eta_seconds = 5;
    */
-  timeLeft?: Duration | undefined;
+  etaSeconds?: number | undefined;
 };
 
 /**
@@ -283,18 +283,18 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   charsDone: number;
 
   /**
-   * Where it begins in the whole; not set until the chapters before it, and it, are done.
+   * Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done.
    *
-   * @generated from field: google.protobuf.Duration start = 5;
+   * @generated from field: optional double start = 5;
    */
-  start?: Duration | undefined;
+  start?: number | undefined;
 
   /**
-   * Where its sound ends in the whole; likewise.
+   * Where its audio ends in the whole, in seconds; likewise.
    *
-   * @generated from field: google.protobuf.Duration end = 6;
+   * @generated from field: optional double end = 6;
    */
-  end?: Duration | undefined;
+  end?: number | undefined;
 
   /**
    * Public URL of its own file; empty until it is done.
@@ -318,11 +318,11 @@ export const JobChapterSchema: GenMessage<JobChapter> = /*@__PURE__*/
  */
 export type JobError = Message<"sonant.v1.JobError"> & {
   /**
-   * A reason of the table of failures, in upper case.
+   * A reason of the table of failures, in lower case.
    *
-   * @generated from field: string reason = 1;
+   * @generated from field: string error = 1;
    */
-  reason: string;
+  error: string;
 
   /**
    * What happened, in a sentence.
@@ -374,11 +374,11 @@ export type JobUsage = Message<"sonant.v1.JobUsage"> & {
   characters: number;
 
   /**
-   * Duration of the sound.
+   * Seconds of audio.
    *
-   * @generated from field: google.protobuf.Duration duration = 2;
+   * @generated from field: double audio_seconds = 2;
    */
-  duration?: Duration | undefined;
+  audioSeconds: number;
 };
 
 /**
@@ -432,9 +432,9 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
    * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
    *
-   * @generated from field: optional int32 sample_rate_hz = 6;
+   * @generated from field: optional int32 sample_rate = 6;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
@@ -602,16 +602,16 @@ export type ListJobsRequest = Message<"sonant.v1.ListJobsRequest"> & {
   /**
    * Maximum number of jobs to return: 1 to 1000. Default 100.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page, with the same filters. Empty for the first page.
+   * `next_cursor` of the previous page, with the same filters. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 
   /**
    * Only jobs of this status. Default all.
@@ -644,9 +644,9 @@ export type ListJobsResponse = Message<"sonant.v1.ListJobsResponse"> & {
   /**
    * Token of the next page; empty on the last page.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/lexicon.proto.
  */
 export const file_sonant_v1_lexicon: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIqsCCgdMZXhpY29uEhIKCmxleGljb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRImCgZhY2Nlc3MYAyABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgd2ZXJzaW9uGAUgASgJEhMKC2VudHJ5X2NvdW50GAYgASgFEigKB2VudHJpZXMYByADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5Ei8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAidwoMTGV4aWNvbkVudHJ5EhAKCGdyYXBoZW1lGAEgASgJEg0KBWFsaWFzGAIgASgJEg8KB3Bob25lbWUYAyABKAkSEAoIYWxwaGFiZXQYBCABKAkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIMCgRjYXNlGAYgASgJInoKC0xleGljb25TcGVjEgwKBG5hbWUYASABKAkSJgoGYWNjZXNzGAIgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEigKB2VudHJpZXMYAyADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5EgsKA3BscxgEIAEoCSJPChNMaXN0TGV4aWNvbnNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAlCDAoKX3BhZ2Vfc2l6ZSJVChRMaXN0TGV4aWNvbnNSZXNwb25zZRIkCghsZXhpY29ucxgBIAMoCzISLnNvbmFudC52MS5MZXhpY29uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJIjkKEkdldExleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iPAoUQ3JlYXRlTGV4aWNvblJlcXVlc3QSJAoEc3BlYxgBIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlYyI8ChVDcmVhdGVMZXhpY29uUmVzcG9uc2USIwoHbGV4aWNvbhgBIAEoCzISLnNvbmFudC52MS5MZXhpY29uIlEKFVJlcGxhY2VMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJEiQKBHNwZWMYAiABKAsyFi5zb25hbnQudjEuTGV4aWNvblNwZWMiPQoWUmVwbGFjZUxleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iKgoURGVsZXRlTGV4aWNvblJlcXVlc3QSEgoKbGV4aWNvbl9pZBgBIAEoCSIXChVEZWxldGVMZXhpY29uUmVzcG9uc2UygwQKDkxleGljb25TZXJ2aWNlEmAKDExpc3RMZXhpY29ucxIeLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXF1ZXN0Gh8uc29uYW50LnYxLkxpc3RMZXhpY29uc1Jlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSWgoKR2V0TGV4aWNvbhIcLnNvbmFudC52MS5HZXRMZXhpY29uUmVxdWVzdBodLnNvbmFudC52MS5HZXRMZXhpY29uUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJkCg1DcmVhdGVMZXhpY29uEh8uc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJnCg5SZXBsYWNlTGV4aWNvbhIgLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlcXVlc3QaIS5zb25hbnQudjEuUmVwbGFjZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJkCg1EZWxldGVMZXhpY29uEh8uc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_voice]);
+  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIqkCCgdMZXhpY29uEhIKCmxleGljb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRImCgZhY2Nlc3MYAyABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgd2ZXJzaW9uGAUgASgJEhMKC2VudHJ5X2NvdW50GAYgASgFEigKB2VudHJpZXMYByADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5Ei4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIncKDExleGljb25FbnRyeRIQCghncmFwaGVtZRgBIAEoCRINCgVhbGlhcxgCIAEoCRIPCgdwaG9uZW1lGAMgASgJEhAKCGFscGhhYmV0GAQgASgJEhUKDWxhbmd1YWdlX2NvZGUYBSABKAkSDAoEY2FzZRgGIAEoCSJ6CgtMZXhpY29uU3BlYxIMCgRuYW1lGAEgASgJEiYKBmFjY2VzcxgCIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2VzcxIoCgdlbnRyaWVzGAMgAygLMhcuc29uYW50LnYxLkxleGljb25FbnRyeRILCgNwbHMYBCABKAkiQwoTTGlzdExleGljb25zUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBmN1cnNvchgCIAEoCUIICgZfbGltaXQiUQoUTGlzdExleGljb25zUmVzcG9uc2USJAoIbGV4aWNvbnMYASADKAsyEi5zb25hbnQudjEuTGV4aWNvbhITCgtuZXh0X2N1cnNvchgCIAEoCSInChFHZXRMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJIjkKEkdldExleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iPAoUQ3JlYXRlTGV4aWNvblJlcXVlc3QSJAoEc3BlYxgBIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlYyI8ChVDcmVhdGVMZXhpY29uUmVzcG9uc2USIwoHbGV4aWNvbhgBIAEoCzISLnNvbmFudC52MS5MZXhpY29uIlEKFVJlcGxhY2VMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJEiQKBHNwZWMYAiABKAsyFi5zb25hbnQudjEuTGV4aWNvblNwZWMiPQoWUmVwbGFjZUxleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iKgoURGVsZXRlTGV4aWNvblJlcXVlc3QSEgoKbGV4aWNvbl9pZBgBIAEoCSIXChVEZWxldGVMZXhpY29uUmVzcG9uc2UygwQKDkxleGljb25TZXJ2aWNlEmAKDExpc3RMZXhpY29ucxIeLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXF1ZXN0Gh8uc29uYW50LnYxLkxpc3RMZXhpY29uc1Jlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSWgoKR2V0TGV4aWNvbhIcLnNvbmFudC52MS5HZXRMZXhpY29uUmVxdWVzdBodLnNvbmFudC52MS5HZXRMZXhpY29uUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJkCg1DcmVhdGVMZXhpY29uEh8uc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJnCg5SZXBsYWNlTGV4aWNvbhIgLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlcXVlc3QaIS5zb25hbnQudjEuUmVwbGFjZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJkCg1EZWxldGVMZXhpY29uEh8uc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_voice]);
 
 /**
  * A lexicon.
@@ -75,16 +75,16 @@ export type Lexicon = Message<"sonant.v1.Lexicon"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it was last changed.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 9;
+   * @generated from field: google.protobuf.Timestamp updated_at = 9;
    */
-  updateTime?: Timestamp | undefined;
+  updatedAt?: Timestamp | undefined;
 };
 
 /**
@@ -202,16 +202,16 @@ export type ListLexiconsRequest = Message<"sonant.v1.ListLexiconsRequest"> & {
   /**
    * Maximum number of lexicons to return: 1 to 1000. Default 100.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page. Empty for the first page.
+   * `next_cursor` of the previous page. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 };
 
 /**
@@ -237,9 +237,9 @@ export type ListLexiconsResponse = Message<"sonant.v1.ListLexiconsResponse"> & {
   /**
    * Token of the next page; empty on the last one.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**

@@ -457,7 +457,7 @@ export const protoReference: ProtoReference = {
           "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its markup it may be five times as long."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 3,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -487,7 +487,7 @@ export const protoReference: ProtoReference = {
           "comment": "Whether the response contains a link or the audio. Default a link."
         },
         {
-          "name": "inline_bytes_max",
+          "name": "buffer_bytes_max",
           "number": 8,
           "type": "int32",
           "comment": "Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
@@ -547,7 +547,7 @@ export const protoReference: ProtoReference = {
       "comment": "Response of SynthesizeSpeech.",
       "fields": [
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -571,13 +571,13 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points of the text that are said, without markup; this number is charged."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 5,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
@@ -615,7 +615,7 @@ export const protoReference: ProtoReference = {
           "oneof": "audio"
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When the link expires; not set for inline audio."
@@ -645,7 +645,7 @@ export const protoReference: ProtoReference = {
           "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 3,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -759,7 +759,7 @@ export const protoReference: ProtoReference = {
       "comment": "Properties of the audio of a stream.",
       "fields": [
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -777,7 +777,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the voice that speaks, in any script."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 4,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
@@ -789,19 +789,19 @@ export const protoReference: ProtoReference = {
           "comment": "Media type of the whole audio, such as \"audio/wav\"."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
         },
         {
-          "name": "channel_count",
+          "name": "channels",
           "number": 7,
           "type": "int32",
           "comment": "Channels of the audio: always 1."
         },
         {
-          "name": "chunk_count",
+          "name": "chunks",
           "number": 8,
           "type": "int32",
           "comment": "Number of chunks received."
@@ -825,7 +825,7 @@ export const protoReference: ProtoReference = {
           "comment": "Public URL of the audio, valid when the stream is complete; only if requested."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When the link expires; not set without a link."
@@ -849,7 +849,7 @@ export const protoReference: ProtoReference = {
           "comment": "Index of the chunk, from 0."
         },
         {
-          "name": "audio_bytes",
+          "name": "audio",
           "number": 2,
           "type": "bytes",
           "comment": "The next bytes of the file: 1 to 32768."
@@ -909,13 +909,13 @@ export const protoReference: ProtoReference = {
           "comment": "Its length in the chunk, in Unicode code points."
         },
         {
-          "name": "start_seconds",
+          "name": "start",
           "number": 4,
           "type": "double",
           "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
-          "name": "end_seconds",
+          "name": "end",
           "number": 5,
           "type": "double",
           "comment": "Its end, in seconds from the first sample of the stream."
@@ -945,7 +945,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the mark; for a voice, its id."
         },
         {
-          "name": "time_seconds",
+          "name": "time",
           "number": 4,
           "type": "double",
           "comment": "When it is heard, in seconds from the first sample of the stream."
@@ -969,13 +969,13 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points of the chunk."
         },
         {
-          "name": "start_seconds",
+          "name": "start",
           "number": 3,
           "type": "double",
           "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
-          "name": "end_seconds",
+          "name": "end",
           "number": 4,
           "type": "double",
           "comment": "Its end, in seconds from the first sample of the stream."
@@ -999,7 +999,7 @@ export const protoReference: ProtoReference = {
           "comment": "Duration of the audio."
         },
         {
-          "name": "byte_count",
+          "name": "bytes",
           "number": 3,
           "type": "int64",
           "comment": "Bytes of audio sent."
@@ -1064,7 +1064,7 @@ export const protoReference: ProtoReference = {
           "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 2,
           "type": "int32",
           "comment": "Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000."
@@ -1225,7 +1225,7 @@ export const protoReference: ProtoReference = {
           "comment": "The turn, from 0."
         },
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 2,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -1243,7 +1243,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the voice that speaks, in any script."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 5,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
@@ -1255,13 +1255,13 @@ export const protoReference: ProtoReference = {
           "comment": "Media type of the audio, such as \"audio/pcm\"."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 7,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz."
         },
         {
-          "name": "channel_count",
+          "name": "channels",
           "number": 8,
           "type": "int32",
           "comment": "Channels of the audio: always 1."
@@ -1285,7 +1285,7 @@ export const protoReference: ProtoReference = {
           "comment": "The turn, from 0."
         },
         {
-          "name": "audio_bytes",
+          "name": "audio",
           "number": 2,
           "type": "bytes",
           "comment": "The next bytes: 1 to 32768."
@@ -1345,7 +1345,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the mark; for a voice, its id."
         },
         {
-          "name": "time_seconds",
+          "name": "time",
           "number": 4,
           "type": "double",
           "comment": "When it is heard, in seconds from the first sample of the turn."
@@ -1453,7 +1453,7 @@ export const protoReference: ProtoReference = {
           "comment": "Speed of speech, 0.25 to 4.0. Default 1.0."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 5,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -1507,13 +1507,13 @@ export const protoReference: ProtoReference = {
           "comment": "Approximate duration of the audio."
         },
         {
-          "name": "byte_count",
+          "name": "bytes",
           "number": 3,
           "type": "int64",
           "comment": "Approximate size of the audio in bytes."
         },
         {
-          "name": "segment_count",
+          "name": "segments",
           "number": 4,
           "type": "int32",
           "comment": "Number of segments that the text would be split into."
@@ -1551,7 +1551,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters."
+          "comment": "Id of the voice."
         },
         {
           "name": "name",
@@ -1608,13 +1608,13 @@ export const protoReference: ProtoReference = {
           "comment": "The consent of the cloned person; not set for other voices."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 11,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created; not set for an unchanged voice of an engine."
         },
         {
-          "name": "update_time",
+          "name": "updated_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last changed; not set for an unchanged voice of an engine."
@@ -1648,6 +1648,54 @@ export const protoReference: ProtoReference = {
           "number": 17,
           "type": "repeated string",
           "comment": "The lexicons that every request with it uses, after its own; the first that has a word wins."
+        },
+        {
+          "name": "capabilities",
+          "number": 18,
+          "type": "VoiceCapabilities",
+          "comment": "What a request may ask of it; the same for all voices."
+        }
+      ]
+    },
+    {
+      "name": "VoiceCapabilities",
+      "comment": "What a request may ask of a voice.",
+      "fields": [
+        {
+          "name": "sample_rates",
+          "number": 1,
+          "type": "repeated int32",
+          "comment": "Sample rates of the audio, in hertz."
+        },
+        {
+          "name": "output_formats",
+          "number": 2,
+          "type": "repeated string",
+          "comment": "Encodings of the audio."
+        },
+        {
+          "name": "speaking_rate",
+          "number": 3,
+          "type": "NumberRange",
+          "comment": "Range of speeds."
+        }
+      ]
+    },
+    {
+      "name": "NumberRange",
+      "comment": "A range of numbers, both ends included.",
+      "fields": [
+        {
+          "name": "min",
+          "number": 1,
+          "type": "double",
+          "comment": "The smallest."
+        },
+        {
+          "name": "max",
+          "number": 2,
+          "type": "double",
+          "comment": "The largest."
         }
       ]
     },
@@ -1659,13 +1707,13 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id of the voice."
         },
         {
           "name": "weight",
           "number": 2,
           "type": "double",
-          "comment": "Its share: 0 to 1000; only how it compares with the others counts."
+          "comment": "Its share; only how it compares with the others counts."
         }
       ]
     },
@@ -1716,7 +1764,7 @@ export const protoReference: ProtoReference = {
           "comment": "SHA-256 of the recording, in hexadecimal. The recording itself is not stored."
         },
         {
-          "name": "give_time",
+          "name": "given_at",
           "number": 5,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was received."
@@ -1728,7 +1776,7 @@ export const protoReference: ProtoReference = {
           "comment": "Who sent it, such as \"key:key_01JD...\"."
         },
         {
-          "name": "revoke_time",
+          "name": "revoked_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was withdrawn; not set while it is valid."
@@ -1764,16 +1812,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListVoices.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of voices to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of voices to return."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
+          "comment": "`next_cursor` of the previous page; the filters must be the same. Empty for the first page."
         },
         {
           "name": "language_code",
@@ -1785,13 +1833,13 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 4,
           "type": "string",
-          "comment": "Only voices of this engine: at most 200 characters. Empty for all."
+          "comment": "Only voices of this engine. Empty for all."
         },
         {
-          "name": "query",
+          "name": "text",
           "number": 5,
           "type": "string",
-          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case: at most 200 characters. Empty for all."
+          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case. Empty for all."
         }
       ]
     },
@@ -1806,7 +1854,7 @@ export const protoReference: ProtoReference = {
           "comment": "The voices, in the order of the list."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -1821,7 +1869,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -1862,7 +1910,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of a voice that is for everyone: at most 128 characters. Empty takes the choice back."
+          "comment": "Id or alias of a voice that is for everyone. Empty, in JSON null, takes the choice back."
         }
       ]
     },
@@ -1886,7 +1934,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -1922,37 +1970,37 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the voice: 1 to 200 characters, required to create one."
+          "comment": "Name of the voice, in any script."
         },
         {
           "name": "description",
           "number": 2,
           "type": "string",
-          "comment": "What it sounds like: at most 1000 characters."
+          "comment": "What it sounds like."
         },
         {
           "name": "language_codes",
           "number": 3,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its main language first: at most 100. Default: those of the first binding."
+          "comment": "Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
+          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
         },
         {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference: 1 to 8, required to create one that is no blend. The binding of a clone can be moved, not removed."
+          "comment": "The voices of engines that it uses, in order of preference; required to create one that is no blend. The binding of a clone can be moved, not removed."
         },
         {
           "name": "enabled",
           "number": 6,
           "type": "bool",
-          "comment": "Whether it is enabled. Default true."
+          "comment": "Whether it is enabled."
         },
         {
           "name": "access",
@@ -1964,19 +2012,19 @@ export const protoReference: ProtoReference = {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
-          "comment": "Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters, digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice."
+          "comment": "Other names that requests may have for it, such as the ids of another vendor; those left out are removed. None may be the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone."
         },
         {
           "name": "blend",
           "number": 9,
           "type": "repeated BlendPart",
-          "comment": "In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
+          "comment": "In place of bindings, the voices of which it is blended: of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that every request with it uses, by id: at most 10, each once."
+          "comment": "Lexicons that every request with it uses, by id, each once; the first that has a word wins."
         }
       ]
     },
@@ -1988,7 +2036,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
+          "comment": "Id of the voice. Default: generated."
         },
         {
           "name": "spec",
@@ -2044,26 +2092,20 @@ export const protoReference: ProtoReference = {
           "comment": "Languages that the recordings may be in, as BCP-47 ranges."
         },
         {
-          "name": "sample_seconds_min",
+          "name": "sample_seconds",
           "number": 3,
-          "type": "double",
-          "comment": "Minimum speech in the reference, in seconds."
-        },
-        {
-          "name": "sample_seconds_max",
-          "number": 4,
-          "type": "double",
-          "comment": "Maximum speech in the reference, in seconds."
+          "type": "NumberRange",
+          "comment": "How much speech the reference must have, in seconds."
         },
         {
           "name": "needs_reference_text",
-          "number": 5,
+          "number": 4,
           "type": "bool",
           "comment": "Whether it needs the text of the reference."
         },
         {
           "name": "consent_scripts",
-          "number": 6,
+          "number": 5,
           "type": "map<string, string>",
           "comment": "The consent sentence by language; for other languages the caller chooses one."
         }
@@ -2077,67 +2119,67 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
+          "comment": "Id of the voice. Default: generated."
         },
         {
           "name": "name",
           "number": 2,
           "type": "string",
-          "comment": "Name of the voice: 1 to 200 characters, required."
+          "comment": "Name of the voice."
         },
         {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "What it sounds like: at most 1000 characters."
+          "comment": "What it sounds like."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
+          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
         },
         {
           "name": "language_code",
           "number": 5,
           "type": "string",
-          "comment": "The language of both recordings, as BCP-47, required."
+          "comment": "The language of both recordings, as BCP-47."
         },
         {
           "name": "reference_audio",
           "number": 6,
           "type": "bytes",
-          "comment": "The person speaking freely, required: a WAV, FLAC, MP3 or Ogg file."
+          "comment": "The person speaking freely: a WAV, FLAC, MP3 or Ogg file."
         },
         {
           "name": "reference_text",
           "number": 7,
           "type": "string",
-          "comment": "Text of the reference, if the engine needs it: at most 1000 characters."
+          "comment": "Text of the reference, if the engine needs it."
         },
         {
           "name": "consent_audio",
           "number": 8,
           "type": "bytes",
-          "comment": "The same person reading the consent sentence, required: another file of these formats, of at most 30 seconds or the maximum of the reference."
+          "comment": "The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the maximum of the reference."
         },
         {
           "name": "speaker_name",
           "number": 9,
           "type": "string",
-          "comment": "Name of the person: 1 to 200 characters, required."
+          "comment": "Name of the person."
         },
         {
           "name": "consent_script",
           "number": 10,
           "type": "string",
-          "comment": "Text of the consent recording: at most 1000 characters. Default: the engine's sentence for the language."
+          "comment": "Text of the consent recording. Default: the engine's sentence for the language."
         },
         {
           "name": "engines",
           "number": 11,
           "type": "repeated string",
-          "comment": "Engines that make a clone, in order of preference: at most 8. Default: the first that can."
+          "comment": "Engines that make a clone, in order of preference. Default: the first that can."
         },
         {
           "name": "access",
@@ -2167,7 +2209,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         },
         {
           "name": "spec",
@@ -2179,7 +2221,7 @@ export const protoReference: ProtoReference = {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change: 1 to 100 paths."
+          "comment": "The fields of `spec` to change; one that is not set returns to its default."
         }
       ]
     },
@@ -2203,7 +2245,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -2220,7 +2262,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -2241,7 +2283,7 @@ export const protoReference: ProtoReference = {
       "comment": "An API key, without the secret key itself.",
       "fields": [
         {
-          "name": "key_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the key: \"key_\" and 26 digits and letters."
@@ -2271,25 +2313,25 @@ export const protoReference: ProtoReference = {
           "comment": "Whether it is valid."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 6,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it expires; not set if it does not."
         },
         {
-          "name": "last_use_time",
+          "name": "last_used_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last used, to the minute; not set if never."
         },
         {
-          "name": "revoke_time",
+          "name": "revoked_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was revoked; not set if it is not."
@@ -2427,16 +2469,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListApiKeys.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
           "comment": "Maximum number of keys to return: 1 to 1000. Default 100."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_cursor` of the previous page. Empty for the first page."
         }
       ]
     },
@@ -2451,7 +2493,7 @@ export const protoReference: ProtoReference = {
           "comment": "The keys, newest first."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -2635,13 +2677,13 @@ export const protoReference: ProtoReference = {
           "comment": "The first characters of the secret, to recognize it."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 2,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "former_expire_time",
+          "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
           "comment": "Until when the former secret signs too; not set if none does."
@@ -2736,7 +2778,7 @@ export const protoReference: ProtoReference = {
       "comment": "A job.",
       "fields": [
         {
-          "name": "job_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Its id: the caller's own, or \"job_\" and a ULID."
@@ -2760,7 +2802,7 @@ export const protoReference: ProtoReference = {
           "comment": "Encoding of its audio."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 5,
           "type": "int32",
           "comment": "Sample rate in hertz."
@@ -2772,25 +2814,25 @@ export const protoReference: ProtoReference = {
           "comment": "As it was sent."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "start_time",
+          "name": "started_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it began to be spoken; not set before."
         },
         {
-          "name": "end_time",
+          "name": "ended_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it ended; not set before."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 10,
           "type": "google.protobuf.Timestamp",
           "comment": "When it is deleted with its audio; not set before its end."
@@ -2816,8 +2858,8 @@ export const protoReference: ProtoReference = {
         {
           "name": "captions",
           "number": 14,
-          "type": "repeated CaptionLink",
-          "comment": "Captions of the whole, in the formats that were asked for."
+          "type": "map<string, string>",
+          "comment": "Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded."
         },
         {
           "name": "error",
@@ -2862,16 +2904,16 @@ export const protoReference: ProtoReference = {
           "comment": "Chapters that are done."
         },
         {
-          "name": "duration",
+          "name": "seconds",
           "number": 4,
-          "type": "google.protobuf.Duration",
-          "comment": "Duration of the sound so far."
+          "type": "double",
+          "comment": "Seconds of audio so far."
         },
         {
-          "name": "time_left",
+          "name": "eta_seconds",
           "number": 5,
-          "type": "google.protobuf.Duration",
-          "comment": "Time until its end, at the rate so far; not set while nothing is known."
+          "type": "double",
+          "comment": "Seconds until its end, at the rate so far; not set while nothing is known."
         }
       ]
     },
@@ -2906,14 +2948,14 @@ export const protoReference: ProtoReference = {
         {
           "name": "start",
           "number": 5,
-          "type": "google.protobuf.Duration",
-          "comment": "Where it begins in the whole; not set until the chapters before it, and it, are done."
+          "type": "double",
+          "comment": "Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done."
         },
         {
           "name": "end",
           "number": 6,
-          "type": "google.protobuf.Duration",
-          "comment": "Where its sound ends in the whole; likewise."
+          "type": "double",
+          "comment": "Where its audio ends in the whole, in seconds; likewise."
         },
         {
           "name": "audio_url",
@@ -2928,10 +2970,10 @@ export const protoReference: ProtoReference = {
       "comment": "Why a job has failed.",
       "fields": [
         {
-          "name": "reason",
+          "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in upper case."
+          "comment": "A reason of the table of failures, in lower case."
         },
         {
           "name": "message",
@@ -2970,10 +3012,10 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points."
         },
         {
-          "name": "duration",
+          "name": "audio_seconds",
           "number": 2,
-          "type": "google.protobuf.Duration",
-          "comment": "Duration of the sound."
+          "type": "double",
+          "comment": "Seconds of audio."
         }
       ]
     },
@@ -3012,7 +3054,7 @@ export const protoReference: ProtoReference = {
           "comment": "Encoding of the audio. Default WAV."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -3132,16 +3174,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListJobs.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
           "comment": "Maximum number of jobs to return: 1 to 1000. Default 100."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
+          "comment": "`next_cursor` of the previous page, with the same filters. Empty for the first page."
         },
         {
           "name": "status",
@@ -3162,7 +3204,7 @@ export const protoReference: ProtoReference = {
           "comment": "The jobs, the newest first."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last page."
@@ -3283,6 +3325,144 @@ export const protoReference: ProtoReference = {
       "fields": []
     },
     {
+      "name": "RestService",
+      "comment": "What the REST API of a service has besides `google.api.http`.",
+      "fields": [
+        {
+          "name": "tag",
+          "number": 1,
+          "type": "string",
+          "comment": "Its section in the OpenAPI document."
+        },
+        {
+          "name": "guarded",
+          "number": 2,
+          "type": "bool",
+          "comment": "Whether unknown members are always refused, and no response may be stored by a cache."
+        }
+      ]
+    },
+    {
+      "name": "RestMethod",
+      "comment": "What the REST endpoint of a method has besides `google.api.http`.",
+      "fields": [
+        {
+          "name": "summary",
+          "number": 1,
+          "type": "string",
+          "comment": "Its title in the OpenAPI document. Default: the name of the method in words."
+        },
+        {
+          "name": "description",
+          "number": 2,
+          "type": "string",
+          "comment": "What the OpenAPI document says about it. Default: the first paragraph of its comment."
+        },
+        {
+          "name": "status",
+          "number": 3,
+          "type": "int32",
+          "comment": "Status of its success. Default: 200, or 201 with `location`; 204 has no body."
+        },
+        {
+          "name": "location",
+          "number": 4,
+          "type": "string",
+          "comment": "Path of what was created or is under way, for the header Location, such as \"/api/voices/{voice_id}\": the names are those of fields of the response body."
+        },
+        {
+          "name": "failures",
+          "number": 5,
+          "type": "repeated string",
+          "comment": "The failures that it documents, besides those of every endpoint: reasons of the table of failures."
+        },
+        {
+          "name": "optional_body",
+          "number": 6,
+          "type": "bool",
+          "comment": "Whether the body may be missing."
+        },
+        {
+          "name": "no_store",
+          "number": 7,
+          "type": "bool",
+          "comment": "Whether its response may not be stored by a cache."
+        },
+        {
+          "name": "bearer",
+          "number": 8,
+          "type": "string",
+          "comment": "What is accepted in place of an API key: \"token\"."
+        },
+        {
+          "name": "null_resets",
+          "number": 9,
+          "type": "bool",
+          "comment": "Of an update: whether a member that is null is reset to its default. Otherwise it is as absent."
+        }
+      ]
+    },
+    {
+      "name": "RestField",
+      "comment": "What a field has in JSON, in the documents and in the sentences of errors.",
+      "fields": [
+        {
+          "name": "inline",
+          "number": 1,
+          "type": "bool",
+          "comment": "The members of the message stand in its place."
+        },
+        {
+          "name": "null_if_empty",
+          "number": 2,
+          "type": "bool",
+          "comment": "The empty value is null."
+        },
+        {
+          "name": "given",
+          "number": 3,
+          "type": "bool",
+          "comment": "It must be given, be it as null."
+        },
+        {
+          "name": "hidden",
+          "number": 4,
+          "type": "bool",
+          "comment": "It is in no JSON."
+        },
+        {
+          "name": "header",
+          "number": 5,
+          "type": "string",
+          "comment": "The response header that has the value; it is not in the body."
+        },
+        {
+          "name": "example",
+          "number": 6,
+          "type": "string",
+          "comment": "An example, as JSON."
+        },
+        {
+          "name": "default",
+          "number": 7,
+          "type": "string",
+          "comment": "The default of a request, as JSON, where the service has one."
+        },
+        {
+          "name": "form",
+          "number": 8,
+          "type": "string",
+          "comment": "What a value must be, in an error and in place of a pattern."
+        },
+        {
+          "name": "long_text",
+          "number": 9,
+          "type": "bool",
+          "comment": "Its maximum length is one of a long text: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+        }
+      ]
+    },
+    {
       "name": "Lexicon",
       "comment": "A lexicon.",
       "fields": [
@@ -3329,13 +3509,13 @@ export const protoReference: ProtoReference = {
           "comment": "Its entries; empty in lists, and in the responses to changes."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "update_time",
+          "name": "updated_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last changed."
@@ -3419,16 +3599,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListLexicons.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
           "comment": "Maximum number of lexicons to return: 1 to 1000. Default 100."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_cursor` of the previous page. Empty for the first page."
         }
       ]
     },
@@ -3443,7 +3623,7 @@ export const protoReference: ProtoReference = {
           "comment": "The lexicons."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -3608,7 +3788,7 @@ export const protoReference: ProtoReference = {
           "comment": "A public link to stored audio."
         },
         {
-          "name": "RETURN_FORMAT_INLINE",
+          "name": "RETURN_FORMAT_BUFFER",
           "number": 2,
           "comment": "The audio itself, in the response."
         }

@@ -101,15 +101,15 @@ function createGrpcCaller({ url, apiKey }: CallerOptions): ServiceCaller {
   return {
     async firstVoice() {
       const { voices } = await createClient(VoiceService, transport)
-        .listVoices({ pageSize: 1 }, { headers })
+        .listVoices({ limit: 1 }, { headers })
         .catch(toRefusal);
       return voices[0]?.voiceId;
     },
     async speak(voiceId, text, onSound, signal) {
-      const request = { voiceId, textChunks: [text], outputFormat: OutputFormat.PCM, sampleRateHz };
+      const request = { voiceId, textChunks: [text], outputFormat: OutputFormat.PCM, sampleRate: sampleRateHz };
       try {
         for await (const { event } of createClient(SpeechService, transport).streamSpeech(request, { headers, signal }))
-          if (event.case === 'audio') onSound(event.value.audioBytes.length);
+          if (event.case === 'audio') onSound(event.value.audio.length);
       } catch (error) {
         toRefusal(error);
       }

@@ -10,7 +10,7 @@ import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { RunningCall } from '../../operations/running-call.ts';
-import type { VoiceOperations } from '../../operations/voices.ts';
+import type { VoiceOperations } from '../../api/voices.ts';
 import type { Admission } from './admission.ts';
 import type { Fields } from './known-fields.ts';
 import { contextsPerSocketMax } from './limits.ts';
