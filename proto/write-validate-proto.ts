@@ -6,7 +6,16 @@ import { type DescExtension, type DescField, type DescMessage, ScalarType } from
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { file_buf_validate_validate as file } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 
-const kept = ['FieldRules', 'StringRules', 'Int32Rules', 'Int64Rules', 'DoubleRules', 'EnumRules', 'RepeatedRules', 'MapRules'];
+const kept = [
+  'FieldRules',
+  'StringRules',
+  'Int32Rules',
+  'Int64Rules',
+  'DoubleRules',
+  'EnumRules',
+  'RepeatedRules',
+  'MapRules',
+];
 const messages = kept.map((name) => file.messages.find((message) => message.name === name)!);
 const ignore = file.enums.find(({ name }) => name === 'Ignore')!;
 const option = file.extensions.find(({ name }) => name === 'field')!;
@@ -17,7 +26,8 @@ const isKept = ({ message, enum: values }: DescField) =>
   (!message || messages.includes(message)) && (!values || values === ignore);
 
 function toField(field: DescField | DescExtension): string {
-  const label = field.fieldKind === 'list' ? 'repeated ' : field.presence === FeatureSet_FieldPresence.EXPLICIT ? 'optional ' : '';
+  const label =
+    field.fieldKind === 'list' ? 'repeated ' : field.presence === FeatureSet_FieldPresence.EXPLICIT ? 'optional ' : '';
   return `${field.oneof ? '' : label}${typeOf(field)} ${field.name} = ${field.number};`;
 }
 

@@ -38,7 +38,7 @@ export function pageOf(
   return page;
 }
 
-/** The paths of an update mask, each once: those that can be changed. */
+/** The paths of an update mask, each once; none where they are not valid. */
 export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violations: Violations): ReadonlySet<string> {
   const { paths } = mask ?? { paths: [] };
   const { length: actual } = paths;
@@ -46,12 +46,16 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
   if (actual > updatePathsMax) {
     const message = `has ${actual} paths, over the limit of ${updatePathsMax}`;
     violations.report('update_mask', 'length', message, { limit: updatePathsMax, actual });
-  } else if (actual === 0 || !paths.every((path) => allowed.includes(path)))
-    violations.report('update_mask', 'enum', `must name what changes, of ${allowed.join(', ')}`, { allowed });
-  return new Set(paths.slice(0, updatePathsMax));
+    return new Set();
+  }
+  if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
+  violations.report('update_mask', 'enum', `must name what changes, of ${allowed.join(', ')}`, { allowed });
+  return new Set();
 }
 
 const changeable = (desc: DescMessage): string[] =>
   desc.fields.flatMap(({ fieldKind, name, message }) =>
-    fieldKind === 'message' && isOurs(message!) ? [name, ...message!.fields.map((inner) => `${name}.${inner.name}`)] : [name],
+    fieldKind === 'message' && isOurs(message!)
+      ? [name, ...message!.fields.map((inner) => `${name}.${inner.name}`)]
+      : [name],
   );

@@ -20,7 +20,7 @@ import {
 import { formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { enumNames } from '../contract/schema.ts';
 import type { Violations } from '../contract/violations.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { Cloning, Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { actorOf, type Call } from '../operations/call.ts';
 import { voicesPerTurn } from '../operations/limits.ts';
@@ -96,7 +96,9 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
     ),
     getVoice: async ({ voiceId }, call) =>
       inVoice(await findCurrent(() => voicesFor(voices, call.caller).find(voiceId)), call),
-    getDefaultVoice: async (_message, { caller }) => ({ defaultVoice: toDefault(findDefault(voicesFor(voices, caller))) }),
+    getDefaultVoice: async (_message, { caller }) => ({
+      defaultVoice: toDefault(findDefault(voicesFor(voices, caller))),
+    }),
     async setDefaultVoice({ voiceId }, call) {
       await findCurrent(() => management.chooseDefault(voiceId || undefined, actorOf(call)));
       return { defaultVoice: toDefault(findDefault(voicesFor(voices, call.caller))) };
@@ -108,23 +110,20 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
     createVoice: checked(
       async ({ voiceId, spec }: CreateVoiceRequest, call, violations) => {
         const fields = toNewFields(spec);
-        const check = (faults: FieldViolation[]) =>
-          management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
+        const check = (faults: FieldViolation[]) => {
+          const found = management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
+          // A blend that could not be read was to stand in place of bindings.
+          const missing = faults.findIndex(({ field, reason }) => field === 'bindings' && reason === 'required');
+          if (missing >= 0 && violations.has('blend')) faults.splice(missing, 1);
+          return found;
+        };
         return { fields, found: await checkCurrent(violations, check) };
       },
       async ({ voiceId }, call, { fields, found }) =>
         inVoice(await management.create(voiceId || undefined, fields, found!, actorOf(call)), call),
     ),
     describeCloning: async () => ({
-      engines: engines.flatMap(({ name: engine, cloning }) => {
-        if (!cloning) return [];
-        const { sampleSeconds, sampleLanguageCodes, needsReferenceText, consentScripts } = cloning;
-        return {
-          ...{ engine, needsReferenceText, sampleSeconds: { ...sampleSeconds } },
-          sampleLanguageCodes: [...sampleLanguageCodes],
-          consentScripts: { ...consentScripts },
-        };
-      }),
+      engines: engines.flatMap(({ name, cloning }) => (cloning ? toCloningEngine(name, cloning) : [])),
     }),
     cloneVoice: checked(
       async (message: CloneVoiceRequest, call, violations) => {
@@ -139,9 +138,10 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
     ),
     updateVoice: checked(
       async ({ voiceId, spec, updateMask }: UpdateVoiceRequest, call, violations) => {
-        const fields = toChange(spec, pathsOf(VoiceSpecSchema, updateMask, violations), violations);
+        const paths = pathsOf(VoiceSpecSchema, updateMask, violations);
+        const fields = toChange(spec, paths, violations);
         const check = (faults: FieldViolation[]) => management.checkUpdate(voiceId, fields, actorOf(call), faults);
-        if (voiceId !== '') await checkCurrent(violations, check);
+        if (paths.size > 0 && voiceId !== '') await checkCurrent(violations, check);
         return fields;
       },
       async ({ voiceId }, call, fields) =>
@@ -225,8 +225,17 @@ const toDefault = ({ offered, source, chosen }: DefaultVoice): MessageInitShape<
   chosenVoiceId: chosen?.voice.voiceId ?? '',
 });
 
+const toCloningEngine = (engine: string, cloning: Cloning) => ({
+  engine,
+  sampleLanguageCodes: [...cloning.sampleLanguageCodes],
+  sampleSeconds: { ...cloning.sampleSeconds },
+  needsReferenceText: cloning.needsReferenceText,
+  consentScripts: { ...cloning.consentScripts },
+});
+
 const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
-const toBindings = (spec: VoiceSpec | undefined) => spec?.bindings.map(({ engine, voiceId }) => ({ engine, voiceId })) ?? [];
+const toBindings = (spec: VoiceSpec | undefined) =>
+  spec?.bindings.map(({ engine, voiceId }) => ({ engine, voiceId })) ?? [];
 const toBlend = (spec: VoiceSpec | undefined) => spec?.blend.map(({ voiceId, weight }) => ({ voiceId, weight })) ?? [];
 
 /** What is empty in a new voice has its default. */
@@ -263,7 +272,13 @@ function toChange(spec: VoiceSpec | undefined, paths: ReadonlySet<string>, viola
   };
 }
 
-const toCloneFields = ({ voiceId, access, referenceAudio, consentAudio, ...fields }: CloneVoiceRequest): CloneFields => ({
+const toCloneFields = ({
+  voiceId,
+  access,
+  referenceAudio,
+  consentAudio,
+  ...fields
+}: CloneVoiceRequest): CloneFields => ({
   ...fields,
   voiceId: voiceId || undefined,
   access: toAccess(access),

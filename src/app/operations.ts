@@ -1,5 +1,6 @@
 // Wires the operations, and the runner that calls pass, from what the service is built of.
 
+import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
 import { createKnownClips } from '../delivery/known-clips.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
@@ -22,7 +23,6 @@ import { createSpeechOperations } from '../operations/speech.ts';
 import { createStoredAudio } from '../operations/stored-audio.ts';
 import { createTickets } from '../operations/stream-tickets.ts';
 import { createGetUsage } from '../operations/usage.ts';
-import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import type { Seal } from '../secrets/seal.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';

@@ -3,7 +3,14 @@
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Member, membersOf } from './schema.ts';
-import { type Fields, isObject, toViolation, type UnknownField, unknownField, unknownFieldsMax } from './unknown-fields.ts';
+import {
+  type Fields,
+  isObject,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from './unknown-fields.ts';
 import { Violations } from './violations.ts';
 
 /** What is found while a request is read. */
@@ -14,11 +21,20 @@ export interface Reading {
   violations: Violations;
   /** The paths of the fields that have a value, which may be an empty one. */
   given: string[];
+  /** Of these, the lists without an item. */
+  emptyLists: string[];
   /** Those that are null. */
   cleared: string[];
 }
 
-export const newReading = (isStrict: boolean): Reading => ({ isStrict, ignored: [], violations: new Violations(), given: [], cleared: [] });
+export const newReading = (isStrict: boolean): Reading => ({
+  isStrict,
+  ignored: [],
+  violations: new Violations(),
+  given: [],
+  emptyLists: [],
+  cleared: [],
+});
 
 /** Returns undefined, and reports a violation, where the value is of another type. */
 type Read = (value: unknown, path: string, reading: Reading) => unknown;
@@ -60,31 +76,44 @@ export function readMembers(
   for (const name of Object.keys(given)) {
     const member = without.includes(name) ? undefined : members.get(name);
     if (!member) {
-      const unknown = unknownField(name, without.length > 0 ? known.filter((each) => !without.includes(each)) : known, prefix);
+      const unknown = unknownField(
+        name,
+        without.length > 0 ? known.filter((each) => !without.includes(each)) : known,
+        prefix,
+      );
       reading.ignored.push(unknown);
       if (reading.isStrict && unknownCount++ < unknownFieldsMax) reading.violations.add([toViolation(unknown)]);
     } else readMember(message, member, given[name] ?? undefined, reading, prefix);
   }
   for (const name of required)
-    if (!Object.hasOwn(given, name)) reading.violations.report(prefix + name, 'required', 'must be given; null for none');
+    if (!Object.hasOwn(given, name)) reading.violations.report(prefix + name, 'required', 'must be given');
 }
 
 function readMember(message: Message, member: MemberReader, value: unknown, reading: Reading, prefix: string): void {
   const { field, outer, read } = member;
   const path = prefix + member.name;
-  if (value === undefined) return void reading.cleared.push(path);
-  let target = message as unknown as Assigned;
-  if (outer) target = (target[outer.localName] ??= create(outer.message)) as Assigned;
+  if (value === undefined) {
+    reading.cleared.push(path);
+    return;
+  }
+  const target = (outer ? messageIn(message as unknown as Assigned, outer) : message) as unknown as Assigned;
   if (field.fieldKind === 'message' && isOurs(field.message) && isObject(value)) {
     const inner = create(field.message);
     target[field.localName] = inner;
-    return readMembers(inner, field.message, value, reading, { prefix: `${path}.` });
+    readMembers(inner, field.message, value, reading, { prefix: `${path}.` });
+    return;
   }
   const taken = read(value, path, reading);
   if (taken === undefined) return;
   reading.given.push(path);
+  if (Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
   if (field.oneof) target[field.oneof.localName] = { case: field.localName, value: taken };
   else target[field.localName] = taken;
+}
+
+function messageIn(target: Assigned, { localName, message }: NonNullable<Member['outer']>): Message {
+  target[localName] ??= create(message);
+  return target[localName] as Message;
 }
 
 /** Sets the fields of the message from the parameters of a query. An empty one is as absent. */
@@ -98,7 +127,9 @@ export function readQuery(message: Message, desc: DescMessage, query: Fields, re
       reading.violations.report(name, 'type', 'must be given once');
       continue;
     }
-    const values = [given].flat().map((text) => (field.fieldKind === 'scalar' ? fromText(String(text), field.scalar) : text));
+    const values = [given]
+      .flat()
+      .map((text) => (field.fieldKind === 'scalar' ? fromText(String(text), field.scalar) : text));
     const taken = read(isList ? values : values[0], name, reading);
     if (taken !== undefined) (message as unknown as Assigned)[field.localName] = taken;
   }
@@ -156,7 +187,11 @@ function readScalar(type: ScalarType): Read {
       return (value, path, reading) => {
         if (typeof value !== 'string') return mustBe('text', reading, path);
         if (value.isWellFormed()) return value;
-        return reading.violations.report(path, 'encoding', 'must be text without half of a surrogate pair') as undefined;
+        return reading.violations.report(
+          path,
+          'encoding',
+          'must be text without half of a surrogate pair',
+        ) as undefined;
       };
     case ScalarType.BOOL:
       return (value, path, reading) => (typeof value === 'boolean' ? value : mustBe('true or false', reading, path));
@@ -173,7 +208,9 @@ function readScalar(type: ScalarType): Read {
       };
     case ScalarType.BYTES:
       return (value, path, reading) =>
-        typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : mustBe('text in base64', reading, path);
+        typeof value === 'string'
+          ? new Uint8Array(Buffer.from(value, 'base64'))
+          : mustBe('text in base64', reading, path);
     default:
       throw new Error(`no JSON is read for ${ScalarType[type]}`);
   }
@@ -184,7 +221,8 @@ function readEnum(desc: DescEnum): Read {
   return (value, path, reading) => {
     if (typeof value !== 'string') return mustBe('text', reading, path);
     const number = toNumber(value);
-    if (number === undefined) reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+    if (number === undefined)
+      reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
     return number;
   };
 }
@@ -202,7 +240,7 @@ function readMessage(desc: DescMessage): Read {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
     // Which of its members are given matters for no update mask: a list is replaced as a whole.
-    readMembers(message, desc, value, { ...reading, given: [], cleared: [] }, { prefix: `${path}.` });
+    readMembers(message, desc, value, { ...reading, given: [], emptyLists: [], cleared: [] }, { prefix: `${path}.` });
     return message;
   };
 }

@@ -59,7 +59,8 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
 }
 
 /** "GetVoice" is "Get voice". */
-const toWords = (name: string) => name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+const toWords = (name: string) =>
+  name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
 /** Without how it fails, which the document states by itself. */
 const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
@@ -127,7 +128,9 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const desc = responseBody?.message ?? method.output;
   const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
-  return { [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } } };
+  return {
+    [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
+  };
 }
 
 /** The members of a message as the fields of a form or a body. */
@@ -233,7 +236,11 @@ function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
 
 /** An object in which each member has its own example, or one that its type allows. */
 const exampleOf = (desc: DescMessage): Record<string, unknown> =>
-  Object.fromEntries(membersOf(desc).map(({ name, field, rest }) => [name, fromJson(rest.example) ?? usualExample(field)]));
+  Object.fromEntries(
+    membersOf(desc).map(({ name, field, rest: { example } }) => {
+      return [name, example === '' ? usualExample(field) : JSON.parse(example)] as const;
+    }),
+  );
 
 function usualExample(field: DescField): unknown {
   const { fieldKind, message } = field;

@@ -44,8 +44,17 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
   const rules = rulesOf(field);
   if (restOf(field).inline) {
     const checkInline = checkOf(field.message!);
-    if (hasMask) return [(message, prefix, report, scope) => checkInline(message[localName] ?? {}, prefix, report, scope)];
-    return [(message, prefix, report, { given }) => checkInline(message[localName] ?? {}, prefix, report, given ? { given } : none)];
+    // An update without a mask names nothing to check.
+    if (hasMask)
+      return [
+        (message, prefix, report, scope) => {
+          if (scope.mask) checkInline(message[localName] ?? {}, prefix, report, scope);
+        },
+      ];
+    return [
+      (message, prefix, report, { given }) =>
+        checkInline(message[localName] ?? {}, prefix, report, given ? { given } : none),
+    ];
   }
   if (rules.ignore === Ignore.ALWAYS) return [];
   const check = toCheck(field, rules);
@@ -60,7 +69,12 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
       const path = prefix + name;
       if (isEmpty(value)) {
         const isGiven = given?.includes(path) ?? false;
-        if (rules.required) return report(path, isGiven ? 'length' : 'required', isGiven && ruleSentence ? ruleSentence : 'must be given');
+        if (rules.required)
+          return report(
+            path,
+            isGiven ? 'length' : 'required',
+            isGiven && ruleSentence ? ruleSentence : 'must be given',
+          );
         if (ignoresZero && !(isGiven && value !== undefined)) return;
       }
       check?.(value ?? zeroOf(field), path, report);
@@ -74,7 +88,9 @@ const valueInOneof = (message: any, { oneof, localName }: DescField) => {
 };
 
 const isZero = (value: unknown): boolean =>
-  !value || (typeof value === 'object' && (Array.isArray(value) || value instanceof Uint8Array ? value.length : Object.keys(value).length) === 0);
+  !value ||
+  (typeof value === 'object' &&
+    (Array.isArray(value) || value instanceof Uint8Array ? value.length : Object.keys(value).length) === 0);
 
 const zeroOf = ({ fieldKind, scalar }: DescField) =>
   fieldKind === 'list' ? [] : fieldKind === 'map' ? {} : scalar === ScalarType.STRING ? '' : 0;
@@ -84,7 +100,7 @@ function toCheck(field: DescField, rules: FieldRules): Check | undefined {
   const { form, longText } = restOf(field);
   switch (field.fieldKind) {
     case 'list': {
-      const { minItems = 0n, maxItems = 0n, unique = false, items } = valueOf(rules, 'repeated') ?? {};
+      const { minItems = 0n, maxItems = 0n, unique = false, items } = kindOf(rules, 'repeated') ?? {};
       const item = field.listKind === 'message' ? toMessageCheck(field.message) : toValueCheck(field, items, { form });
       const [min, max] = [Number(minItems), Number(maxItems) || Infinity];
       return (list: readonly unknown[], path, report) => {
@@ -96,13 +112,14 @@ function toCheck(field: DescField, rules: FieldRules): Check | undefined {
       };
     }
     case 'map': {
-      const { minPairs = 0n, maxPairs = 0n, keys, values } = valueOf(rules, 'map') ?? {};
+      const { minPairs = 0n, maxPairs = 0n, keys, values } = kindOf(rules, 'map') ?? {};
       const [min, max] = [Number(minPairs), Number(maxPairs) || Infinity];
       const key = keys && toTextCheck(keys, { form });
       const value = field.mapKind === 'message' ? toMessageCheck(field.message) : toValueCheck(field, values, {});
       return (map: Readonly<Record<string, unknown>>, path, report) => {
         const entries = Object.entries(map);
-        if (entries.length < min || entries.length > max) return report(path, 'length', rangeSentence(min, max, 'entries'));
+        if (entries.length < min || entries.length > max)
+          return report(path, 'length', rangeSentence(min, max, 'entries'));
         for (const [name, each] of entries) {
           let isNamed = true;
           key?.(name, path, (_path, reason, message) => {
@@ -127,7 +144,11 @@ function toMessageCheck(desc: DescMessage): Check | undefined {
 }
 
 /** Of a field with one value, an item of a list, or a value of a map. */
-function toValueCheck({ enum: values, scalar }: DescField, rules: FieldRules | undefined, words: TextWords): Check | undefined {
+function toValueCheck(
+  { enum: values, scalar }: DescField,
+  rules: FieldRules | undefined,
+  words: TextWords,
+): Check | undefined {
   if (values) {
     const { names, toName } = enumNames(values);
     return (value: number, path, report) => {
@@ -158,7 +179,13 @@ interface TextWords {
 const controls = /\p{Cc}/u;
 
 function toTextCheck(rules: FieldRules | undefined, { form = '', longText = false }: TextWords): Check {
-  const { minLen = 0n, maxLen = 0n, pattern: source = '', prefix = '', in: allowed = [] } = valueOf(rules, 'string') ?? {};
+  const {
+    minLen = 0n,
+    maxLen = 0n,
+    pattern: source = '',
+    prefix = '',
+    in: allowed = [],
+  } = kindOf(rules, 'string') ?? {};
   const [min, max] = [Number(minLen), Number(maxLen) || Infinity];
   const pattern = source === '' ? undefined : new RegExp(source, 'u');
   const range = rangeSentence(min, max, 'characters');
@@ -166,7 +193,10 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
     if (text.includes('\0') && form === '') return report(path, 'encoding', 'holds a NUL character');
     const chars = text.length > max || text.length < 2 * min ? countChars(text) : text.length;
     if (chars > max && longText)
-      return report(path, 'too_long', `has ${chars} characters, over the limit of ${max}`, { limit: max, actual: chars });
+      return report(path, 'too_long', `has ${chars} characters, over the limit of ${max}`, {
+        limit: max,
+        actual: chars,
+      });
     if (chars < min || chars > max) return report(path, 'length', range);
     if (allowed.length > 0 && !allowed.includes(text))
       return report(path, 'enum', `must be one of ${allowed.join(', ')}`, { allowed });
@@ -192,12 +222,14 @@ function rangeSentence(min: number | bigint, max: number | bigint, what: string)
 }
 
 function sentenceOf(rules: FieldRules): string {
-  const text = valueOf(rules, 'string');
-  return text && text.minLen > 0n ? rangeSentence(Number(text.minLen), Number(text.maxLen) || Infinity, 'characters') : '';
+  const text = kindOf(rules, 'string');
+  return text && text.minLen > 0n
+    ? rangeSentence(Number(text.minLen), Number(text.maxLen) || Infinity, 'characters')
+    : '';
 }
 
 type Kind = NonNullable<FieldRules['type']['case']>;
 type RulesOf<K extends Kind> = Extract<FieldRules['type'], { case: K }>['value'];
 
-const valueOf = <K extends Kind>(rules: FieldRules | undefined, kind: K) =>
+const kindOf = <K extends Kind>(rules: FieldRules | undefined, kind: K) =>
   rules?.type.case === kind ? (rules.type.value as RulesOf<K>) : undefined;

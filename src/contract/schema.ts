@@ -25,7 +25,10 @@ export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   return [rule, ...rule.additionalBindings].flatMap((each) => toEndpoint(method, each) ?? []);
 }
 
-function toEndpoint({ name, input, output }: DescMethod, { pattern, body, responseBody }: HttpRule): Endpoint | undefined {
+function toEndpoint(
+  { name, input, output }: DescMethod,
+  { pattern, body, responseBody }: HttpRule,
+): Endpoint | undefined {
   if (pattern.case === undefined) return undefined;
   if (pattern.case === 'custom') throw new Error(`${name} has a custom method`);
   return {

@@ -9,10 +9,7 @@ import {
   WatchJobResponse_Kind,
   type WatchJobResponseSchema,
 } from '../../gen/sonant/v1/job_service_pb.ts';
-import {
-  type OutputFormat,
-  OutputFormatSchema,
-} from '../../gen/sonant/v1/speech_pb.ts';
+import { type OutputFormat, OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Job, JobEvent, JobStatus as Status } from '../jobs/job.ts';
 import { speechFieldRows } from '../speech/fields.ts';
 import { readFields, toEnumValue } from './speech-fields.ts';

@@ -60,7 +60,12 @@ function toFields(spec: LexiconSpec | undefined): LexiconFields {
   // Of too many, no more than their number is looked at.
   const entries = given && given.length <= lexiconEntriesMax ? given.map(toEntry) : given;
   const content = pls === '' ? { entries } : { pls, field: 'pls' };
-  return { name: spec?.name || undefined, access: nameOf<string>(VoiceAccessSchema, spec?.access), content, violations };
+  return {
+    name: spec?.name || undefined,
+    access: nameOf<string>(VoiceAccessSchema, spec?.access),
+    content,
+    violations,
+  };
 }
 
 const toEntry = ({ grapheme, alias, phoneme, alphabet, languageCode, case: letterCase }: EntryMessage) => ({

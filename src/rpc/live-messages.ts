@@ -55,7 +55,12 @@ export function toLiveResponse(event: LiveEvent): Event {
       return { event: { case: 'audio', value: { turn: event.turn, audio: event.audio } } };
     case 'timestamps': {
       const { turn, words, quality, languageCode } = event;
-      const value = { turn, words: words.map(toWord), quality: toQuality[quality], ...(languageCode && { languageCode }) };
+      const value = {
+        turn,
+        words: words.map(toWord),
+        quality: toQuality[quality],
+        ...(languageCode && { languageCode }),
+      };
       return { event: { case: 'timestamps', value } };
     }
     case 'mark': {

@@ -164,9 +164,7 @@ export function toStatus(failure: Failure | typeof callerLeft, protocolName: str
 
 /** An error of Connect without an equivalent Failure is thrown unchanged. */
 const toOwnStatus = (failure: Failure): ConnectError =>
-  failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code)
-    ? failure.cause
-    : toConnectError(failure);
+  failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code) ? failure.cause : toConnectError(failure);
 
 /** Codes of Connect's errors that become a Failure. */
 const ownCodes = new Set([

@@ -27,4 +27,6 @@ export function serveHandlers<S extends DescService>(service: S, handlers: Handl
   return { service, implementation: implementation as unknown as ServedService['implementation'] };
 }
 
-const receivedOf = (message: Message) => ({ mask: (message as Message & { updateMask?: { paths: string[] } }).updateMask?.paths });
+const receivedOf = (message: Message) => ({
+  mask: (message as Message & { updateMask?: { paths: string[] } }).updateMask?.paths,
+});

@@ -56,7 +56,10 @@ function readerOf(field: DescField): FieldReader['read'] {
 /** OUTPUT_FORMAT_WAV is "wav". */
 const valueReader = ({ values, sharedPrefix = '' }: DescEnum) => {
   const names = new Map(
-    values.map(({ number, name }) => [number, number === 0 ? undefined : name.toLowerCase().slice(sharedPrefix.length)]),
+    values.map(({ number, name }) => [
+      number,
+      number === 0 ? undefined : name.toLowerCase().slice(sharedPrefix.length),
+    ]),
   );
   return (value: unknown) => (names.has(value as number) ? (names.get(value as number) ?? value) : value);
 };

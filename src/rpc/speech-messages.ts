@@ -46,7 +46,11 @@ export function toEvent(event: SpeechEvent): Event {
   }
 }
 
-export const toWord = ({ startSeconds: start, endSeconds: end, ...word }: SpeechTimestamps['words'][number]) => ({ ...word, start, end });
+export const toWord = ({ startSeconds: start, endSeconds: end, ...word }: SpeechTimestamps['words'][number]) => ({
+  ...word,
+  start,
+  end,
+});
 
 const toInfo = (info: SpeechInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
   id: info.audioId,

@@ -54,7 +54,10 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     async estimateSpeech(message, context) {
       const request = parseSpeechMessage(EstimateSpeechRequestSchema, message, 'streaming');
-      const { seconds, byteCount, segmentCount, warnings, chars } = await speech.estimateSpeech(callOf(context), request);
+      const { seconds, byteCount, segmentCount, warnings, chars } = await speech.estimateSpeech(
+        callOf(context),
+        request,
+      );
       const size = { duration: toDuration(seconds), bytes: BigInt(byteCount), segments: segmentCount };
       return { chars, ...size, warnings: [...warnings] };
     },

@@ -76,7 +76,13 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
         const gainDb = await measureGain(speak(engine, segment, signal));
         clones.push({ engine: engine.name, languageCodes, gainDb, plain });
       }
-      return { clones, languageCode, consentScript, consentSha256: sha256(consent), referenceSha256: sha256(reference) };
+      return {
+        clones,
+        languageCode,
+        consentScript,
+        consentSha256: sha256(consent),
+        referenceSha256: sha256(reference),
+      };
     },
   };
 }

@@ -1,7 +1,11 @@
 // The fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its default in a new
 // voice. Their shape and range are checked by the rules of the contract; the rest of this folder checks what they name.
 import { create } from '@bufbuild/protobuf';
-import { CreateVoiceRequestSchema, UpdateVoiceRequestSchema, VoiceAccess as Access } from '../../gen/sonant/v1/voice_pb.ts';
+import {
+  VoiceAccess as Access,
+  CreateVoiceRequestSchema,
+  UpdateVoiceRequestSchema,
+} from '../../gen/sonant/v1/voice_pb.ts';
 import { checkRules } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Blend } from '../engines/engine.ts';

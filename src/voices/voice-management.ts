@@ -25,12 +25,7 @@ export interface VoiceManagement {
   /** Those that only check add to the faults, and fail where the actor may not do it at all. */
   checkNew(voiceId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice;
   create(voiceId: string | undefined, fields: VoiceFields, checked: CheckedVoice, actor: Actor): Promise<OfferedVoice>;
-  checkClone(
-    fields: CloneFields,
-    actor: Actor,
-    faults: FieldViolation[],
-    signal: AbortSignal,
-  ): Promise<PreparedClone>;
+  checkClone(fields: CloneFields, actor: Actor, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
   clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
   checkUpdate(voiceId: string, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): void;
   /** Checks the fields again, by what the voice is then. */
@@ -224,17 +219,28 @@ interface ChangeChecks {
 function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   const { voiceId, languageCodes } = voice;
   const engineBindings = bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId }));
-  return { voiceId, languageCodes, status: kept?.status ?? 'ready', bindings: kept?.bindings.map(toRecord) ?? engineBindings };
+  return {
+    voiceId,
+    languageCodes,
+    status: kept?.status ?? 'ready',
+    bindings: kept?.bindings.map(toRecord) ?? engineBindings,
+  };
 }
 
 /** Without the id of a clone, which is the vault's. */
 function toRecord(bound: StoredBinding): BindingRecord {
-  if ('openClone' in bound) return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
+  if ('openClone' in bound)
+    return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;
 }
 
 /** Reports what is wrong with the change; returns its bindings and languages, where it has any. */
-function checkChange(before: Speaking, fields: VoiceFields, { engines, checks }: ChangeChecks, faults: FieldViolation[]) {
+function checkChange(
+  before: Speaking,
+  fields: VoiceFields,
+  { engines, checks }: ChangeChecks,
+  faults: FieldViolation[],
+) {
   if (before.status === 'consent_revoked') {
     const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
     throw new Failure('voice_not_ready', { message });
@@ -248,7 +254,11 @@ function checkChange(before: Speaking, fields: VoiceFields, { engines, checks }:
 }
 
 /** The row with the fields changed, or a Failure with every fault of the fields. */
-function toChangedRow(before: RowDraft, fields: VoiceFields, { atMs, ...checks }: ChangeChecks & { atMs: number }): RowDraft {
+function toChangedRow(
+  before: RowDraft,
+  fields: VoiceFields,
+  { atMs, ...checks }: ChangeChecks & { atMs: number },
+): RowDraft {
   const faults: FieldViolation[] = [];
   const speaking = { ...before, bindings: bindingsOf(before), languageCodes: before.languageCodes.split(' ') };
   const { bindings, languageCodes } = checkChange(speaking, fields, checks, faults);

@@ -2,6 +2,7 @@
 // live speech. A failure is told in `error`, and the connection ends with it: clients wait for the end of the sound, and do
 // not read errors. A client that leaves stops its speech.
 import type { Socket } from 'node:net';
+import type { VoiceOperations } from '../api/voices.ts';
 import { PushQueue } from '../concurrency/push-queue.ts';
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import { createId } from '../id.ts';
@@ -12,7 +13,6 @@ import type { LiveOperations } from '../operations/live-speech.ts';
 import { type Operation, speechOperations, voiceOperations } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
-import type { VoiceOperations } from '../api/voices.ts';
 import { FrameReader, toFrame, type WyomingData, type WyomingEvent } from './frames.ts';
 import { toInfo } from './info.ts';
 import { wyomingIdleMs } from './limits.ts';

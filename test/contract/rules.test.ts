@@ -32,7 +32,10 @@ function standardFaults<D extends DescMessage>(desc: D, init: MessageInitShape<D
 }
 
 const fieldPath = (path: readonly { kind: string; name?: string; localName?: string }[]) =>
-  path.map((part) => (part.kind === 'field' || part.name ? part.name : '[]')).join('.').replaceAll('.[]', '[]');
+  path
+    .map((part) => (part.kind === 'field' || part.name ? part.name : '[]'))
+    .join('.')
+    .replaceAll('.[]', '[]');
 
 const ourFaults = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
   [...new Set(violationsOf(desc, init).map(({ field }) => field.replace(/[[.].*/, '')))].sort();
@@ -42,7 +45,13 @@ const spec = { name: 'News', bindings: [binding] };
 const many = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`);
 const row = <D extends DescMessage>(desc: D, init: MessageInitShape<D>, ...faulty: string[]) =>
   [desc, init, faulty] as const;
-const clone = { name: 'A', speakerName: 'B', languageCode: 'en', referenceAudio: Uint8Array.of(1), consentAudio: Uint8Array.of(2) };
+const clone = {
+  name: 'A',
+  speakerName: 'B',
+  languageCode: 'en',
+  referenceAudio: Uint8Array.of(1),
+  consentAudio: Uint8Array.of(2),
+};
 
 const cases = [
   row(GetVoiceRequestSchema, { voiceId: 'ada' }),
@@ -50,14 +59,30 @@ const cases = [
   row(ListVoicesRequestSchema, {}),
   row(ListVoicesRequestSchema, { limit: 1, text: 'é'.repeat(200), engine: 'e' }),
   row(ListVoicesRequestSchema, { limit: 1000 }),
-  row(ListVoicesRequestSchema, { limit: 0, text: '😀'.repeat(201), engine: 'e'.repeat(201) }, 'engine', 'limit', 'text'),
+  row(
+    ListVoicesRequestSchema,
+    { limit: 0, text: '😀'.repeat(201), engine: 'e'.repeat(201) },
+    'engine',
+    'limit',
+    'text',
+  ),
   row(ListVoicesRequestSchema, { limit: 1001, text: '😀'.repeat(200) }, 'limit'),
   row(ListVoicesRequestSchema, { limit: -1 }, 'limit'),
   row(SetDefaultVoiceRequestSchema, {}),
   row(CreateVoiceRequestSchema, { spec }),
   row(CreateVoiceRequestSchema, { voiceId: 'a.b_c-d', spec: { ...spec, description: 'd'.repeat(1000) } }),
-  row(CreateVoiceRequestSchema, { voiceId: '.a', spec: { ...spec, description: 'd'.repeat(1001) } }, 'description', 'voice_id'),
-  row(CreateVoiceRequestSchema, { voiceId: 'a'.repeat(129), spec: { ...spec, description: 'a\nb' } }, 'description', 'voice_id'),
+  row(
+    CreateVoiceRequestSchema,
+    { voiceId: '.a', spec: { ...spec, description: 'd'.repeat(1001) } },
+    'description',
+    'voice_id',
+  ),
+  row(
+    CreateVoiceRequestSchema,
+    { voiceId: 'a'.repeat(129), spec: { ...spec, description: 'a\nb' } },
+    'description',
+    'voice_id',
+  ),
   row(CreateVoiceRequestSchema, { spec: { ...spec, name: '' } }, 'name'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, name: '   ' } }, 'name'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'n\t' } }, 'name'),
@@ -67,31 +92,88 @@ const cases = [
   row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { 'a b': 'c' } } }, 'labels'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { a: 'c'.repeat(201) } } }, 'labels'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { ['a'.repeat(51)]: 'c' } } }, 'labels'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: Object.fromEntries(many(21).map((x) => [x, x])) } }, 'labels'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, languageCodes: many(100), aliases: many(20), lexiconIds: many(10) } }),
+  row(
+    CreateVoiceRequestSchema,
+    { spec: { ...spec, labels: Object.fromEntries(many(21).map((x) => [x, x])) } },
+    'labels',
+  ),
+  row(CreateVoiceRequestSchema, {
+    spec: { ...spec, languageCodes: many(100), aliases: many(20), lexiconIds: many(10) },
+  }),
   row(
     CreateVoiceRequestSchema,
     { spec: { ...spec, languageCodes: many(101), aliases: many(21), lexiconIds: many(11) } },
     ...['aliases', 'language_codes', 'lexicon_ids'],
   ),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, aliases: ['a', 'a'], lexiconIds: ['b', 'b'] } }, 'aliases', 'lexicon_ids'),
+  row(
+    CreateVoiceRequestSchema,
+    { spec: { ...spec, aliases: ['a', 'a'], lexiconIds: ['b', 'b'] } },
+    'aliases',
+    'lexicon_ids',
+  ),
   row(CreateVoiceRequestSchema, { spec: { ...spec, aliases: ['a,b'] } }, 'aliases'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [] } }),
   row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [{ voiceId: 'a' }] } }, 'bindings'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: Array.from({ length: 9 }, () => binding) } }, 'bindings'),
   row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: 1 }] } }, 'blend'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: 0 }, { voiceId: 'b', weight: 1000 }] } }),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: -1 }, { voiceId: 'b', weight: 1 }] } }, 'blend'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: NaN }, { voiceId: '', weight: 1 }] } }, 'blend'),
+  row(CreateVoiceRequestSchema, {
+    spec: {
+      ...spec,
+      blend: [
+        { voiceId: 'a', weight: 0 },
+        { voiceId: 'b', weight: 1000 },
+      ],
+    },
+  }),
+  row(
+    CreateVoiceRequestSchema,
+    {
+      spec: {
+        ...spec,
+        blend: [
+          { voiceId: 'a', weight: -1 },
+          { voiceId: 'b', weight: 1 },
+        ],
+      },
+    },
+    'blend',
+  ),
+  row(
+    CreateVoiceRequestSchema,
+    {
+      spec: {
+        ...spec,
+        blend: [
+          { voiceId: 'a', weight: NaN },
+          { voiceId: '', weight: 1 },
+        ],
+      },
+    },
+    'blend',
+  ),
   row(CreateVoiceRequestSchema, { spec: { ...spec, access: VoiceAccess.EVERYONE } }),
   row(CreateVoiceRequestSchema, { spec: { ...spec, access: 7 as VoiceAccess } }, 'access'),
   row(UpdateVoiceRequestSchema, { voiceId: 'a', spec: { description: 'd' }, updateMask: { paths: ['description'] } }),
   row(CloneVoiceRequestSchema, clone),
-  row(CloneVoiceRequestSchema, { ...clone, name: ' ', speakerName: '', engines: many(9) }, 'engines', 'name', 'speaker_name'),
+  row(
+    CloneVoiceRequestSchema,
+    { ...clone, name: ' ', speakerName: '', engines: many(9) },
+    'engines',
+    'name',
+    'speaker_name',
+  ),
   row(
     CloneVoiceRequestSchema,
     { referenceText: 'a\r', consentScript: 's'.repeat(1001) },
-    ...['consent_audio', 'consent_script', 'language_code', 'name', 'reference_audio', 'reference_text', 'speaker_name'],
+    ...[
+      'consent_audio',
+      'consent_script',
+      'language_code',
+      'name',
+      'reference_audio',
+      'reference_text',
+      'speaker_name',
+    ],
   ),
 ];
 
@@ -104,7 +186,8 @@ describe('of a message that was read from JSON', () => {
   const update = { voiceId: 'a', spec: { name: '', description: 'a\nb', aliases: ['a b'] } };
 
   test('only the paths of the mask are checked', () => {
-    const fields = (mask: string[]) => violationsOf(UpdateVoiceRequestSchema, update, { mask }).map(({ field }) => field);
+    const fields = (mask: string[]) =>
+      violationsOf(UpdateVoiceRequestSchema, update, { mask }).map(({ field }) => field);
     expect(fields(['description'])).toEqual(['description']);
     expect(fields(['aliases', 'enabled'])).toEqual(['aliases[0]']);
     expect(fields(['name'])).toEqual(['name']);
@@ -124,7 +207,12 @@ describe('of a message that was read from JSON', () => {
     const wrong = { spec: { ...spec, name: 'a'.repeat(201), access: 9 as VoiceAccess, aliases: ['é'] } };
     expect(violationsOf(CreateVoiceRequestSchema, wrong)).toEqual([
       { field: 'name', reason: 'length', message: 'must be 1 to 200 characters' },
-      { field: 'access', reason: 'enum', message: 'must be one of private, everyone', allowed: ['private', 'everyone'] },
+      {
+        field: 'access',
+        reason: 'enum',
+        message: 'must be one of private, everyone',
+        allowed: ['private', 'everyone'],
+      },
       { field: 'aliases[0]', reason: 'format', message: expect.stringContaining('letters, digits and any of') },
     ]);
   });

@@ -105,7 +105,7 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
       for await (const { event } of stream) {
         if (event.case === 'chunkDone') ended.add(event.value.chunkIndex);
         if (event.case === 'audio') expect(ended).not.toContain(event.value.chunkIndex);
-        if (event.case === 'audio') pieces.push(event.value.audioBytes);
+        if (event.case === 'audio') pieces.push(event.value.audio);
         if (event.case === 'done') expect(event.value.chars).toBe(chunks.join('').length);
       }
       expect(bytes.equals(Buffer.concat(pieces))).toBe(true);

@@ -181,10 +181,10 @@ describe('inline audio that is larger than may be', () => {
   beforeEach(async () => {
     gateway = await openTestGateway({ isLimited: true }, (each) => void close.push(each));
   });
-  const ask = async (text: string, inlineBytesMax: number) => {
+  const ask = async (text: string, bufferBytesMax: number) => {
     const { key } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 1000 } });
     const grpc = await openGrpc(gateway);
-    const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.BUFFER, inlineBytesMax };
+    const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.BUFFER, bufferBytesMax };
     const call = (more: object = {}) =>
       grpc.unary('synthesizeSpeech', { ...inline, ...more }, { metadata: { 'x-api-key': key } });
     return { refused: await call().catch((error) => error), call };

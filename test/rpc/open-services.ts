@@ -5,6 +5,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { createVoiceHandlers } from '../../src/api/voices.ts';
 import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/gateway/http/http-app.ts';
 import { createHttpServer } from '../../src/gateway/http/http-server.ts';
@@ -25,7 +26,6 @@ import { createMetering } from '../../src/operations/metering.ts';
 import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
-import { createVoiceHandlers } from '../../src/api/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
@@ -71,7 +71,7 @@ export interface ServicesTestOptions {
 }
 
 const always = async () => true;
-const unused = {} as VoiceManagement;
+const unused = { checkUpdate() {} } as unknown as VoiceManagement;
 const unusedLive = {} as LiveOperationsOptions['speech'];
 
 export async function openTestServices(options: ServicesTestOptions = {}) {

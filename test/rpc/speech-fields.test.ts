@@ -19,7 +19,7 @@ describe('what is wrong with a request', () => {
     outputFormat: 9 as OutputFormat,
     returnFormat: -1 as ReturnFormat,
     speakingRate: Number.NaN,
-    inlineBytesMax: -1,
+    bufferBytesMax: -1,
   };
 
   test('is reported all at once, with the field names of the proto', async () => {
@@ -34,7 +34,7 @@ describe('what is wrong with a request', () => {
       'language_code FORMAT',
       'output_format ENUM',
       'return_format ENUM',
-      'sample_rate_hz ENUM',
+      'sample_rate ENUM',
       'speaking_rate RANGE',
       'text BLANK',
       'voice_id LENGTH',

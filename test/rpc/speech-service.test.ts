@@ -62,8 +62,8 @@ describe('a stream', () => {
         format: OutputFormat.MP3,
         contentType: 'audio/mpeg',
         sampleRate: 24000,
-        channelCount: 1,
-        chunkCount: 2,
+        channels: 1,
+        chunks: 2,
         chars: 26,
         warnings: ['transliterated'],
         audioUrl: '',
@@ -154,7 +154,7 @@ describe('a unary call', () => {
 
   test('with more inline audio than may be, is refused with the way out', async () => {
     const { speech } = await openTestServices();
-    const post = (text: string, inlineBytesMax?: number) =>
+    const post = (text: string, bufferBytesMax?: number) =>
       failureOf(
         speech.unary(
           'synthesizeSpeech',
@@ -162,7 +162,7 @@ describe('a unary call', () => {
             voiceId: 'ada',
             text,
             returnFormat: ReturnFormat.BUFFER,
-            ...(inlineBytesMax !== undefined && { inlineBytesMax }),
+            ...(bufferBytesMax !== undefined && { bufferBytesMax }),
           },
           goodKey,
         ),
@@ -205,7 +205,7 @@ test('an estimate counts without speaking', async () => {
   const estimate = await speech.unary('estimateSpeech', { voiceId: 'ada', textChunks: ['ab', 'cd'] }, goodKey);
   expect(estimate).toMatchObject({
     chars: 4,
-    segmentCount: 2,
+    segments: 2,
     bytes: 2n ** 33n,
     duration: { seconds: 0n, nanos: 5e8 },
   });

@@ -4,8 +4,11 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { CaptionFormat, Markup, OutputFormat } from "./speech_pb.ts";
 import { file_sonant_v1_speech } from "./speech_pb.ts";
@@ -15,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/job_service.proto.
  */
 export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
-  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSJ5CgxDaGFwdGVySW5wdXQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSLOBQoDSm9iEgoKAmlkGAEgASgJEiQKBnN0YXR1cxgCIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXMSEAoIdm9pY2VfaWQYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSEwoLc2FtcGxlX3JhdGUYBSABKAUSLgoIbWV0YWRhdGEYBiADKAsyHC5zb25hbnQudjEuSm9iLk1ldGFkYXRhRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKCHByb2dyZXNzGAsgASgLMhYuc29uYW50LnYxLkpvYlByb2dyZXNzEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISEQoJYXVkaW9fdXJsGA0gASgJEi4KCGNhcHRpb25zGA4gAygLMhwuc29uYW50LnYxLkpvYi5DYXB0aW9uc0VudHJ5EiIKBWVycm9yGA8gASgLMhMuc29uYW50LnYxLkpvYkVycm9yEiIKBXVzYWdlGBAgASgLMhMuc29uYW50LnYxLkpvYlVzYWdlEhAKCHJldmlzaW9uGBEgASgDGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiggEKC0pvYlByb2dyZXNzEg0KBWNoYXJzGAEgASgFEhIKCmNoYXJzX2RvbmUYAiABKAUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIPCgdzZWNvbmRzGAQgASgBEhgKC2V0YV9zZWNvbmRzGAUgASgBSACIAQFCDgoMX2V0YV9zZWNvbmRzIpsBCgpKb2JDaGFwdGVyEg0KBXRpdGxlGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEg0KBWNoYXJzGAMgASgFEhIKCmNoYXJzX2RvbmUYBCABKAUSEgoFc3RhcnQYBSABKAFIAIgBARIQCgNlbmQYBiABKAFIAYgBARIRCglhdWRpb191cmwYByABKAlCCAoGX3N0YXJ0QgYKBF9lbmQiegoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESDAoEdGV4dBgFIAEoCUIKCghfY2hhcHRlckIJCgdfb2Zmc2V0IjUKCEpvYlVzYWdlEhIKCmNoYXJhY3RlcnMYASABKAUSFQoNYXVkaW9fc2Vjb25kcxgCIAEoASKvBQoQQ3JlYXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSEAoIdm9pY2VfaWQYAiABKAkSKQoIY2hhcHRlcnMYAyADKAsyFy5zb25hbnQudjEuQ2hhcHRlcklucHV0EgwKBHRleHQYBCABKAkSLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGAoLc2FtcGxlX3JhdGUYBiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAcgASgJSAGIAQESGgoNc3BlYWtpbmdfcmF0ZRgIIAEoAUgCiAEBEioKCGNhcHRpb25zGAkgAygOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXQSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBARIgChNjaGFwdGVyX2dhcF9zZWNvbmRzGAwgASgBSASIAQESEwoLd2ViaG9va191cmwYDSABKAkSFwoKa2VlcF9ob3VycxgOIAEoAUgFiAEBEjsKCG1ldGFkYXRhGA8gAygLMikuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QuTWV0YWRhdGFFbnRyeRINCgVjb3ZlchgQIAEoDBITCgtsZXhpY29uX2lkcxgRIAMoCRIMCgRzc21sGBIgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZUIWChRfY2hhcHRlcl9nYXBfc2Vjb25kc0INCgtfa2VlcF9ob3VycyIwChFDcmVhdGVKb2JSZXNwb25zZRIbCgNqb2IYASABKAsyDi5zb25hbnQudjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi0KDkdldEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiZQoPTGlzdEpvYnNSZXF1ZXN0EhIKBWxpbWl0GAEgASgFSACIAQESDgoGY3Vyc29yGAIgASgJEiQKBnN0YXR1cxgDIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCCAoGX2xpbWl0IkUKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLnNvbmFudC52MS5Kb2ISEwoLbmV4dF9jdXJzb3IYAiABKAkiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyL6AQoQV2F0Y2hKb2JSZXNwb25zZRIuCgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZBIQCghyZXZpc2lvbhgCIAEoAxIUCgdjaGFwdGVyGAMgASgFSACIAQESGwoDam9iGAQgASgLMg4uc29uYW50LnYxLkpvYiJlCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1LSU5EX1BST0dSRVNTEAESFQoRS0lORF9DSEFQVEVSX0RPTkUQAhINCglLSU5EX0RPTkUQAxIOCgpLSU5EX0VSUk9SEARCCgoIX2NoYXB0ZXIiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMAoRQ2FuY2VsSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIhCg9SZXRyeUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KEFJldHJ5Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSqgAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUy4QQKCkpvYlNlcnZpY2USVgoJQ3JlYXRlSm9iEhsuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ3JlYXRlSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlEkwKBkdldEpvYhIYLnNvbmFudC52MS5HZXRKb2JSZXF1ZXN0Ghkuc29uYW50LnYxLkdldEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkElIKCExpc3RKb2JzEhouc29uYW50LnYxLkxpc3RKb2JzUmVxdWVzdBobLnNvbmFudC52MS5MaXN0Sm9ic1Jlc3BvbnNlIg2KzhgJam9iczpyZWFkElQKCFdhdGNoSm9iEhouc29uYW50LnYxLldhdGNoSm9iUmVxdWVzdBobLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkMAESVgoJQ2FuY2VsSm9iEhsuc29uYW50LnYxLkNhbmNlbEpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ2FuY2VsSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlElMKCFJldHJ5Sm9iEhouc29uYW50LnYxLlJldHJ5Sm9iUmVxdWVzdBobLnNvbmFudC52MS5SZXRyeUpvYlJlc3BvbnNlIg6KzhgKam9iczp3cml0ZRJWCglEZWxldGVKb2ISGy5zb25hbnQudjEuRGVsZXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5EZWxldGVKb2JSZXNwb25zZSIOis4YCmpvYnM6d3JpdGVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_speech]);
+  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSKDAQoMQ2hhcHRlcklucHV0EhcKBXRpdGxlGAEgASgJQgi6SAVyAxj0AxIMCgR0ZXh0GAIgASgJEhAKCHZvaWNlX2lkGAMgASgJEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAIgBARIMCgRzc21sGAUgASgJQhAKDl9sYW5ndWFnZV9jb2RlIuQFCgNKb2ISCgoCaWQYASABKAkSJAoGc3RhdHVzGAIgASgOMhQuc29uYW50LnYxLkpvYlN0YXR1cxIQCgh2b2ljZV9pZBgDIAEoCRIuCg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBITCgtzYW1wbGVfcmF0ZRgFIAEoBRIuCghtZXRhZGF0YRgGIAMoCzIcLnNvbmFudC52MS5Kb2IuTWV0YWRhdGFFbnRyeRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoIcHJvZ3Jlc3MYCyABKAsyFi5zb25hbnQudjEuSm9iUHJvZ3Jlc3MSJwoIY2hhcHRlcnMYDCADKAsyFS5zb25hbnQudjEuSm9iQ2hhcHRlchIfCglhdWRpb191cmwYDSABKAlCDNLOGAgQATIEbnVsbBIuCghjYXB0aW9ucxgOIAMoCzIcLnNvbmFudC52MS5Kb2IuQ2FwdGlvbnNFbnRyeRIiCgVlcnJvchgPIAEoCzITLnNvbmFudC52MS5Kb2JFcnJvchIiCgV1c2FnZRgQIAEoCzITLnNvbmFudC52MS5Kb2JVc2FnZRIYCghyZXZpc2lvbhgRIAEoA0IG0s4YAiABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiggEKC0pvYlByb2dyZXNzEg0KBWNoYXJzGAEgASgFEhIKCmNoYXJzX2RvbmUYAiABKAUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIPCgdzZWNvbmRzGAQgASgBEhgKC2V0YV9zZWNvbmRzGAUgASgBSACIAQFCDgoMX2V0YV9zZWNvbmRzIqkBCgpKb2JDaGFwdGVyEg0KBXRpdGxlGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEg0KBWNoYXJzGAMgASgFEhIKCmNoYXJzX2RvbmUYBCABKAUSEgoFc3RhcnQYBSABKAFIAIgBARIQCgNlbmQYBiABKAFIAYgBARIfCglhdWRpb191cmwYByABKAlCDNLOGAgQATIEbnVsbEIICgZfc3RhcnRCBgoEX2VuZCKIAQoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESGgoEdGV4dBgFIAEoCUIM0s4YCBABMgRudWxsQgoKCF9jaGFwdGVyQgkKB19vZmZzZXQiNQoISm9iVXNhZ2USEgoKY2hhcmFjdGVycxgBIAEoBRIVCg1hdWRpb19zZWNvbmRzGAIgASgBIoAHChBDcmVhdGVKb2JSZXF1ZXN0EnYKBmpvYl9pZBgBIAEoCUJmukgc2AEBchcyFV5bQS1aYS16MC05Xy1dezEsNjR9JNLOGEMyEyJvcmlnaW4tb2Ytc3BlY2llcyJCLG11c3QgYmUgMSB0byA2NCBsZXR0ZXJzLCBkaWdpdHMsICJfIiBhbmQgIi0iEhAKCHZvaWNlX2lkGAIgASgJEjQKCGNoYXB0ZXJzGAMgAygLMhcuc29uYW50LnYxLkNoYXB0ZXJJbnB1dEIJukgGkgEDEPQDEgwKBHRleHQYBCABKAkSLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGAoLc2FtcGxlX3JhdGUYBiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAcgASgJSAGIAQESGgoNc3BlYWtpbmdfcmF0ZRgIIAEoAUgCiAEBEioKCGNhcHRpb25zGAkgAygOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXQSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBARJAChNjaGFwdGVyX2dhcF9zZWNvbmRzGAwgASgBQh66SBQSEhkAAAAAAABOQCkAAAAAAAAAANLOGAM6ATJIBIgBARITCgt3ZWJob29rX3VybBgNIAEoCRIwCgprZWVwX2hvdXJzGA4gASgBQhe6SBQSEhkAAAAAABzBQCkAAAAAAADwP0gFiAEBElQKCG1ldGFkYXRhGA8gAygLMikuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QuTWV0YWRhdGFFbnRyeUIXukgUmgERECAiBnIEEAEYQCoFcgMY6AcSDQoFY292ZXIYECABKAwSHwoLbGV4aWNvbl9pZHMYESADKAlCCrpIB5IBBBAKGAESDAoEc3NtbBgSIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9ub3JtYWxpemVCFgoUX2NoYXB0ZXJfZ2FwX3NlY29uZHNCDQoLX2tlZXBfaG91cnMiMAoRQ3JlYXRlSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiJACg1HZXRKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiItCg5HZXRKb2JSZXNwb25zZRIbCgNqb2IYASABKAsyDi5zb25hbnQudjEuSm9iIocBCg9MaXN0Sm9ic1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAkSMQoGc3RhdHVzGAMgASgOMhQuc29uYW50LnYxLkpvYlN0YXR1c0ILukgI2AEBggECEAFCCAoGX2xpbWl0IlMKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLnNvbmFudC52MS5Kb2ISIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCJiCg9XYXRjaEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiEh4KDmFmdGVyX3JldmlzaW9uGAIgASgDQgbSzhgCIAEi+gEKEFdhdGNoSm9iUmVzcG9uc2USLgoEa2luZBgBIAEoDjIgLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlLktpbmQSEAoIcmV2aXNpb24YAiABKAMSFAoHY2hhcHRlchgDIAEoBUgAiAEBEhsKA2pvYhgEIAEoCzIOLnNvbmFudC52MS5Kb2IiZQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNS0lORF9QUk9HUkVTUxABEhUKEUtJTkRfQ0hBUFRFUl9ET05FEAISDQoJS0lORF9ET05FEAMSDgoKS0lORF9FUlJPUhAEQgoKCF9jaGFwdGVyIkMKEENhbmNlbEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiIjAKEUNhbmNlbEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQgoPUmV0cnlKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiIvChBSZXRyeUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQwoQRGVsZXRlSm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiEwoRRGVsZXRlSm9iUmVzcG9uc2UqoAEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFMqEJCgpKb2JTZXJ2aWNlEq0CCglDcmVhdGVKb2ISGy5zb25hbnQudjEuQ3JlYXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5DcmVhdGVKb2JSZXNwb25zZSLkAYrOGApqb2JzOndyaXRlks4YjgEKF0hhdmUgYSBsb25nIHRleHQgc3Bva2VuGMoBIhQvYXBpL2F1ZGlvL2pvYnMve2lkfSoNdGV4dF90b29fbG9uZyoPdm9pY2Vfbm90X2ZvdW5kKg92b2ljZV9ub3RfcmVhZHkqEXBheWxvYWRfdG9vX2xhcmdlKhRpZGVtcG90ZW5jeV9jb25mbGljdDgBgtPkkwI9OgEqWiI6ASpiA2pvYhoYL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9YgNqb2IiDy9hcGkvYXVkaW8vam9icxKgAQoGR2V0Sm9iEhguc29uYW50LnYxLkdldEpvYlJlcXVlc3QaGS5zb25hbnQudjEuR2V0Sm9iUmVzcG9uc2UiYYrOGAlqb2JzOnJlYWSSzhgrChxHZXQgYSBqb2IsIGFuZCBob3cgZmFyIGl0IGlzKglub3RfZm91bmQ4AYLT5JMCH2IDam9iEhgvYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0SbwoITGlzdEpvYnMSGi5zb25hbnQudjEuTGlzdEpvYnNSZXF1ZXN0Ghsuc29uYW50LnYxLkxpc3RKb2JzUmVzcG9uc2UiKorOGAlqb2JzOnJlYWSSzhgCOAGC0+STAhESDy9hcGkvYXVkaW8vam9icxKMAQoIV2F0Y2hKb2ISGi5zb25hbnQudjEuV2F0Y2hKb2JSZXF1ZXN0Ghsuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UiRYrOGAlqb2JzOnJlYWSSzhgNKglub3RfZm91bmQ4AYLT5JMCIRIfL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9L2V2ZW50czABEpMBCglDYW5jZWxKb2ISGy5zb25hbnQudjEuQ2FuY2VsSm9iUmVxdWVzdBocLnNvbmFudC52MS5DYW5jZWxKb2JSZXNwb25zZSJLis4YCmpvYnM6d3JpdGWSzhgNKglub3RfZm91bmQ4AYLT5JMCJmIDam9iIh8vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vY2FuY2VsEpIBCghSZXRyeUpvYhIaLnNvbmFudC52MS5SZXRyeUpvYlJlcXVlc3QaGy5zb25hbnQudjEuUmV0cnlKb2JSZXNwb25zZSJNis4YCmpvYnM6d3JpdGWSzhgQGMoBKglub3RfZm91bmQ4AYLT5JMCJWIDam9iIh4vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vcmV0cnkSiAEKCURlbGV0ZUpvYhIbLnNvbmFudC52MS5EZWxldGVKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkRlbGV0ZUpvYlJlc3BvbnNlIkCKzhgKam9iczp3cml0ZZLOGA4YzAEqCW5vdF9mb3VuZILT5JMCGioYL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9GgqazhgGCgRKb2JzQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_speech]);
 
 /**
  * A chapter to be spoken.
@@ -24,7 +27,7 @@ export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
  */
 export type ChapterInput = Message<"sonant.v1.ChapterInput"> & {
   /**
-   * Title, for the chapter mark: at most 500 characters.
+   * Title, for the chapter mark.
    *
    * @generated from field: string title = 1;
    */
@@ -395,7 +398,7 @@ export const JobUsageSchema: GenMessage<JobUsage> = /*@__PURE__*/
  */
 export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
-   * An id of the caller's own, unique among the jobs of the key: 1 to 64 letters, digits, "_" and "-". Empty to get one.
+   * An id of the caller's own, unique among the jobs of the key. Empty to get one.
    *
    * @generated from field: string job_id = 1;
    */
@@ -409,7 +412,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   voiceId: string;
 
   /**
-   * Chapters to speak, at most 500.
+   * Chapters to speak.
    *
    * @generated from field: repeated sonant.v1.ChapterInput chapters = 3;
    */
@@ -472,7 +475,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Silence between two chapters, in seconds: 0 to 60. Default 2.
+   * Silence between two chapters, in seconds.
    *
    * @generated from field: optional double chapter_gap_seconds = 12;
    */
@@ -486,14 +489,14 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   webhookUrl: string;
 
   /**
-   * How long the job and its audio are kept after its end: 1 to 8760 hours. Default: as long as other audio.
+   * How long the job and its audio are kept after its end, in hours. Default: as long as other audio.
    *
    * @generated from field: optional double keep_hours = 14;
    */
   keepHours?: number | undefined;
 
   /**
-   * Strings that come back with the job, at most 32. `title`, `author`, `narrator`, `publisher` and `date` also stand in
+   * Strings that come back with the job. `title`, `author`, `narrator`, `publisher` and `date` also stand in
    * the file.
    *
    * @generated from field: map<string, string> metadata = 15;
@@ -508,7 +511,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   cover: Uint8Array;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
+   * Lexicons that state how words are said, by id, each once. The first that has a word wins, and those of the
    * voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 17;
@@ -558,7 +561,7 @@ export const CreateJobResponseSchema: GenMessage<CreateJobResponse> = /*@__PURE_
  */
 export type GetJobRequest = Message<"sonant.v1.GetJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -600,7 +603,7 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
  */
 export type ListJobsRequest = Message<"sonant.v1.ListJobsRequest"> & {
   /**
-   * Maximum number of jobs to return: 1 to 1000. Default 100.
+   * Maximum number of jobs to return.
    *
    * @generated from field: optional int32 limit = 1;
    */
@@ -663,7 +666,7 @@ export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*
  */
 export type WatchJobRequest = Message<"sonant.v1.WatchJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -788,7 +791,7 @@ export const WatchJobResponse_KindSchema: GenEnum<WatchJobResponse_Kind> = /*@__
  */
 export type CancelJobRequest = Message<"sonant.v1.CancelJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -830,7 +833,7 @@ export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE_
  */
 export type RetryJobRequest = Message<"sonant.v1.RetryJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -872,7 +875,7 @@ export const RetryJobResponseSchema: GenMessage<RetryJobResponse> = /*@__PURE__*
  */
 export type DeleteJobRequest = Message<"sonant.v1.DeleteJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */

@@ -1,6 +1,13 @@
 // Serves over REST the RPCs of a service that have `google.api.http`: a request is read into the message of the RPC, by the
 // contract; the handler is called that Connect calls too; and its response is written as JSON.
-import { create, type DescMessage, type DescMethod, type DescService, getOption, type Message } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  type Message,
+} from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
@@ -15,7 +22,7 @@ import { type AdmitTo, run } from './admission.ts';
 import { ignoredHeaders } from './ignored-fields.ts';
 import { fieldsOf } from './json-body.ts';
 import { addWithoutBody } from './no-body.ts';
-import { type RouteDocs, documented } from './route-docs.ts';
+import { documented, type RouteDocs } from './route-docs.ts';
 import { nameUnknown, nothingToChange, throwNamed } from './unknown-fields.ts';
 
 export interface ContractRoutesOptions {
@@ -65,6 +72,7 @@ export function contractRoute(
   options: ContractRoutesOptions,
 ): ContractRoute {
   const operation = operationOf(method);
+  const isGuarded = getOption(method.parent, rest_service).guarded;
   const read = createReader(method, endpoint, options.isStrict);
   const send = createSender(method, endpoint, options.baseUrl);
   return {
@@ -73,10 +81,14 @@ export function contractRoute(
     send,
     async handle(request, reply) {
       const { message, reading, mask } = read(request);
-      const { ignored, violations, given } = reading;
-      const received: Received = { violations, given, mask };
+      const { ignored, violations, given, emptyLists } = reading;
+      // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
+      const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
+      const received: Received = { violations, given: values, mask };
       try {
-        const result = await run(request, reply, operation, (call) => callUnary(method, handlers, message, call, received));
+        const result = await run(request, reply, operation, (call) =>
+          callUnary(method, handlers, message, call, received),
+        );
         return send(reply, result, ignored);
       } catch (error) {
         return throwNamed(error, [...ignored, ...(request.ignoredQuery ?? [])]);
@@ -109,8 +121,9 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
     if (body) {
       const given = optionalBody && request.body === undefined ? {} : fieldsOf(request);
       const inBody = body === '*' ? input : body.message!;
-      const target = body === '*' ? message : (fields[body.localName] = create(inBody));
-      readMembers(target as Message, inBody, given, reading, { without });
+      const target = body === '*' ? message : create(inBody);
+      if (body !== '*') fields[body.localName] = target;
+      readMembers(target, inBody, given, reading, { without });
     }
     for (const { localName } of inPath) fields[localName] = (request.params as { id: string }).id;
     if (!hasMask) return { message, reading, mask: undefined };
@@ -128,8 +141,14 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
   const isUncached = noStore || getOption(parent, rest_service).guarded;
   const desc = responseBody?.message ?? output;
   const code = status || (location === '' ? 200 : 201);
-  const headers = output.fields.map((field) => [restOf(field).header, field.localName] as const).filter(([name]) => name);
-  return (reply: FastifyReply, result: Readonly<Record<string, any>>, ignored: readonly UnknownField[]): FastifyReply => {
+  const headers = output.fields
+    .map((field) => [restOf(field).header, field.localName] as const)
+    .filter(([name]) => name);
+  return (
+    reply: FastifyReply,
+    result: Readonly<Record<string, any>>,
+    ignored: readonly UnknownField[],
+  ): FastifyReply => {
     reply.code(code).headers(ignoredHeaders(reply.request, ignored));
     if (isUncached) reply.header('cache-control', 'no-store');
     for (const [name, localName] of headers) reply.header(name, result[localName] ?? 0);

@@ -2,6 +2,7 @@
 // same time. The vendor's writer puts events into words; after a context is cancelled, only its last messages follow. While
 // the service stops, the connection closes with 1012 as soon as no context speaks.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { VoiceOperations } from '../../api/voices.ts';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import { liveMessageBytesMax } from '../../net/limits.ts';
@@ -10,7 +11,6 @@ import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { RunningCall } from '../../operations/running-call.ts';
-import type { VoiceOperations } from '../../api/voices.ts';
 import type { Admission } from './admission.ts';
 import type { Fields } from './known-fields.ts';
 import { contextsPerSocketMax } from './limits.ts';

@@ -2,10 +2,10 @@
 // form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
 // speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { VoiceOperations } from '../../api/voices.ts';
 import { Failure } from '../../errors.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
-import type { VoiceOperations } from '../../api/voices.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';

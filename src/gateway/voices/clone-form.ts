@@ -10,7 +10,9 @@ import { parseStrictJson } from '../../net/strict-json.ts';
 import type { FormBody } from './form-body.ts';
 
 export const cloneFiles = ['reference_audio', 'consent_audio'];
-export const cloneTexts = CloneVoiceRequestSchema.fields.map(({ name }) => name).filter((name) => !cloneFiles.includes(name));
+export const cloneTexts = CloneVoiceRequestSchema.fields
+  .map(({ name }) => name)
+  .filter((name) => !cloneFiles.includes(name));
 
 interface ParsedCloneForm {
   message: CloneVoiceRequest;
@@ -23,7 +25,8 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
   const { violations } = reading;
   const given = Object.fromEntries(
     [...texts].map(([name, values]) => {
-      if (name === 'engines') return [name, values.flatMap((text) => text.split(',').flatMap((each) => each.trim() || []))];
+      if (name === 'engines')
+        return [name, values.flatMap((text) => text.split(',').flatMap((each) => each.trim() || []))];
       if (values.length > 1 && cloneTexts.includes(name)) violations.report(name, 'conflict', 'must be given once');
       const [text = ''] = values;
       // An empty field of a form is as absent.

@@ -24,6 +24,13 @@ export const previewDocs: RouteDocs = {
   failures: ['voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],
 };
 
+/** Of the endpoint that makes voices of engines and clones. */
+export const cloneDocs = {
+  summary: 'Create or clone a voice',
+  description:
+    'JSON creates a voice from engine voices, in order of preference or blended. A form clones a person who consents; a recording of the consent is required.',
+};
+
 export const cloneForm: NonNullable<RouteBody['form']> = {
   type: 'multipart/form-data',
   get schema() {

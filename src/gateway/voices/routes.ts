@@ -15,7 +15,7 @@ import { documented } from '../http/route-docs.ts';
 import { throwNamed } from '../http/unknown-fields.ts';
 import { cloneFiles, cloneTexts, parseCloneForm } from './clone-form.ts';
 import { FormBody, readForms } from './form-body.ts';
-import { cloneForm, previewDocs } from './openapi.ts';
+import { cloneDocs, cloneForm, previewDocs } from './openapi.ts';
 
 const url = '/api/voices';
 const { createVoice: create, cloneVoice: clone, previewVoice: preview } = VoiceService.method;
@@ -48,7 +48,7 @@ export function addVoiceRoutes(
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
     const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, options);
-    const both = { ...docs, body: { ...docs.body!, form: cloneForm } };
+    const both = { ...docs, ...cloneDocs, body: { ...docs.body!, form: cloneForm } };
     scope.post(
       url,
       documented(both, admitTo(createVoice, cloneVoice), { bodyBytesMax: uploadBytesMax }),
