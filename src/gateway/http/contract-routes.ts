@@ -40,16 +40,25 @@ export interface ContractRoute {
   send(reply: FastifyReply, result: object, ignored: readonly UnknownField[]): FastifyReply;
 }
 
-/** Adds a route for each endpoint, except those of the RPCs in `except`, which have routes by hand. */
+/** What is special about the routes of a service, by the names of its methods. */
+interface Special<S extends DescService> {
+  /** Those with routes by hand. */
+  byHand?: readonly (keyof S['method'])[];
+  /** Limits of bodies, where they are not the usual ones. */
+  limits?: { readonly [Name in keyof S['method']]?: Parameters<typeof documented>[2] };
+}
+
+/** Adds a route for each endpoint of a service. */
 export function addContractRoutes<S extends DescService>(
   app: FastifyInstance,
   service: S,
   handlers: Handlers<S>,
   options: ContractRoutesOptions,
-  except: readonly (keyof S['method'])[] = [],
+  { byHand = [], limits = {} }: Special<S> = {},
 ): void {
   for (const method of service.methods) {
-    if (except.includes(method.localName)) continue;
+    const name: keyof S['method'] = method.localName;
+    if (byHand.includes(name)) continue;
     for (const endpoint of endpointsOf(method)) {
       const { operation, docs, handle } = contractRoute(method, endpoint, handlers, options);
       const route: RouteOptions = {
@@ -57,7 +66,7 @@ export function addContractRoutes<S extends DescService>(
         // All routes, those by hand too, have the same name for the parameter, so that they are one path in documents.
         url: endpoint.path.replace(/\{\w+\}/, ':id'),
         handler: handle,
-        ...documented(docs, options.admitTo(operation)),
+        ...documented(docs, options.admitTo(operation), limits[name]),
       };
       if (endpoint.verb === 'GET' || endpoint.body) app.route(route);
       else addWithoutBody(app, (scope) => void scope.route(route));

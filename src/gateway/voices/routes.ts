@@ -27,7 +27,7 @@ export function addVoiceRoutes(
   options: ContractRoutesOptions,
 ): void {
   const { admitTo, isStrict } = options;
-  addContractRoutes(app, VoiceService, handlers, options, ['createVoice']);
+  addContractRoutes(app, VoiceService, handlers, options, { byHand: ['createVoice'] });
 
   app.get(
     `${url}/:id/preview`,
