@@ -12,7 +12,7 @@ import type {
 } from '@bufbuild/protobuf';
 import { checkRules, type Scope } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
-import type { Call } from '../operations/call.ts';
+import type { Call } from './call.ts';
 
 /** A handler with a check, whose result it gets: what the check has found, such as the engines that a voice names. */
 export interface Checked<Request, Result, Plan = any> {

@@ -22,10 +22,6 @@ import { enumNames } from '../contract/schema.ts';
 import type { Violations } from '../contract/violations.ts';
 import type { Cloning, Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { actorOf, type Call } from '../operations/call.ts';
-import { voicesPerTurn } from '../operations/limits.ts';
-import { toPage } from '../operations/page.ts';
-import { toPredicate } from '../operations/voice-filter.ts';
 import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
 import { speakingRates } from '../speech/fields.ts';
 import { isMiss } from '../speech/find-current.ts';
@@ -35,8 +31,12 @@ import { toLanguageCode } from '../text/language-code.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
+import { actorOf, type Call } from './call.ts';
+import { voicesPerTurn } from './limits.ts';
 import { defined, nameOf, pageOf, pathsOf, toEnum, toTime, unlessEmpty } from './messages.ts';
+import { toPage } from './page.ts';
 import { checked, type Handlers } from './service.ts';
+import { toPredicate } from './voice-filter.ts';
 
 interface VoiceHandlersOptions {
   voices: Voices;

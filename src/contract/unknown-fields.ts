@@ -1,7 +1,7 @@
 // Members of a body, and parameters of a query, that mean nothing: reported with the names that they were probably meant to
 // be, or refused.
 import type { FieldViolation } from '../errors.ts';
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../runtime/nearest-name.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

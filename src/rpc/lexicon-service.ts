@@ -10,12 +10,12 @@ import {
   type LexiconSpec,
 } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
+import type { LexiconOperations, ListedLexicon } from '../api/lexicons.ts';
 import { nameOf, toEnum } from '../api/messages.ts';
+import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
 import { lexiconEntriesMax } from '../lexicons/lexicon-limits.ts';
-import type { LexiconOperations, ListedLexicon } from '../operations/lexicons.ts';
-import { parsePage } from '../operations/page.ts';
 import { callOf } from './call-context.ts';
 import { requireText } from './required.ts';
 
