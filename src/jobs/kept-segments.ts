@@ -3,8 +3,7 @@
 // depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
-import { join } from '../audio/join.ts';
-import { samplesOf, secondsOf } from '../audio/pcm.ts';
+import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { toFailure } from '../errors.ts';

@@ -1,6 +1,6 @@
 // The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
 // flushes count from 1.
-import { encodeSilence } from '../../audio/silence.ts';
+import { encodeSilence } from '../../audio/formats.ts';
 import type { LiveEvent } from '../../operations/live-session.ts';
 import { emptyContextSeconds } from '../http/live-start.ts';
 import type { Generation } from './generation.ts';

@@ -1,6 +1,6 @@
 // The events of live speech as ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`, audio and
 // times each in a message of its own, and `{"isFinal":true,"contextId"}` as the last.
-import { encodeSilence } from '../../audio/silence.ts';
+import { encodeSilence } from '../../audio/formats.ts';
 import type { Failure } from '../../errors.ts';
 import type { LiveEvent } from '../../operations/live-session.ts';
 import type { LiveStart } from '../../speech/live-request.ts';

@@ -4,7 +4,7 @@ import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bookTimeline } from '../../../src/audio/book-file/timeline.ts';
+import { bookTimeline } from '../../../src/audio/book-file/book-file.ts';
 import { audioFormats, type FormatName, liveFormatNames, outputSampleRatesHz } from '../../../src/audio/formats.ts';
 import { mp3DelaySamples } from '../../../src/audio/mp3.ts';
 import { isInstalled } from '../../programs.ts';
