@@ -24,15 +24,15 @@ const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
 export async function openCheckout({ root, engine, logLevel, settings = {} }: CheckoutOptions): Promise<OpenCheckout> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
-  const { openService }: typeof import('../../src/app.ts') = await import(join(root, 'src/app.ts'));
-  const { loadConfig }: typeof import('../../src/config.ts') = await import(join(root, 'src/config.ts'));
+  const { openService }: typeof import('../../src/app/app.ts') = await import(join(root, 'src/app/app.ts'));
+  const { loadConfig }: typeof import('../../src/app/config.ts') = await import(join(root, 'src/app/config.ts'));
   const { createLog }: typeof import('../../src/telemetry/log.ts') = await import(join(root, 'src/telemetry/log.ts'));
   const { openKeys }: typeof import('../../src/app/command-line.ts') = await import(
     join(root, 'src/app/command-line.ts')
   );
-  const { operator }: typeof import('../../src/keys/actor.ts') = await import(join(root, 'src/keys/actor.ts'));
-  const { firstKeyScopes: scopes }: typeof import('../../src/keys/scopes.ts') = await import(
-    join(root, 'src/keys/scopes.ts')
+  const { operator }: typeof import('../../src/access/actor.ts') = await import(join(root, 'src/access/actor.ts'));
+  const { firstKeyScopes: scopes }: typeof import('../../src/access/scopes.ts') = await import(
+    join(root, 'src/access/scopes.ts')
   );
   const env = {
     ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: logLevel },
