@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/checked-replies.ts'],
-    globalSetup: ['test/programs.ts', 'test/clips/s3-server.ts'],
+    globalSetup: ['test/programs.ts', 'test/delivery/stores/s3-server.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },

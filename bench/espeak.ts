@@ -3,7 +3,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../src/app/command-line.ts';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/app/config.ts';
 import type { Engine, EngineDefinition } from '../src/engines/engine.ts';
 import { espeakNg, openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';

@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operator } from '../src/keys/actor.ts';
-import { createApiKey } from '../src/keys/api-key.ts';
-import { toApiKeyRow } from '../src/keys/api-key-record.ts';
-import { createKeyVerifier } from '../src/keys/key-verifier.ts';
-import { createAdmit } from '../src/operations/admit.ts';
+import { operator } from '../src/access/actor.ts';
+import { createAdmit } from '../src/access/admit.ts';
+import { createApiKey } from '../src/access/api-key.ts';
+import { toApiKeyRow } from '../src/access/api-key-record.ts';
+import { createKeyVerifier } from '../src/access/key-verifier.ts';
 import { type ApiKeyRow, createApiKeyRows } from '../src/store/api-key-rows.ts';
 import type { Rows } from '../src/store/row-store.ts';
 import { openSqlite } from '../src/store/sqlite.ts';

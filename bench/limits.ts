@@ -3,11 +3,11 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFallbackLimiter } from '../src/limits/fallback-limiter.ts';
-import { createLimiter, type Limiter } from '../src/limits/limiter.ts';
-import { openRedisLimiter } from '../src/limits/redis-limiter.ts';
-import { openRedis, toScript } from '../src/redis/redis.ts';
-import { hasRedis, openRedisServer } from '../test/redis/redis-server.ts';
+import { createFallbackLimiter } from '../src/access/fallback-limiter.ts';
+import { createLimiter, type Limiter } from '../src/access/limiter.ts';
+import { openRedisLimiter } from '../src/access/redis-limiter.ts';
+import { openRedis, toScript } from '../src/store/redis.ts';
+import { hasRedis, openRedisServer } from '../test/store/redis-server.ts';
 import type { Bench } from './measuring/bench.ts';
 import { compare, cpuOf, median, wallOf } from './measuring/rounds.ts';
 

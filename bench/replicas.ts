@@ -4,13 +4,13 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { operator } from '../src/access/actor.ts';
+import { firstKeyScopes } from '../src/access/scopes.ts';
 import { openKeys } from '../src/app/command-line.ts';
-import { loadConfig } from '../src/config.ts';
-import { operator } from '../src/keys/actor.ts';
-import { firstKeyScopes } from '../src/keys/scopes.ts';
-import { hasRedis, openRedisServer } from '../test/redis/redis-server.ts';
+import { loadConfig } from '../src/app/config.ts';
 import { cpuMsOf, openService, type Service } from '../test/soak/open-service.ts';
 import { startPostgres } from '../test/store/postgres-server.ts';
+import { hasRedis, openRedisServer } from '../test/store/redis-server.ts';
 import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';

@@ -4,7 +4,7 @@ import { openAudioPipeline } from '../src/audio/audio-pipeline.ts';
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
-import { createSoundCheck } from '../src/speech/sound-check.ts';
+import { createSoundCheck } from '../src/engines/sound-check.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { openRawEngine } from './measuring/raw-engine.ts';
 import { compare, cpuOf, cpuRatio, type Work } from './measuring/rounds.ts';

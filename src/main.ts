@@ -5,10 +5,10 @@
 import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
+import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
-import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from './runtime/nearest-name.ts';
 
 /** A command is loaded, with what it needs, when it is run. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {

@@ -16,5 +16,5 @@ process.env.SONANT_DATA_DIR = folder;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');
 // Loaded by `say` are the commands and the speech, but neither API.
 await import('./cli/serve.ts');
-await import('./app.ts');
+await import('./app/app.ts');
 await import('./sonant.js');

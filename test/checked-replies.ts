@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
-import type { OpenApi } from '../src/gateway/docs/openapi-document.ts';
-import type { OpenApiCheck, Received } from './gateway/openapi-check.ts';
+import type { OpenApi } from '../src/http/docs/openapi-document.ts';
+import type { OpenApiCheck, Received } from './http/openapi-check.ts';
 
 interface Reply {
   received: Received;
@@ -20,7 +20,7 @@ let check: Promise<OpenApiCheck> | undefined;
 async function openCheck(): Promise<OpenApiCheck> {
   const file = join(import.meta.dirname, '..', 'docs', 'openapi.json');
   const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-  const { createOpenApiCheck } = await import('./gateway/openapi-check.ts');
+  const { createOpenApiCheck } = await import('./http/openapi-check.ts');
   return createOpenApiCheck(document);
 }
 

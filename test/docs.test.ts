@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { allSettings } from '../src/config.ts';
+import { allSettings } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
-import { openFaultProxy } from './clips/fault-proxy.ts';
+import { openPage } from './console/chromium.ts';
+import { openFaultProxy } from './delivery/stores/fault-proxy.ts';
 import { blocksOf, pages, readPage, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
-import { openPage } from './gateway/chromium.ts';
 import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);

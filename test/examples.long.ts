@@ -11,8 +11,8 @@ import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { serve } from './cli/serving-program.ts';
+import { openPage } from './console/chromium.ts';
 import { freePort } from './free-port.ts';
-import { openPage } from './gateway/chromium.ts';
 import { findProgram, isInstalled, type Program } from './programs.ts';
 
 const root = join(import.meta.dirname, '..');

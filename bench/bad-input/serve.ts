@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import koffi from 'koffi';
+import { operator } from '../../src/access/actor.ts';
+import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { openService } from '../../src/app/app.ts';
 import { openKeys } from '../../src/app/command-line.ts';
-import { openService } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 export interface AskedService {

@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
-import { createId } from '../../src/id.ts';
+import { createId } from '../../src/runtime/id.ts';
 import type { SpeechRequest } from '../../src/speech/request.ts';
 import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

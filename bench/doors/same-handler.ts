@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { createContextValues, type HandlerContext } from '@connectrpc/connect';
 import grpc from '@grpc/grpc-js';
-import { createId } from '../../src/id.ts';
-import type { Call } from '../../src/operations/call.ts';
-import { operationOf } from '../../src/operations/operation.ts';
+import type { Call } from '../../src/api/call.ts';
+import { operationOf } from '../../src/api/operation.ts';
 import { callKey } from '../../src/rpc/call-context.ts';
 import type { DirectMethod } from '../../src/rpc/grpc-call.ts';
 import type { Services } from '../../src/rpc/services.ts';
+import { createId } from '../../src/runtime/id.ts';
 
 type Serving = Pick<Services, 'directMethods' | 'runner'>;
 type Shape = MessageInitShape<DescMessage>;

@@ -4,7 +4,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../../src/app/command-line.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import type { Engine, EngineDefinition, Segment, Voice } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,7 +1,7 @@
 // Checks a bucket as the service uses it: writes a small object, reads it back through the store and through a link (if
 // links lead to the store), and deletes it. The error names the step that failed, with the store's own message.
 import { buffer } from 'node:stream/consumers';
-import { createId } from '../id.ts';
+import { createId } from '../runtime/id.ts';
 import type { OpenedClips } from './open-clips.ts';
 
 const linkMs = 10_000;

@@ -1,9 +1,9 @@
 // Checks settings that are valid one by one, taken together, before anything is opened. `serve` refuses to start with what is
 // found, all of it at once; `doctor` reports it.
 import { createServer, isIPv4, isIPv6 } from 'node:net';
-import { type Config, ConfigError, type ConfigMistake, mistakeIn } from '../config.ts';
 import type { Tls } from '../net/listen.ts';
-import type { Address } from '../setting.ts';
+import type { Address } from '../runtime/setting.ts';
+import { type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
 import { linkMistakes } from './open-clips.ts';
 import { wyomingMistakes } from './open-wyoming.ts';
 import { readTls } from './read-tls.ts';

@@ -1,13 +1,13 @@
 // Opens the parts of Sonant that the commands work on, without the service.
-import type { Config } from '../config.ts';
+import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
-import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import type { Config } from './config.ts';
 import { openSpeech } from './open-speech.ts';
 import { pepperOf } from './shared-secrets.ts';
 import { publishKeyChange } from './shared-state.ts';

@@ -1,6 +1,6 @@
 // Logs the end of every call. Of calls that cost nothing to make by the million it logs a few a minute, and then their
 // number: of those that fail before their caller is known, by reason, and of those refused for overload, by key.
-import type { EndedCall } from '../operations/ended-call.ts';
+import type { EndedCall } from '../api/ended-call.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openRepeatedLines } from '../telemetry/repeated-lines.ts';
 import { logEnd } from './log-end.ts';

@@ -1,11 +1,11 @@
 // Opens what admission needs: keys, limits and sign-in; and the runner that every call passes.
-import { acceptBootstrapKey, makeFirstKey } from '../keys/first-key.ts';
-import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
-import { createKeyVerifier } from '../keys/key-verifier.ts';
-import { dayOf } from '../limits/usage-period.ts';
-import { createAdmit } from '../operations/admit.ts';
-import { createRunner, type Runner } from '../operations/runner.ts';
-import { createSignIn } from '../sign-in/sign-in.ts';
+import { createAdmit } from '../access/admit.ts';
+import { acceptBootstrapKey, makeFirstKey } from '../access/first-key.ts';
+import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { createKeyVerifier } from '../access/key-verifier.ts';
+import { createSignIn } from '../access/sign-in.ts';
+import { dayOf } from '../access/usage-period.ts';
+import { createRunner, type Runner } from '../api/runner.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';

@@ -1,14 +1,14 @@
 // Jobs of the command line, in a folder of their own beside the file that is made: what is spoken is kept there, so that the
 // same command goes on where it was interrupted. No service sees them, and nothing is charged.
 import { join } from 'node:path';
-import type { ClipStore } from '../clips/clip-store.ts';
-import { openLocalClips } from '../clips/local-clips.ts';
+import { usualLimits } from '../access/key-limits.ts';
+import { anonymous, type Call } from '../api/call.ts';
+import type { JobOperations } from '../api/jobs.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import { openLocalClips } from '../delivery/stores/local-clips.ts';
 import type { JobCaller } from '../jobs/job-tools.ts';
 import { jobKeepHoursMax } from '../jobs/limits.ts';
-import { usualLimits } from '../limits/key-limits.ts';
-import { anonymous, type Call } from '../operations/call.ts';
-import type { JobOperations } from '../operations/jobs.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { App } from './command-line.ts';
 import { openJobs } from './open-jobs.ts';

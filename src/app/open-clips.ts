@@ -1,11 +1,11 @@
 // Opens the clip store of the settings, the data folder or an S3 bucket, and decides how clients download from it.
 import { join } from 'node:path';
-import type { ClipStore } from '../clips/clip-store.ts';
-import { openLocalClips } from '../clips/local-clips.ts';
-import { openS3Bucket } from '../clips/s3-bucket.ts';
-import { S3Clips } from '../clips/s3-clips.ts';
-import { createPublicLinks, createSignedLinks, type LinkTo } from '../clips/s3-links.ts';
-import { asConfigError, type Config, type ConfigMistake } from '../config.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import { openLocalClips } from '../delivery/stores/local-clips.ts';
+import { openS3Bucket } from '../delivery/stores/s3-bucket.ts';
+import { S3Clips } from '../delivery/stores/s3-clips.ts';
+import { createPublicLinks, createSignedLinks, type LinkTo } from '../delivery/stores/s3-links.ts';
+import { asConfigError, type Config, type ConfigMistake } from './config.ts';
 
 export interface OpenedClips {
   clips: ClipStore;

@@ -1,5 +1,7 @@
 // Opens jobs: their rows, who works on them in this process, and who forgets them.
 
+import type { UsageLedger } from '../access/usage-ledger.ts';
+import { createJobOperations, type JobOperations } from '../api/jobs.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { toJobJson } from '../jobs/job-json.ts';
 import type { JobSettings } from '../jobs/job-request.ts';
@@ -7,9 +9,7 @@ import { openJobRunner } from '../jobs/job-runner.ts';
 import { openJobSweep } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
 import { toJob } from '../jobs/job-view.ts';
-import type { UsageLedger } from '../limits/usage-ledger.ts';
-import { createJobOperations, type JobOperations } from '../operations/jobs.ts';
-import { isDead, processName } from '../operations/process-name.ts';
+import { isDead, processName } from '../runtime/process-name.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';

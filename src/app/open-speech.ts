@@ -1,5 +1,4 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
-import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
@@ -7,6 +6,7 @@ import { createSlots, type SlotsOptions } from '../speech/queue/slots.ts';
 import type { StoredVoices } from '../speech/stored-voices.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices } from '../speech/voice.ts';
+import type { Config } from './config.ts';
 
 export type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 

@@ -1,7 +1,7 @@
 // Opens what is stored: the database, clips with their room and their sweep, and the usage ledger.
+import { createUsageLedger } from '../access/usage-ledger.ts';
 import { createClipRoom } from '../delivery/clip-room.ts';
 import { openClipSweep } from '../delivery/clip-sweep.ts';
-import { createUsageLedger } from '../limits/usage-ledger.ts';
 import { createFingerprintRows } from '../store/fingerprint-rows.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import { openStore } from '../store/open-store.ts';

@@ -1,11 +1,11 @@
 // Opens the sending of traces and metrics to a collector, and measures what a call waits for: engines, the clip store, the
 // database and the speech of others, each as a span in the trace of the call. Without a collector nothing is wrapped.
 import { hostname } from 'node:os';
-import type { ClipStore } from '../clips/clip-store.ts';
 import type { SingleFlight } from '../delivery/single-flight.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { Engine } from '../engines/engine.ts';
-import { createId } from '../id.ts';
 import { apiVersion } from '../net/request-id.ts';
+import { createId } from '../runtime/id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { openOtlpExport } from '../telemetry/otlp-export.ts';
 import { parsePairs } from '../telemetry/otlp-settings.ts';

@@ -1,5 +1,5 @@
 // Opens webhooks: where they may go, and the sender of messages.
-import type { Seal } from '../secrets/seal.ts';
+import type { Seal } from '../access/seal.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';

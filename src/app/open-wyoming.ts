@@ -1,10 +1,10 @@
 // Opens the Wyoming listener where the settings ask for it, and finds settings that would let strangers speak.
-import { asConfigError, type Config, type ConfigMistake, mistakeIn } from '../config.ts';
+import type { Runner } from '../api/runner.ts';
+import type { ConnectionOptions } from '../compat/wyoming/connection.ts';
+import { openWyomingServer, type WyomingServer } from '../compat/wyoming/wyoming-server.ts';
 import { isLoopbackHost } from '../net/loopback.ts';
-import type { Runner } from '../operations/runner.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { ConnectionOptions } from '../wyoming/connection.ts';
-import { openWyomingServer, type WyomingServer } from '../wyoming/wyoming-server.ts';
+import { asConfigError, type Config, type ConfigMistake, mistakeIn } from './config.ts';
 
 export interface WyomingParts {
   config: Config;

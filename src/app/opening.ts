@@ -1,8 +1,8 @@
 // What every stage of opening the service works with.
-import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Tracing } from '../telemetry/trace.ts';
+import type { Config } from './config.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
 export interface Opening {

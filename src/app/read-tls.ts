@@ -1,7 +1,7 @@
 // Reads and checks the TLS certificate and key of both listeners.
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { asConfigError, type Config } from '../config.ts';
+import { asConfigError, type Config } from './config.ts';
 
 /** Undefined if TLS is not configured. */
 export async function readTls(config: Config): Promise<{ cert: string; key: string } | undefined> {

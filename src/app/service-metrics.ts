@@ -1,10 +1,10 @@
 // The metrics of the service and their sources: calls, what they spoke, HTTP requests, segments, retries, circuit breakers
 // and queues of every engine, jobs, stored audio, outages of Redis, and the process. Those that the semantic conventions of
 // OpenTelemetry know have their names, labels and units.
+import type { EndedCall } from '../api/ended-call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
-import type { EndedRequest } from '../gateway/http/ended-request.ts';
-import type { EndedCall } from '../operations/ended-call.ts';
+import type { EndedRequest } from '../http/ended-request.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/queue/slots.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';

@@ -2,9 +2,9 @@
 // encrypted by one cannot be decrypted by another. So on a shared database each secret must be set, and must match the
 // fingerprint in the database; a start with another secret fails, unless the operator declares it as new.
 import { createHmac } from 'node:crypto';
-import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
-import { createPepper, type Pepper } from '../keys/api-key.ts';
+import { createPepper, type Pepper } from '../access/api-key.ts';
 import type { FingerprintRows } from '../store/fingerprint-rows.ts';
+import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
 /** The pepper for the hashes of keys. */
 export const pepperOf = ({ keyPepper }: Config): Pepper | undefined =>

@@ -1,18 +1,18 @@
 // The state that replicas share through Redis or Valkey: limits of keys, failed attempts by address, keys that were just
 // revoked, and speech in progress. Without Redis, the state is local to this process.
 
-import { type Config, ConfigError } from '../config.ts';
+import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
+import { createFallbackLimiter } from '../access/fallback-limiter.ts';
+import type { ChangedKey } from '../access/key-management.ts';
+import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
+import { markEnded } from '../access/redis-account.ts';
+import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
 import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
-import type { ChangedKey } from '../keys/key-management.ts';
-import { createFailedAttempts, type FailedAttempts } from '../limits/failed-attempts.ts';
-import { createFallbackLimiter } from '../limits/fallback-limiter.ts';
-import { createLimiter, type Limiter, type LimiterOptions } from '../limits/limiter.ts';
-import { markEnded } from '../limits/redis-account.ts';
-import { type LimiterState, openRedisLimiter } from '../limits/redis-limiter.ts';
-import { openRedis, type RedisOptions } from '../redis/redis.ts';
-import { createRedisLock } from '../redis/redis-lock.ts';
-import { createRedisRelay, type Relay } from '../redis/redis-relay.ts';
+import { openRedis, type RedisOptions } from '../store/redis.ts';
+import { createRedisLock } from '../store/redis-lock.ts';
+import { createRedisRelay, type Relay } from '../store/redis-relay.ts';
 import type { Log } from '../telemetry/log.ts';
+import { type Config, ConfigError } from './config.ts';
 
 export interface SharedState {
   limiter: Limiter;

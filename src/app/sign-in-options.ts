@@ -1,10 +1,10 @@
 // Converts the configuration to the options of sign-in, and finds settings of it that contradict each other.
-import type { Config, ConfigMistake } from '../config.ts';
+import { readDataDirSecret } from '../access/data-dir-secret.ts';
+import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
+import { createSeal, type Seal } from '../access/seal.ts';
+import type { SignInOptions } from '../access/sign-in.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
-import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
-import { createSeal, type Seal } from '../secrets/seal.ts';
-import { createIssuer, type IssuerOptions } from '../sign-in/oidc-issuer.ts';
-import type { SignInOptions } from '../sign-in/sign-in.ts';
+import type { Config, ConfigMistake } from './config.ts';
 
 /** HTTPS, or a loopback address. */
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);

@@ -1,5 +1,5 @@
 // Metrics of what calls have spoken, by voice and engine.
-import type { EndedCall } from '../operations/ended-call.ts';
+import type { EndedCall } from '../api/ended-call.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Voices beyond these count as "other": callers can make any number of them. */

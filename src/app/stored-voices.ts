@@ -1,10 +1,9 @@
 // Opens the voices and the lexicons in the database, and with engines, the management that creates and changes voices.
 
-import type { Config } from '../config.ts';
+import { findDataDirSecret, readDataDirSecret } from '../access/data-dir-secret.ts';
 import type { Engine } from '../engines/engine.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
-import { findDataDirSecret, readDataDirSecret } from '../secrets/data-dir-secret.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { createLexiconRows } from '../store/lexicon-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
@@ -14,6 +13,7 @@ import { createVault } from '../voices/clone-vault.ts';
 import { readSamples } from '../voices/sample-reader.ts';
 import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
 import { createVoiceManagement } from '../voices/voice-management.ts';
+import type { Config } from './config.ts';
 import type { OpenedSpeech } from './open-speech.ts';
 
 export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;

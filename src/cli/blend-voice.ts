@@ -1,7 +1,7 @@
 // `sonant voice blend`: makes a voice of several voices of one model. A part is named by its id, or by what its id ends with:
 // "af_heart" is kokoro-af_heart.
+import { operator } from '../access/actor.ts';
 import { registry } from '../engines/registry.ts';
-import { operator } from '../keys/actor.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
 import { checkVoiceId } from '../voices/voice-fields.ts';
 import { type CommandLine, UsageError, withFlagNames, withOpened } from './command.ts';

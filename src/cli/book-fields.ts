@@ -1,7 +1,7 @@
 // The request for a job that a book and the flags of `sonant book` make.
+import { toJobFields } from '../api/books.ts';
 import type { FormatName } from '../audio/formats.ts';
 import type { Book, BookChapter } from '../books/book.ts';
-import { toJobFields } from '../operations/books.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';

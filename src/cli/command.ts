@@ -1,13 +1,13 @@
 // The interface of a command, and what commands share: parsing of arguments, tables, exit errors.
 import { createInterface } from 'node:readline/promises';
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
+import type { Service } from '../app/app.ts';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
-import type { Service } from '../app.ts';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../app/config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
-import { didYouMean, nearestName, questionOf } from '../nearest-name.ts';
+import { didYouMean, nearestName, questionOf } from '../runtime/nearest-name.ts';
 import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
@@ -60,7 +60,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openUsage: async () => (await loadParts()).openUsage(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
-    const { openService } = await import('../app.ts');
+    const { openService } = await import('../app/app.ts');
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),

@@ -1,6 +1,6 @@
 // `sonant config`: prints the settings in force and the source of each; with --help, describes all settings.
 
-import { allSettings } from '../config.ts';
+import { allSettings } from '../app/config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, formatTable, parseCommandArgs } from './command.ts';
 

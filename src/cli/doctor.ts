@@ -1,18 +1,18 @@
 // `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { checkIssuer } from '../access/oidc-issuer.ts';
 import { checkClipStore } from '../app/check-clip-store.ts';
 import { portsInUse, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
+import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../app/config.ts';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/read-tls.ts';
 import { issuerOptionsOf } from '../app/sign-in-options.ts';
-import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
-import { inspectRedis } from '../redis/inspect-redis.ts';
-import { checkIssuer } from '../sign-in/oidc-issuer.ts';
+import { inspectRedis } from '../store/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, withOpened } from './command.ts';
 

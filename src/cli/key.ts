@@ -1,13 +1,13 @@
 // `sonant key create|list|rotate|revoke`: manages API keys on the machine itself.
 
-import { toKeyJson } from '../gateway/keys/routes.ts';
-import { operator } from '../keys/actor.ts';
-import type { ApiKey } from '../keys/api-key-record.ts';
-import type { KeyFields } from '../keys/key-fields.ts';
-import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
-import { defaultScopes, scopes } from '../keys/scopes.ts';
-import { usualLimits } from '../limits/key-limits.ts';
-import { withVoiceIds } from '../operations/keys.ts';
+import { operator } from '../access/actor.ts';
+import type { ApiKey } from '../access/api-key-record.ts';
+import type { KeyFields } from '../access/key-fields.ts';
+import { usualLimits } from '../access/key-limits.ts';
+import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../access/key-management.ts';
+import { defaultScopes, scopes } from '../access/scopes.ts';
+import { withVoiceIds } from '../api/keys.ts';
+import { toKeyJson } from '../http/keys/routes.ts';
 import {
   type Command,
   type CommandLine,

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { Failure } from '../errors.ts';
 import { checkLexicon, type LexiconFields } from '../lexicons/lexicon-fields.ts';
+import { atOnce } from '../runtime/steps.ts';
 import type { OfferedLexicon } from '../speech/lexicons.ts';
-import { atOnce } from '../steps.ts';
 import { compileLexicon } from '../text/lexicon.ts';
 import { CommandError, UsageError } from './command.ts';
 

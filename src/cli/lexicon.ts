@@ -1,5 +1,5 @@
 // `sonant lexicon list|put|show|remove`: keeps lexicons, which state how words are said.
-import { operator } from '../keys/actor.ts';
+import { operator } from '../access/actor.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { toEntryJson } from '../lexicons/lexicon-fields.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';

@@ -2,9 +2,9 @@
 // only if the service listens on loopback; otherwise it prints the file of the key, since logs may be collected.
 
 import { flushCompileCache } from 'node:module';
+import type { Service } from '../app/app.ts';
+import type { Config } from '../app/config.ts';
 import { freeStartMemory } from '../app/free-start-memory.ts';
-import type { Service } from '../app.ts';
-import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../net/loopback.ts';
 import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
 

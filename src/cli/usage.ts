@@ -1,6 +1,6 @@
 // `sonant usage`: prints usage by key, voice or day, from the database.
 
-import { dayOf, isDay } from '../limits/usage-period.ts';
+import { dayOf, isDay } from '../access/usage-period.ts';
 import { usageGroups } from '../store/usage-rows.ts';
 import { type Command, formatTable, parseCommandArgs, UsageError, withOpened } from './command.ts';
 

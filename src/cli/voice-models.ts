@@ -8,8 +8,8 @@ import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '.
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
 import { createRecentRate } from '../models/recent-rate.ts';
-import { didYouMean } from '../nearest-name.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
+import { didYouMean } from '../runtime/nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';

@@ -1,10 +1,10 @@
 // `sonant voice default|alias`: chooses the default voice, and gives voices other names. A running service, on every replica,
 // takes both up without a restart.
+import { operator } from '../access/actor.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
-import { operator } from '../keys/actor.ts';
-import { questionOf } from '../nearest-name.ts';
+import { questionOf } from '../runtime/nearest-name.ts';
 import { findDefault } from '../speech/default-voice.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import type { OfferedVoice } from '../speech/voice.ts';

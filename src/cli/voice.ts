@@ -1,8 +1,8 @@
 // `sonant voice list|get|models|remove|default|alias|blend|export|import|access|delete|revoke|record`: lists voices, gets
 // models, chooses the default voice, and manages the stored voices.
 import { readFile, writeFile } from 'node:fs/promises';
+import { operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
-import { operator } from '../keys/actor.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import { blendOf, isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';

@@ -1,6 +1,6 @@
 // `sonant webhook secret`: shows, makes and replaces the secret that signs the webhooks of a key, on the machine itself.
 
-import { operator, toAuditRow } from '../keys/actor.ts';
+import { operator, toAuditRow } from '../access/actor.ts';
 import { graceSecondsUsual } from '../webhooks/limits.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import { type Command, findAction, onlyArgument, parseCommandArgs, withFlagNames, withOpened } from './command.ts';

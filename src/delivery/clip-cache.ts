@@ -1,6 +1,5 @@
 // Finds the clip of the same request of the same caller. One that answers with a link is marked as used, so that it is not
 // removed at once to make room; where the sound itself is the answer, a store that is slow or away is no failure.
-import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech, type PlannedSpeech } from '../speech/plan.ts';
@@ -13,6 +12,7 @@ import type { KnownClips } from './known-clips.ts';
 import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
 import type { ClipRecord } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;

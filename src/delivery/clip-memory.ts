@@ -1,7 +1,7 @@
 // Stored sound in memory: clips that are read again and again are sent from there, without opening a file. A clip enters
 // at its second read, is read anew from the store after half a minute, and leaves when it is removed. All of it together
 // is limited; a clip that a reader is taking counts until that reader is done, so slow readers cannot hold more.
-import type { ByteRange, ClipStore } from '../clips/clip-store.ts';
+import type { ByteRange, ClipStore } from './stores/clip-store.ts';
 
 /** Of all clips in memory, those that a reader still takes included. */
 const heldBytesMaxDefault = 64 << 20;

@@ -1,10 +1,10 @@
 // Removes stored clips before their time, to make room: rows first, so that no link leads to a file that is gone. A clip
 // that cannot be removed is passed over; the sweep tries it again.
-import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure } from '../errors.ts';
 import type { StoredClipRow } from '../store/clip-removal-rows.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 /** How long a clip is kept at least after a request was answered with a link to it. */
 export const keptMsMin = 60_000;

@@ -2,7 +2,6 @@
 // clip is made before it is spoken, or it is refused then. Expired clips go first. Over its own quota an account loses its
 // own oldest; over the quota of all, or where the file system is full, the account that holds the most loses its oldest.
 // Clips without a link go before those with one, and never push out any; a link that was given a minute ago stays.
-import type { ClipStore, Disk } from '../clips/clip-store.ts';
 import { Failure } from '../errors.ts';
 import type { StoredClipRow } from '../store/clip-removal-rows.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
@@ -13,6 +12,7 @@ import {
   type StoredBytes,
   type StoredBytesOptions,
 } from './stored-bytes.ts';
+import type { ClipStore, Disk } from './stores/clip-store.ts';
 
 /** How long the size of the file system counts as known. */
 const diskMs = 1_000;

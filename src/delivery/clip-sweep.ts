@@ -2,12 +2,12 @@
 // without a row; and restores the free space that stored audio must leave. A clip that cannot be removed is passed over
 // until the next sweep. One sweep runs at a time and one waits at most, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure, isOfOthers } from '../errors.ts';
 import type { StoredClipRow } from '../store/clip-removal-rows.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;

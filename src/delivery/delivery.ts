@@ -3,7 +3,6 @@
 // same caller is answered from the clip while it lasts (the cache), and joins the synthesis while it runs. A stream is
 // stored besides if it asks for a link. A clip has an address that nobody can guess, and expires.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
@@ -23,6 +22,7 @@ import { createSpeaking, type SizeLimit, type Spoken } from './speaking.ts';
 import { createStorePatience } from './store-patience.ts';
 import { removeClip } from './stored-captions.ts';
 import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 export interface Delivery {
   /** The answer of the cache where all of it is in memory: at once, and before the text is planned. */

@@ -1,6 +1,5 @@
 // Speaks a whole text: into a clip, where the answer is a link, or into memory, where it is the sound. Sound in memory is
 // stored before the answer if the store is quick, and behind it if not; where memory is short it goes to the store at once.
-import type { ClipStore } from '../clips/clip-store.ts';
 import type { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
@@ -15,6 +14,7 @@ import { createSoundMemory, type HeldSound } from './held-sound.ts';
 import { toCaptioned } from './marked-captions.ts';
 import type { StorePatience } from './store-patience.ts';
 import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 /** What was spoken. Its sound is in memory too, unless a link was asked for or memory was short. */
 export interface Spoken {

@@ -1,7 +1,7 @@
 // Stores the cues of captions beside their sound, in a clip whose key differs in the prefix only. They are stored before
 // the sound is indexed and removed with it, so that an indexed sound always has its captions.
-import type { ClipStore } from '../clips/clip-store.ts';
 import type { Cue } from './captions.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
 const captionsPrefix = /^cap_/;

@@ -1,6 +1,5 @@
 // Stores the sound of a stream while the caller reads it: first in a draft, and at the end as a clip with its final header,
 // in the index. A stream that fails or is abandoned leaves nothing, and gives back the room that was reserved for it.
-import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
@@ -8,6 +7,7 @@ import { type ClipRow, type ClipRows, toVoiceList } from '../store/clip-rows.ts'
 import { type CaptionedText, toCues } from './captions.ts';
 import type { Reservation } from './clip-room.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
+import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 
 /** The row of a clip in the index. */
 export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;

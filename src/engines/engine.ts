@@ -5,7 +5,7 @@
 // engine (src/speech/engine-guard.ts): it waits for a turn, retries, watches the clock, refuses overlong segments and
 // silence, answers an abort, and answers for a closed engine. test/conformance/engine.ts checks both together.
 import type { Pcm } from '../audio/pcm.ts';
-import type { Settings, SettingValues } from '../setting.ts';
+import type { Settings, SettingValues } from '../runtime/setting.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
 
 export interface Voice {

@@ -7,7 +7,7 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
+import { createId } from '../runtime/id.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import { type ClipRow, type NewClipRow, toVoiceList } from '../store/clip-rows.ts';

@@ -1,9 +1,9 @@
 // A request for a job, checked: which fields it may have, and every violation at once. Fields of speech have the rules of any
 // request for speech (speech/fields.ts), and are stored as they were sent.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
+import { inSteps, type Steps } from '../runtime/steps.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
-import { inSteps, type Steps } from '../steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
 import { webhookUrlCharsMax } from '../webhooks/limits.ts';

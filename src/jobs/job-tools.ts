@@ -1,7 +1,7 @@
 // What those who work on jobs share.
-import type { ClipStore } from '../clips/clip-store.ts';
+import type { Limited, Limiter } from '../access/limiter.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
-import type { Limited, Limiter } from '../limits/limiter.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';

@@ -3,13 +3,13 @@
 // depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
+import { dayOf } from '../access/usage-period.ts';
 import { join } from '../audio/join.ts';
 import { samplesOf, secondsOf } from '../audio/pcm.ts';
-import type { ClipStore } from '../clips/clip-store.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { toFailure } from '../errors.ts';
-import { createId } from '../id.ts';
-import { dayOf } from '../limits/usage-period.ts';
+import { createId } from '../runtime/id.ts';
 import type { KeepSegment } from '../speech/speak-cut.ts';
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterId } from '../store/job-leases.ts';

@@ -1,6 +1,6 @@
 // Removes what was made for jobs: audio of chapters and of the whole, with its captions, and the sound of segments.
 import { removeClip } from '../delivery/stored-captions.ts';
-import { ownTurn } from '../steps.ts';
+import { ownTurn } from '../runtime/steps.ts';
 import type { JobRow } from '../store/job-rows.ts';
 import type { JobTools } from './job-tools.ts';
 

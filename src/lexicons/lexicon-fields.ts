@@ -2,9 +2,9 @@
 // once. Entries come as JSON, under the names that are used in all APIs, or as a PLS document.
 import { createHash } from 'node:crypto';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '../runtime/nearest-name.ts';
+import type { Steps } from '../runtime/steps.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
-import type { Steps } from '../steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import {

@@ -1,11 +1,11 @@
 // Management of lexicons: made, replaced and deleted by the account that owns them, and by those who may use all voices. A
 // change takes effect in this process before the call returns.
+import { type Actor, operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
-import { type Actor, operator } from '../keys/actor.ts';
+import { createId } from '../runtime/id.ts';
+import { inSteps } from '../runtime/steps.ts';
 import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
-import { inSteps } from '../steps.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
 import { type CheckedLexicon, checkLexicon, type LexiconFields } from './lexicon-fields.ts';

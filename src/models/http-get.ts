@@ -3,8 +3,8 @@
 // broken transfer only that it failed.
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
-import { PushQueue } from '../concurrency/push-queue.ts';
 import { Failure } from '../errors.ts';
+import { PushQueue } from '../runtime/push-queue.ts';
 
 const redirectsMax = 10;
 const redirectStatus = [301, 302, 303, 307, 308];

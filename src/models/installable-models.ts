@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '../runtime/nearest-name.ts';
 import { fetchedBytes, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelRow } from './model-row.ts';

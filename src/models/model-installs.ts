@@ -2,8 +2,8 @@
 // leave. Who asks for one that is under way joins it. `close` ends what is under way; nothing is half-installed then, and
 // what was fetched is kept.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { Patience } from './download.ts';
 import { type GetOptions, getModel, isBusy, removeModel } from './get-model.ts';
 import { toInstallFailure } from './install-failure.ts';

@@ -1,5 +1,5 @@
 // The settings of models that are fetched.
-import { flagSetting, textSetting } from '../setting.ts';
+import { flagSetting, textSetting } from '../runtime/setting.ts';
 
 export const modelsSettings = {
   modelsFile: textSetting({

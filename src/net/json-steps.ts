@@ -2,7 +2,7 @@
 // of it is read, and long lists and objects are read a piece at a time. Violations are a Failure `invalid_request`.
 import { isAscii } from 'node:buffer';
 import { Failure } from '../errors.ts';
-import type { Steps } from '../steps.ts';
+import type { Steps } from '../runtime/steps.ts';
 
 export interface JsonLimits {
   depthMax: number;

@@ -1,5 +1,5 @@
 // The id of a request and the version of the API, which every reply carries.
-import { createId } from '../id.ts';
+import { createId } from '../runtime/id.ts';
 
 export const apiVersion = '1.0.0';
 

@@ -3,7 +3,7 @@
 // Violations are a Failure `invalid_request`. Besides the engine's own parser this takes one pass over the structure:
 // with a duplicate member, there are fewer members than colons. Large bodies are parsed in steps.
 import { Failure, type FieldViolation } from '../errors.ts';
-import { atOnce, inSteps, type Steps } from '../steps.ts';
+import { atOnce, inSteps, type Steps } from '../runtime/steps.ts';
 import { countMembers, pieceBytes, readJson, withoutByteOrderMark } from './json-steps.ts';
 import { jsonDepthMax, requestValuesMax } from './limits.ts';
 

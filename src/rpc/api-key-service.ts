@@ -11,13 +11,13 @@ import {
   type UpdateApiKeyRequest,
   type WebhookSecretSchema,
 } from '../../gen/sonant/v1/api_key_pb.ts';
+import type { ApiKey } from '../access/api-key-record.ts';
+import type { KeyFields } from '../access/key-fields.ts';
+import type { MadeKey, RevokedKey } from '../access/key-management.ts';
+import { defaultScopes } from '../access/scopes.ts';
+import type { KeyOperations } from '../api/keys.ts';
+import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { ApiKey } from '../keys/api-key-record.ts';
-import type { KeyFields } from '../keys/key-fields.ts';
-import type { MadeKey, RevokedKey } from '../keys/key-management.ts';
-import { defaultScopes } from '../keys/scopes.ts';
-import type { KeyOperations } from '../operations/keys.ts';
-import { parsePage } from '../operations/page.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requirePaths, requireText, unknownFields } from './required.ts';

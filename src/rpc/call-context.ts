@@ -1,8 +1,8 @@
 // Connect's context values for the call of an operation, set before the handler runs.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
-import type { Call } from '../operations/call.ts';
-import type { Operation } from '../operations/operation.ts';
-import type { RunningCall } from '../operations/running-call.ts';
+import type { Call } from '../api/call.ts';
+import type { Operation } from '../api/operation.ts';
+import type { RunningCall } from '../api/running-call.ts';
 
 /** Where the call comes from: an IP address. */
 export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });

@@ -1,10 +1,10 @@
 // sonant.v1.JobService: converts messages to calls of the job operations, and their results to messages.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import { type JobOperations, parseJobId } from '../api/jobs.ts';
+import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parseJobRequest } from '../jobs/job-request.ts';
-import { type JobOperations, parseJobId } from '../operations/jobs.ts';
-import { parsePage } from '../operations/page.ts';
 import { callOf } from './call-context.ts';
 import { statusOf, toJobFields, toJobMessage, toWatchResponse } from './job-messages.ts';
 import { pageNames, requireText } from './required.ts';

@@ -18,7 +18,7 @@ import { countMembers, pieceBytes } from '../net/json-steps.ts';
 import { jsonDepthMax } from '../net/limits.ts';
 import type { BodyLimits } from '../net/request-body.ts';
 import { readStrictJson } from '../net/strict-json.ts';
-import { inSteps, type Steps } from '../steps.ts';
+import { inSteps, type Steps } from '../runtime/steps.ts';
 import { headBytes, isCompressedFlag, lengthOf, toEnvelope } from './envelope.ts';
 import { checkMessage, readMessage } from './message-steps.ts';
 import { fieldNamed, isOwn, keepKnown } from './unknown-members.ts';

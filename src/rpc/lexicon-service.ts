@@ -9,11 +9,11 @@ import {
   type LexiconService,
   type LexiconSpec,
 } from '../../gen/sonant/v1/lexicon_pb.ts';
+import type { LexiconOperations, ListedLexicon } from '../api/lexicons.ts';
+import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
 import { lexiconEntriesMax } from '../lexicons/lexicon-limits.ts';
-import type { LexiconOperations, ListedLexicon } from '../operations/lexicons.ts';
-import { parsePage } from '../operations/page.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requireText } from './required.ts';
 import { accesses, owners, toAccess } from './voice-message.ts';

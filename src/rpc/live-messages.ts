@@ -6,8 +6,8 @@ import {
   type OutputFormat,
   OutputFormatSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
+import type { LiveEvent, LiveInput } from '../api/live-session.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { LiveEvent, LiveInput } from '../operations/live-session.ts';
 import { parseLiveMessage, toEnumValue } from './speech-fields.ts';
 import { toDuration, toMarkKind, toQuality } from './speech-messages.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '@bufbuild/protobuf';
 import { Failure } from '../errors.ts';
 import { pieceBytes } from '../net/json-steps.ts';
-import type { Steps } from '../steps.ts';
+import type { Steps } from '../runtime/steps.ts';
 import { itemFieldsMax } from './limits.ts';
 
 const wireTypes = { varint: 0, bit64: 1, bytes: 2, start: 3, end: 4, bit32: 5 };

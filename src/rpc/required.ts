@@ -1,8 +1,8 @@
 // Checks of required fields: ids and update masks.
 import type { Message } from '@bufbuild/protobuf';
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
+import { updatePathsMax } from '../api/limits.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { updatePathsMax } from '../operations/limits.ts';
 
 /** The value of the field, which must not be empty. */
 export function requireText(field: string, value: string, message: string): string {

@@ -2,13 +2,13 @@
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { callerLeft } from '../api/call.ts';
+import { type Operation, operationOf } from '../api/operation.ts';
+import type { Runner } from '../api/runner.ts';
+import type { RunningCall } from '../api/running-call.ts';
 import { Failure, toFailure } from '../errors.ts';
-import { toRateLimitHeaders } from '../limits/limit-status.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
-import { callerLeft } from '../operations/call.ts';
-import { type Operation, operationOf } from '../operations/operation.ts';
-import type { Runner } from '../operations/runner.ts';
-import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { largeMessageKey } from './large-requests.ts';

@@ -13,12 +13,12 @@ import {
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
+import { inlineBytesMax } from '../api/limits.ts';
+import type { LiveOperations } from '../api/live-speech.ts';
+import type { SpeechOperations } from '../api/speech.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/cache-control.ts';
-import { inlineBytesMax } from '../operations/limits.ts';
-import type { LiveOperations } from '../operations/live-speech.ts';
-import type { SpeechOperations } from '../operations/speech.ts';
 import { callOf } from './call-context.ts';
 import { toLiveInputs, toLiveResponse } from './live-messages.ts';
 import { requireText } from './required.ts';

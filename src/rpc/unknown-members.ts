@@ -5,10 +5,10 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { type ContextKey, createContextKey } from '@connectrpc/connect';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { didYouMean } from '../nearest-name.ts';
 import { headerText } from '../net/header-text.ts';
 import { parseStrictJson } from '../net/strict-json.ts';
-import { atOnce, type Steps } from '../steps.ts';
+import { didYouMean } from '../runtime/nearest-name.ts';
+import { atOnce, type Steps } from '../runtime/steps.ts';
 import { headBytes, lengthOf, toEnvelope } from './envelope.ts';
 import { ignoredMembersMax } from './limits.ts';
 

@@ -14,8 +14,8 @@ import {
   type VoiceSpec,
   VoiceStatus,
 } from '../../gen/sonant/v1/voice_pb.ts';
+import type { ListedVoice } from '../api/voices.ts';
 import type { Cloning } from '../engines/engine.ts';
-import type { ListedVoice } from '../operations/voices.ts';
 import type { DefaultVoice } from '../speech/default-voice.ts';
 import type { VoiceConsent } from '../speech/stored-voices.ts';
 import { bindingIdsOf, blendOf } from '../speech/voice.ts';

@@ -1,10 +1,10 @@
 // sonant.v1.VoiceService: converts messages to calls of the voice operations, and their results to messages.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { parsePage } from '../api/page.ts';
+import { parseVoiceFilter } from '../api/voice-filter.ts';
+import type { VoiceOperations } from '../api/voices.ts';
 import type { FieldViolation } from '../errors.ts';
-import { parsePage } from '../operations/page.ts';
-import { parseVoiceFilter } from '../operations/voice-filter.ts';
-import type { VoiceOperations } from '../operations/voices.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requireText } from './required.ts';
 import {

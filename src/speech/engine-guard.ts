@@ -3,14 +3,14 @@
 // again; after a failure before the first sound that says that it may pass, the segment is tried again, and once after a
 // fault in its sound.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Begun, relay } from '../concurrency/relay.ts';
+import { CircuitBreaker, type Try } from '../engines/circuit-breaker.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
+import { readAtEngineSpeed } from '../engines/engine-reader.ts';
+import { type RunPace, runEngine } from '../engines/engine-run.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
-import { CircuitBreaker, type Try } from './circuit-breaker.ts';
+import { type Begun, relay } from '../runtime/relay.ts';
 import type { EndTurn } from './engine-quota.ts';
-import { readAtEngineSpeed } from './engine-reader.ts';
-import { type RunPace, runEngine } from './engine-run.ts';
 import { createEngineTurns, type SpeakingWith, type TurnRequest } from './engine-turns.ts';
 import { type BackgroundTurns, createBackgroundTurns } from './queue/background-turns.ts';
 

@@ -2,8 +2,8 @@
 // of their requests, are begun before others, and turns go round the callers segment by segment. An urgent segment that
 // would wait too long is rejected at once with `engine_unavailable` and the time of its turn, and so is one that has waited
 // so long all the same; the others wait as long as it takes.
-import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
+import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 
 export interface QuotaRequest {
   callerId: string;

@@ -1,7 +1,7 @@
 // The question that follows where a voice is not found: whether one of the voices that the caller may use was meant, by a
 // misspelt id, alias or name, or by a name in place of its id.
 import { Failure } from '../errors.ts';
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../runtime/nearest-name.ts';
 
 interface Named {
   voice: { voiceId: string; name: string };

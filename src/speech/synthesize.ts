@@ -5,7 +5,7 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
+import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
 import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
 import type { Lexicons } from './lexicons.ts';

@@ -1,5 +1,5 @@
 // Settings of the database: SQLite or PostgreSQL, and how to connect to PostgreSQL.
-import { flagSetting, integerSetting, textSetting } from '../setting.ts';
+import { flagSetting, integerSetting, textSetting } from '../runtime/setting.ts';
 
 export const databaseSettings = {
   databaseUrl: textSetting({

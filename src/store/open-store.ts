@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import type { SettingValues } from '../setting.ts';
+import type { SettingValues } from '../runtime/setting.ts';
 import type { databaseSettings } from './database-settings.ts';
 import { schemaSteps } from './migrations.ts';
 import type { RowStore } from './row-store.ts';

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
-import { makeFolder } from '../folder.ts';
+import { makeFolder } from '../runtime/folder.ts';
 import { migrate } from './migrations.ts';
 import type { RowStore, RowValue, Transaction, TransactionOptions } from './row-store.ts';
 

@@ -1,5 +1,5 @@
 // The settings of traces and metrics that are sent to a collector.
-import { integerSetting, textSetting } from '../setting.ts';
+import { integerSetting, textSetting } from '../runtime/setting.ts';
 
 export const otlpSettings = {
   otlpEndpoint: textSetting({

@@ -3,7 +3,7 @@
 // with line and column. No entity is expanded but the five of XML, and nothing is fetched. Of several pronunciations of a
 // lexeme, the preferred one counts, or else the first. The letter case of an entry is an attribute of a namespace of ours.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import type { Steps } from '../steps.ts';
+import type { Steps } from '../runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
 import { findPhonemeFault, type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets } from './lexicon.ts';
 import { MarkupFault } from './markup-fault.ts';

@@ -2,8 +2,8 @@
 // scope admin change them; those of a private voice are of its account. Each must be free, which is no id of a voice that the
 // same callers may use and no alias of theirs of another voice. Only those who may use that voice learn who has it. An alias
 // of a voice that is not there is free.
+import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { Actor } from '../keys/actor.ts';
 import { ofEveryone } from '../speech/stored-voices.ts';
 import { isOfAnother, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';

@@ -1,7 +1,7 @@
 // The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this process and within half a second
 // after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
-import { openPolling } from '../concurrency/polling.ts';
 import { Failure } from '../errors.ts';
+import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
 import { defaultAlias, type VoiceAliasRow } from '../store/voice-alias-rows.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';

@@ -1,9 +1,9 @@
 // Changes of stored voices: each is one transaction with its entry in the record, and takes effect in this process before
 // the call returns. The ids of engines' own voices count as taken too, as do aliases that the actor may use, and ids of
 // voices that another account deleted.
+import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createId } from '../id.ts';
-import type { Actor } from '../keys/actor.ts';
+import { createId } from '../runtime/id.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';

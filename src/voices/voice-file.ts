@@ -4,10 +4,10 @@
 //                    { "engine", "clone_id", "gain_db", "language_codes", "sealed" }],
 //       "owner": the id of its account, null for the operator's, "access", "lexicon_ids" }
 // The last three may be absent in files of earlier versions.
+import { operator, toRecordEntry } from '../access/actor.ts';
 import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createId } from '../id.ts';
-import { operator, toRecordEntry } from '../keys/actor.ts';
+import { createId } from '../runtime/id.ts';
 import { lexiconIdsMax } from '../speech/lexicon-field.ts';
 import type { VoiceAccess } from '../speech/stored-voices.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';

@@ -1,9 +1,9 @@
 // New stored voices: bound to voices of engines, or cloned from recordings of a person. Of a clone, the consent is stored
 // with the voice, and what engines speak it from is stored encrypted.
+import { type Actor, operator, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
-import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
+import { createId } from '../runtime/id.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { createSlots } from '../speech/queue/slots.ts';
 import type { VoiceAccess } from '../speech/stored-voices.ts';

@@ -1,9 +1,9 @@
 // Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person, by their owner
 // and by admins. Every change is written to the audit log. An engine's own voice that is changed becomes a stored voice with
 // the same id, unless only its aliases change.
+import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';

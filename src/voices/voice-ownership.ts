@@ -1,7 +1,7 @@
 // Who may change, share and end a voice: the account that owns it, and those who may use all voices. A voice of an engine is the
 // operator's, also after it was changed.
+import type { Actor } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
-import type { Actor } from '../keys/actor.ts';
 import type { StoredVoice } from '../speech/stored-voices.ts';
 import { ownerOf } from '../speech/voice.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';

@@ -1,7 +1,7 @@
 // The secrets that sign webhooks, one for each key and its successors: shown once, when they are made, and sealed in the
 // database. While a secret replaces another, both sign.
+import type { Seal } from '../access/seal.ts';
 import { Failure } from '../errors.ts';
-import type { Seal } from '../secrets/seal.ts';
 import type { AuditRow } from '../store/audit-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
 import { graceSecondsMax } from './limits.ts';

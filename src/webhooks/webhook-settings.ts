@@ -1,6 +1,6 @@
 // The setting of webhooks: where they may go besides public addresses.
 import { isAddressBlock } from '../net/address-list.ts';
-import { listSetting } from '../setting.ts';
+import { listSetting } from '../runtime/setting.ts';
 
 export const webhookSettings = {
   webhookAllow: listSetting({

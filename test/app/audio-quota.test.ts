@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openService } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createApiKey } from '../../src/keys/api-key.ts';
+import { createApiKey } from '../../src/access/api-key.ts';
+import { openService } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 

@@ -1,8 +1,8 @@
 // What is logged of a flood of calls without a key.
 import { expect, test } from 'vitest';
+import type { EndedCall } from '../../src/api/ended-call.ts';
 import { openCallLog } from '../../src/app/log-calls.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
-import type { EndedCall } from '../../src/operations/ended-call.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const ended = (reason?: Reason, callerId?: string): EndedCall => ({

@@ -1,11 +1,11 @@
 // Which engines speech is opened with: an optional one that is broken is left out and reported, unless it is configured.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/app/config.ts';
 import { openSpeech } from '../../src/app/open-speech.ts';
-import { loadConfig } from '../../src/config.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { integerSetting } from '../../src/setting.ts';
+import { integerSetting } from '../../src/runtime/setting.ts';
 
 const fault = new Error('the library is missing');
 const broken = defineEngine({

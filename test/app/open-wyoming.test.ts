@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openService } from '../../src/app.ts';
-import { ConfigError, loadConfig } from '../../src/config.ts';
-import { createApiKey } from '../../src/keys/api-key.ts';
+import { createApiKey } from '../../src/access/api-key.ts';
+import { openService } from '../../src/app/app.ts';
+import { ConfigError, loadConfig } from '../../src/app/config.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { openClient } from '../compat/wyoming/wyoming-client.ts';
 import { defineTone } from '../engines/tone-engine.ts';
-import { openClient } from '../wyoming/wyoming-client.ts';
 
 const { key } = createApiKey();
 

@@ -1,8 +1,8 @@
 // Secrets of replicas on one database: the same, or no start.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/app/config.ts';
 import { checkSharedSecrets, missingSecrets } from '../../src/app/shared-secrets.ts';
-import { loadConfig } from '../../src/config.ts';
 import { createFingerprintRows } from '../../src/store/fingerprint-rows.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
 

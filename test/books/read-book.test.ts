@@ -3,13 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toJobFields } from '../../src/api/books.ts';
 import type { Book } from '../../src/books/book.ts';
 import { readHtmlBook } from '../../src/books/html-book.ts';
 import { readMarkdownBook } from '../../src/books/markdown-book.ts';
 import { readPlainBook } from '../../src/books/plain-book.ts';
 import { type BookReading, readBook } from '../../src/books/read-book.ts';
 import { Failure } from '../../src/errors.ts';
-import { toJobFields } from '../../src/operations/books.ts';
 import { chapterPage, container, opf, prose, writeEpub } from './epub-writer.ts';
 import { hostileBooks } from './hostile-books.ts';
 

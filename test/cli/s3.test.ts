@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasS3, openS3Server, type S3Server } from '../clips/s3-server.ts';
+import { hasS3, openS3Server, type S3Server } from '../delivery/stores/s3-server.ts';
 import { serve } from './serving-program.ts';
 import { runSonant } from './sonant-program.ts';
 

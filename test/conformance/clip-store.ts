@@ -1,8 +1,8 @@
-// What every clip store does: the contract of src/clips/clip-store.ts, proved on the store itself.
+// What every clip store does: the contract of src/delivery/stores/clip-store.ts, proved on the store itself.
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ByteRange, ClipStore } from '../../src/clips/clip-store.ts';
-import { createId } from '../../src/id.ts';
+import type { ByteRange, ClipStore } from '../../src/delivery/stores/clip-store.ts';
+import { createId } from '../../src/runtime/id.ts';
 import { patternBytes } from './pattern-bytes.ts';
 
 /** None of these may lead anywhere. */

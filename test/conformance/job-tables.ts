@@ -2,7 +2,7 @@
 // charged once, and a job that is joined when its chapters are done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createId } from '../../src/id.ts';
+import { createId } from '../../src/runtime/id.ts';
 import { createJobRows, type JobRows, type NewJob } from '../../src/store/job-rows.ts';
 import { LeaseLost } from '../../src/store/job-segment-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';

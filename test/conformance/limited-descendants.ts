@@ -1,8 +1,8 @@
 // The part of the contract of a limiter that is about keys that descend from others: all of them count together, exactly.
 import { expect, test } from 'vitest';
+import type { LimitStatus } from '../../src/access/limit-status.ts';
+import type { Limiter } from '../../src/access/limiter.ts';
 import type { Failure } from '../../src/errors.ts';
-import type { LimitStatus } from '../../src/limits/limit-status.ts';
-import type { Limiter } from '../../src/limits/limiter.ts';
 
 export const signal = new AbortController().signal;
 export const usual = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };

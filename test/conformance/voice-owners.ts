@@ -1,9 +1,9 @@
 // What becomes of the voices of an earlier version: each belongs to the account of the key that made it, and stays everyone's.
 // Aliases of private voices become those of their accounts.
 import { expect, onTestFinished, test } from 'vitest';
-import { createId } from '../../src/id.ts';
-import { toRecordEntry } from '../../src/keys/actor.ts';
-import { toKeyHolder } from '../../src/sign-in/sign-in-rules.ts';
+import { toRecordEntry } from '../../src/access/actor.ts';
+import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
+import { createId } from '../../src/runtime/id.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { accountAliasStatements } from '../../src/store/voice-alias-rows.ts';
 import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/voice-owner-statements.ts';

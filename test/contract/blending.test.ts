@@ -3,10 +3,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { operator, toRecordEntry } from '../../src/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
-import { eventsIn, soundIn } from '../gateway/event-reader.ts';
+import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 

@@ -5,7 +5,7 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { cloneMark } from '../engines/tone-engine.ts';
-import { eventsIn, soundIn } from '../gateway/event-reader.ts';
+import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 

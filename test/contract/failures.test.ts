@@ -1,9 +1,9 @@
 // Every row of the table of failures, raised through REST: by what really raises it where something does, else by the
 // engine or by whoever admits. The rows are a type, so that one that nobody raises does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
-import { createIssuer } from '../../src/sign-in/oidc-issuer.ts';
-import { openTestGateway } from '../gateway/open-gateway.ts';
+import { openTestGateway } from '../http/open-gateway.ts';
 
 let refusal: Error | undefined;
 const gateway = await openTestGateway(

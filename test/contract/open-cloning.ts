@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openService } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { operator } from '../../src/access/actor.ts';
+import { createKeyManagement } from '../../src/access/key-management.ts';
+import { openService } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { createKeyManagement } from '../../src/keys/key-management.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { RowStore } from '../../src/store/row-store.ts';

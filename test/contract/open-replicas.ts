@@ -4,18 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { operator } from '../../src/access/actor.ts';
+import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { openService, type Service } from '../../src/app/app.ts';
 import { openKeys } from '../../src/app/command-line.ts';
-import { openService, type Service } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage, isDistributed } from '../distributed/storage.ts';
 import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
-import { hasRedis, openRedisServer } from '../redis/redis-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
+import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 
 export interface Replica {
   url: string;

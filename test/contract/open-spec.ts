@@ -1,6 +1,6 @@
 // What the proofs of the specification share: one door, and a text asked for in each of the ways that there are.
 import { expect } from 'vitest';
-import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
 export interface Told {
   error?: string;

@@ -1,7 +1,7 @@
 // The five ways in which a text is heard: whole and as it is spoken, by REST, as events and by gRPC; and how each of them
 // says that not all of it can be. Nothing is taken from the cache.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { readEvents, soundIn } from '../gateway/event-reader.ts';
+import { readEvents, soundIn } from '../http/event-reader.ts';
 import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
 
 export interface SpeechOutcome {

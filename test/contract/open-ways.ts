@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { sayCommand } from '../../src/cli/say.ts';
+import { openWyomingServer } from '../../src/compat/wyoming/wyoming-server.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { openWyomingServer } from '../../src/wyoming/wyoming-server.ts';
-import { readEvents, soundIn } from '../gateway/event-reader.ts';
-import { openTestGateway } from '../gateway/open-gateway.ts';
+import { openClient } from '../compat/wyoming/wyoming-client.ts';
+import { readEvents, soundIn } from '../http/event-reader.ts';
+import { openTestGateway } from '../http/open-gateway.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
-import { openClient } from '../wyoming/wyoming-client.ts';
 
 export interface AskedText {
   voiceId: string;

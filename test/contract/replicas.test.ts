@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
+import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 

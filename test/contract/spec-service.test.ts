@@ -2,9 +2,9 @@
 // each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
 // compile, and they are counted besides.
 import { afterAll, expect, test } from 'vitest';
+import { parseApiKey } from '../../src/access/api-key.ts';
 import { Failure } from '../../src/errors.ts';
-import { parseApiKey } from '../../src/keys/api-key.ts';
-import { bytesOf, farVoice, openTestGateway } from '../gateway/open-gateway.ts';
+import { bytesOf, farVoice, openTestGateway } from '../http/open-gateway.ts';
 import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =

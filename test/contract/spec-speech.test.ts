@@ -2,8 +2,8 @@
 // each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
 // compile, and they are counted besides.
 import { afterAll, expect, test } from 'vitest';
-import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
-import { bytesOf } from '../gateway/open-gateway.ts';
+import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
+import { bytesOf } from '../http/open-gateway.ts';
 import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =

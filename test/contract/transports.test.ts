@@ -7,8 +7,8 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { formatNames } from '../../src/audio/formats.ts';
 import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { type ReadEvent, readEvents, soundIn } from '../gateway/event-reader.ts';
-import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
+import { type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
+import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 

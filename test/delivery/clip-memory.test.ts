@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { type ClipMemoryOptions, createClipMemory, type ReadClip } from '../../src/delivery/clip-memory.ts';
-import { createId } from '../../src/id.ts';
+import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
+import { createId } from '../../src/runtime/id.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

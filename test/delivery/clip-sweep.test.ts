@@ -1,7 +1,7 @@
 // What has had its day goes, whatever stands in the way of some of it, and a sweep ends when the service does.
 import { expect, test } from 'vitest';
-import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { Failure } from '../../src/errors.ts';
 import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
 

@@ -2,8 +2,8 @@
 //     node flight-holder.ts URL PREFIX KEY LEASE_MS
 
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
-import { openRedis } from '../../src/redis/redis.ts';
-import { createRedisLock } from '../../src/redis/redis-lock.ts';
+import { openRedis } from '../../src/store/redis.ts';
+import { createRedisLock } from '../../src/store/redis-lock.ts';
 
 const [url, prefix, key, leaseMs] = process.argv.slice(2);
 const redis = await openRedis({ url: url!, prefix: prefix!, answerMs: 5_000 });

@@ -1,10 +1,10 @@
 // The servers of a distributed run, once for all of its tests: PostgreSQL and Redis or Valkey, those of TEST_DATABASE_URL
 // and TEST_REDIS_URL, or else our own. S3 is seen to by s3-server.ts. Where one cannot be had, there is nothing to run.
 
-import { hasS3 } from '../clips/s3-server.ts';
+import { hasS3 } from '../delivery/stores/s3-server.ts';
 import { findProgram } from '../programs.ts';
-import { hasRedis, openRedisServer } from '../redis/redis-server.ts';
 import { startOwnPostgres } from '../store/postgres-server.ts';
+import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 
 /** Run by vitest once, before all tests. */
 export async function setup(): Promise<() => Promise<void>> {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import pg from 'pg';
-import { openS3Server } from '../clips/s3-server.ts';
+import { openS3Server } from '../delivery/stores/s3-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
 
 export interface Storage {

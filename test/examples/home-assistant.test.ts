@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { allSettings } from '../../src/config.ts';
+import { allSettings } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
-import { openWyoming } from '../wyoming/wyoming-client.ts';
+import { openWyoming } from '../compat/wyoming/wyoming-client.ts';
 import { runProgram } from './run-program.ts';
 
 const root = join(import.meta.dirname, '../..');

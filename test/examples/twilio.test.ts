@@ -8,7 +8,7 @@ import type { Conversation } from '../../examples/twilio/phone-call.ts';
 import { openServer } from '../../examples/twilio/server.ts';
 import { isSigned } from '../../examples/twilio/signature.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
-import { type GatewayTestOptions, openTestGateway } from '../gateway/open-gateway.ts';
+import { type GatewayTestOptions, openTestGateway } from '../http/open-gateway.ts';
 import { openTwilioPeer, samplesOf } from './twilio-peer.ts';
 
 /** Longer than any pause of a busy machine. */

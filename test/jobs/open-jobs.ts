@@ -1,6 +1,6 @@
 // A service with jobs for a test, and what tests do with jobs: create one, wait for its end, fetch its file.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
 export const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'voices:read', 'usage:read'];
 

@@ -1,6 +1,6 @@
 // The lexicons in memory: a change by another process is seen, and only so much is held compiled as there is room for.
 import { expect, onTestFinished, test } from 'vitest';
-import { operator } from '../../src/keys/actor.ts';
+import { operator } from '../../src/access/actor.ts';
 import { openLexiconCache } from '../../src/lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import { createLexiconRows } from '../../src/store/lexicon-rows.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { checkLexicon } from '../../src/lexicons/lexicon-fields.ts';
-import { atOnce } from '../../src/steps.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 
 const messageOf = (content: Parameters<typeof checkLexicon>[0]['content']): string | undefined => {
   try {

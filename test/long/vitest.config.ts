@@ -10,7 +10,7 @@ export default mergeConfig(
   { ...usual, test },
   {
     test: {
-      include: ['test/**/*.long.ts', 'test/speech/sound-check.test.ts'],
+      include: ['test/**/*.long.ts', 'test/engines/sound-check.test.ts'],
       env: { TEST_RUN: 'long' },
       globalSetup: ['test/programs.ts'],
     },

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { countMembers, readJson } from '../../src/net/json-steps.ts';
-import { atOnce, inSteps } from '../../src/steps.ts';
+import { atOnce, inSteps } from '../../src/runtime/steps.ts';
 
 const read = (text: string) => atOnce(readJson(Buffer.from(text)));
 const refusalOf = (body: string | Uint8Array) => {

@@ -10,7 +10,7 @@ import { CreateLexiconRequestSchema } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { LiveSpeechRequestSchema, SpeechService, StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkMessages, type RequestShape } from '../../src/rpc/large-requests.ts';
 import { readMessage } from '../../src/rpc/message-steps.ts';
-import { atOnce } from '../../src/steps.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { envelope } from './raw-grpc.ts';

@@ -2,11 +2,11 @@
 // Orders stand in the text: "pieces=20 bytes=8192 wait=5 fail=3 deaf" makes 20 pieces of 8 KiB, 5 ms apart, fails after
 // the third with `trouble.failure`, and looks at no signal. It counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SpeechOperations } from '../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
 import type { DeliveredFacts, Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../src/errors.ts';
-import type { SpeechOperations } from '../../src/operations/speech.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../src/speech/plan.ts';
 import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createApiKey } from '../../src/keys/api-key.ts';
+import { createApiKey } from '../../src/access/api-key.ts';
 import { openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';

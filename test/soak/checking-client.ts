@@ -2,7 +2,7 @@
 // right, refused in the words of the service, or broken in a way that shows. Anything else is WRONG: other bytes, a clean end
 // before the end, a link to nothing, a key that was made and is unknown, an answer that nobody can read.
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, soundIn } from '../gateway/event-reader.ts';
+import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { type GrpcClient, openGrpcClient } from '../rpc/grpc-client.ts';
 import { giveUpMs, type Outcome, Pace, RequestClient, readAll, Seen, same, seen, Watch } from './checked-requests.ts';
 import { type KnownSounds, type KnownText, longRateHz } from './known-sounds.ts';

@@ -2,7 +2,7 @@
 // joined, they are the uncut stream, byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventsIn, type ReadEvent, readEvents, soundIn } from '../gateway/event-reader.ts';
+import { eventsIn, type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
 import { chunksOf } from './long-text.ts';
 import { openService, type Service } from './open-service.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { openKeys } from '../keys/open-keys.ts';
+import { openKeys } from '../access/open-keys.ts';
 
 const store = await openSqlite(join(process.argv[2]!, 'sonant.db'));
 const keyVerifier = openKeys({ rows: createApiKeyRows(store) });

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { interruptTurns, watchEnd } from '../api/interrupts.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts } from '../model-texts.ts';
-import { interruptTurns, watchEnd } from '../operations/interrupts.ts';
 import { createRandom } from '../text/random-text.ts';
 
 const { COUNT = '1000' } = process.env;

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { operator } from '../../src/access/actor.ts';
+import { firstKeyScopes } from '../../src/access/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
-import { loadConfig } from '../../src/config.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { firstKeyScopes } from '../../src/keys/scopes.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
-import { openRedisServer } from '../redis/redis-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
+import { openRedisServer } from '../store/redis-server.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openService, type Service } from './open-service.ts';
 

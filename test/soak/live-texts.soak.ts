@@ -4,12 +4,12 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LiveEvent } from '../../src/api/live-session.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import type { LiveEvent } from '../../src/operations/live-session.ts';
+import { openLive, soundOf, speakPieces, wordsOf } from '../api/open-live.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
-import { openLive, soundOf, speakPieces, wordsOf } from '../operations/open-live.ts';
 import { canRecognize, recognize, toWords, wordErrorRate } from '../recognizer.ts';
 import { createRandom } from '../text/random-text.ts';
 import { medianAndWorst } from './open-service.ts';

@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { operator } from '../../src/access/actor.ts';
+import type { KeyLimits } from '../../src/access/key-limits.ts';
+import { firstKeyScopes } from '../../src/access/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { firstKeyScopes } from '../../src/keys/scopes.ts';
-import type { KeyLimits } from '../../src/limits/key-limits.ts';
 import { type Balancer, openBalancer } from '../balancer.ts';
 import { main } from '../cli/sonant-program.ts';
-import { limitObjects, startCeph } from '../clips/ceph.ts';
-import { openFaultProxy } from '../clips/fault-proxy.ts';
-import { type OwnRedisServer, openOwnRedisServer } from '../redis/redis-server.ts';
+import { limitObjects, startCeph } from '../delivery/stores/ceph.ts';
+import { openFaultProxy } from '../delivery/stores/fault-proxy.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
 import { type OwnPostgresServer, startOwnPostgres } from '../store/postgres-server.ts';
+import { type OwnRedisServer, openOwnRedisServer } from '../store/redis-server.ts';
 import { openWire, type Wire } from './open-wire.ts';
 
 export interface Installation {

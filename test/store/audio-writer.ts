@@ -4,12 +4,12 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { openLocalClips } from '../../src/clips/local-clips.ts';
-import { createId } from '../../src/id.ts';
+import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
+import { createId } from '../../src/runtime/id.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { openKeys } from '../keys/open-keys.ts';
+import { openKeys } from '../access/open-keys.ts';
 import { clipBytes } from './clip-bytes.ts';
 
 const folder = process.argv[2]!;

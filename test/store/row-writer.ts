@@ -1,7 +1,7 @@
 // A process of its own that writes rows as fast as it can, and says on standard output which are acknowledged:
 //     node row-writer.ts FILE NAME COUNT
 import { writeSync } from 'node:fs';
-import { createId } from '../../src/id.ts';
+import { createId } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 

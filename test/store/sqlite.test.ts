@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { schemaSteps } from '../../src/store/migrations.ts';
 import { inspectStore } from '../../src/store/open-store.ts';

@@ -1,7 +1,7 @@
 // A process of its own that notes what was spoken as fast as it can, and says what is acknowledged:
 //     node usage-writer.ts FILE
 import { writeSync } from 'node:fs';
-import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
+import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 

@@ -1,6 +1,6 @@
 // Pronunciation lexicons of the W3C: what is read of them, what is written, and what is refused, with line and column.
 import { expect, test } from 'vitest';
-import { atOnce } from '../../src/steps.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { readPls, writePls } from '../../src/text/pls.ts';
 

@@ -1,6 +1,6 @@
 // The cache of stored voices: a voice that ends also ends here, even if the change was missed, and its audio is deleted.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { operator, toRecordEntry } from '../../src/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { ofEveryone, type StoredVoices } from '../../src/speech/stored-voices.ts';
 import type { VoiceRecordEntry } from '../../src/store/voice-record-rows.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';

@@ -1,7 +1,7 @@
 // A voice as a file: it goes to another installation and is the same there, where the master key is the same; and nothing
 // that is not whole is taken in.
 import { beforeEach, expect, test } from 'vitest';
-import { operator, toRecordEntry } from '../../src/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';

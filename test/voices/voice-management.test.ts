@@ -1,7 +1,7 @@
 // Changes of a stored voice: its languages stay among those that its bindings speak. How many an account may make.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type Actor, operator } from '../../src/access/actor.ts';
 import type { Failure } from '../../src/errors.ts';
-import { type Actor, operator } from '../../src/keys/actor.ts';
 import { noLexicons } from '../../src/speech/lexicons.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 import type { Topic } from '../../src/store/row-store.ts';

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSeal } from '../../src/secrets/seal.ts';
+import { createSeal } from '../../src/access/seal.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createWebhookRows } from '../../src/store/webhook-rows.ts';
 import { leaseMs } from '../../src/webhooks/limits.ts';
 import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
-import { openKeys } from '../keys/open-keys.ts';
+import { openKeys } from '../access/open-keys.ts';
 import { audit, openReceiver, openTestSender } from './open-sender.ts';
 
 const secret = 'a secret of thirty-two characters';

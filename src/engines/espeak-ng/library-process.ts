@@ -6,8 +6,8 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
+import { PushQueue } from '../../runtime/push-queue.ts';
 import {
   createFrameParser,
   type FrameKind,

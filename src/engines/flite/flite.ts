@@ -4,7 +4,7 @@
 import { access } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
-import { integerSetting } from '../../setting.ts';
+import { integerSetting } from '../../runtime/setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { copyFile, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { makeFolder } from '../../folder.ts';
-import { openLockedFolder, removeLeftFolders } from '../../locked-folder.ts';
+import { makeFolder } from '../../runtime/folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../runtime/locked-folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { voiceFileEnding } from './voice-files.ts';
 

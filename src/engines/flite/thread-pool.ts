@@ -5,8 +5,8 @@
 // - a thread that crashes fails its job, as something that may succeed again, and the next job gets another;
 // - idle threads do not keep the process alive, and jobs do.
 import { Worker } from 'node:worker_threads';
-import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
+import { PushQueue } from '../../runtime/push-queue.ts';
 import type { ThreadReply, ThreadStart } from './thread-work.ts';
 
 const stopMsUsual = 25;

@@ -1,7 +1,7 @@
 // Google Cloud Text-to-Speech: its stock voices, whose list is refreshed from time to time, and clones. It is enabled by
 // naming a login; without one, Google's client is not loaded.
 import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../setting.ts';
+import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
 import { defineEngine, type Engine, type EngineReport } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { type GoogleLogin, openGoogleClient } from './google-client.ts';

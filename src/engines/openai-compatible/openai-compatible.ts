@@ -2,7 +2,7 @@
 // vLLM-Omni, speaches, LocalAI). It is requested to send raw samples, 16 bits and one channel, as they are made; speed,
 // sample rate and format are applied outside the engine, since such servers differ in them.
 import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../setting.ts';
+import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Voice } from '../engine.ts';
 import { barePcm } from '../pcm-stream.ts';
 import { openVoiceList } from '../voice-list.ts';

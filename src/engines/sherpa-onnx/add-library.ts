@@ -7,8 +7,8 @@ import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
-import { takeLock } from '../../file-lock.ts';
-import { makeFolder } from '../../folder.ts';
+import { takeLock } from '../../runtime/file-lock.ts';
+import { makeFolder } from '../../runtime/folder.ts';
 import type { PrepareOptions } from '../engine.ts';
 import { explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
 

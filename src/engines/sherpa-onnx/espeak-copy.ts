@@ -2,7 +2,7 @@
 // each process therefore has a copy of its own, of some 18 MB, in the folder for temporary files.
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openTemporaryFolder } from '../../temporary-folder.ts';
+import { openTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import type { LibraryOptions } from './model.ts';
 
 export type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };

@@ -4,8 +4,8 @@
 // - a request whose child exits fails with how it exited as the cause.
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
-import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
+import { PushQueue } from '../../runtime/push-queue.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { soundFault } from '../sound-fault.ts';
 import type { FromChild, ModelRequest, ToChild } from './model-child.ts';

@@ -3,7 +3,7 @@
 // odd text or a bad model: each model has child processes of its own, started when they are first needed. A broken model is
 // left out and reported by `sonant doctor`; the others speak.
 import { availableParallelism } from 'node:os';
-import { integerSetting } from '../../setting.ts';
+import { integerSetting } from '../../runtime/setting.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
 import { addLibrary } from './add-library.ts';
 import { auditionFault, tryOutModel } from './audition.ts';

@@ -5,7 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { openTemporaryFolder } from '../../temporary-folder.ts';
+import { openTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import type { LibraryConfig, ProcessFiles } from './espeak-copy.ts';
 import type { BlendedStyle, Model, StyleFile } from './model.ts';
 

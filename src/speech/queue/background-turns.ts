@@ -3,7 +3,7 @@
 // speech needs the processor, the segment begun last is ended, and spoken again later. So that a job ends even where somebody
 // always speaks, a segment that has waited for long is begun all the same, now and then, and not ended.
 import { availableParallelism } from 'node:os';
-import { SlotQueue } from '../../concurrency/slot-queue.ts';
+import { SlotQueue } from '../../runtime/slot-queue.ts';
 
 export interface BackgroundTurns {
   /** Interactive speech begins; the result is called when it has ended. */

@@ -1,6 +1,6 @@
 // The lane of an engine, or of a model of it: who waits for its slots, interactive and bulk requests in lines of their own,
 // and what it holds.
-import type { Release } from '../../concurrency/slot-queue.ts';
+import type { Release } from '../../runtime/slot-queue.ts';
 import { type AdaptiveLimit, workOf } from './adaptive-limit.ts';
 import { LinePace } from './line-pace.ts';
 import { WaitingLine } from './waiting-line.ts';

@@ -1,0 +1,46 @@
+// The actor of a change to keys or voices: who makes it, from which address, in which request. Every change is recorded
+// with its actor.
+import { createId } from '../runtime/id.ts';
+import type { VoiceUser } from '../speech/voice.ts';
+import { allKeys } from '../store/api-key-rows.ts';
+import type { AuditRow } from '../store/audit-rows.ts';
+import type { KeyGrant } from './key-grant.ts';
+import type { KeyCaller } from './key-verifier.ts';
+import { scopes } from './scopes.ts';
+
+export interface Actor extends VoiceUser {
+  /** The name in records: "key:key_01JD...", "user:...", "client:...", "operator". */
+  name: string;
+  address: string;
+  requestId: string;
+  /** Whose share of the engines it takes. */
+  accountId: string;
+  grant: KeyGrant;
+}
+
+/** Whoever runs the command line on the machine itself; may do everything. */
+export const operator: Actor = {
+  name: 'operator',
+  address: '',
+  requestId: '',
+  accountId: 'operator',
+  grant: { range: allKeys, scopes },
+  usesAllVoices: true,
+};
+
+/** The caller of a request as the actor of a change. */
+export const toActor = (
+  { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
+  { address, requestId }: { address: string; requestId: string },
+): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
+
+/** A change with its actor, as it is recorded. */
+export const toRecordEntry = <const Change extends { detail: object }>(
+  { detail, ...change }: Change,
+  { name, address, requestId }: Actor,
+) => ({ ...change, actor: name, address, requestId, detail: JSON.stringify(detail) });
+
+export const toAuditRow = (
+  change: Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object },
+  actor: Actor,
+): AuditRow => ({ auditId: createId('adt'), ...toRecordEntry(change, actor) });

@@ -1,0 +1,109 @@
+// Decides whether a call is admitted, in the order of the contract: the key is well formed (no look-up), known and in
+// force, allowed from this address, has every scope that the call needs, and is within its request rate. Operations that
+// manage keys also accept a bearer token or a session; other operations do not.
+import { Failure, type Reason } from '../errors.ts';
+import type { FailedAttempts } from './failed-attempts.ts';
+import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
+import type { LimitStatus } from './limit-status.ts';
+import type { Limiter } from './limiter.ts';
+import type { SignIn } from './sign-in.ts';
+
+/** The credentials of a call. */
+export interface Presented {
+  key: string | undefined;
+  /** In place of the key, the id of the one that a ticket was issued to. */
+  ticketKeyId?: string | undefined;
+  /** The header of that name. */
+  authorization?: string | undefined;
+  /** The session cookie, and the CSRF token of the key page. */
+  session?: { cookie: string; csrf: string } | undefined;
+  /** The IP address of the caller. */
+  address: string;
+  /** Called with the state of the key's limits, also if the call is rejected. */
+  reportLimits?: ((status: LimitStatus) => void) | undefined;
+}
+
+/**
+ * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
+ * `insufficient_scope`. The key must hold all scopes of one of the choices; without a choice, any key will do.
+ */
+export interface Admit {
+  (presented: Presented, ...choices: readonly (readonly string[])[]): Promise<KeyCaller>;
+  /** The same for a key, at once; undefined where something must be waited for or the call is refused. */
+  now?(presented: PresentedKey, choices: readonly { scopes: readonly string[] }[]): KeyCaller | undefined;
+}
+
+type PresentedKey = Required<Pick<Presented, 'address' | 'reportLimits'>> & { key: string };
+
+export interface AdmitOptions {
+  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId' | 'verifyKnown'>;
+  signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
+  /** Absent where nothing is limited. */
+  limits?:
+    | { limiter: Pick<Limiter, 'takeRequest' | 'takeRequestNow' | 'reportStatus'>; addresses: FailedAttempts }
+    | undefined;
+}
+
+/** Failures that count as failed attempts of an address. */
+const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
+
+export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {
+  const verify = async (
+    { key, ticketKeyId, authorization, session, address }: Presented,
+    scopes: readonly string[],
+  ) => {
+    if (ticketKeyId !== undefined) return keyVerifier.verifyId(ticketKeyId, address);
+    const isForKeys = scopes.length > 0 && scopes.every((scope) => scope.startsWith('keys:'));
+    const takesToken = isForKeys && signIn !== undefined;
+    if (key === undefined && !session) checkHeader(authorization, takesToken);
+    if (key !== undefined || !takesToken) return keyVerifier.verify(key, address);
+    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
+    if (token) return signIn.verifyToken(token);
+    if (!session) return keyVerifier.verify(key, address);
+    const known = await signIn.session(session.cookie);
+    if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
+    return known.holder;
+  };
+  const admit: Admit = async (presented, ...choices) => {
+    const requiredScopes = [...new Set(choices.flat())];
+    const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
+      if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
+      throw error;
+    });
+    const { reportLimits = () => {} } = presented;
+    try {
+      checkScopes(caller, ...choices);
+    } catch (error) {
+      // A status that cannot be read does not replace the refusal.
+      await limits?.limiter.reportStatus(caller, reportLimits).catch(() => {});
+      throw error;
+    }
+    await limits?.limiter.takeRequest(caller, reportLimits);
+    return caller;
+  };
+  const now: Admit['now'] = ({ key, address, reportLimits = () => {} }, choices) => {
+    const caller = keyVerifier.verifyKnown(key, address);
+    if (!caller || !choices.some(({ scopes }) => holds(caller, scopes))) return undefined;
+    return !limits || limits.limiter.takeRequestNow?.(caller, reportLimits) ? caller : undefined;
+  };
+  return Object.assign(admit, { now });
+}
+
+/** Says where an API key belongs if it came as a bearer token, and what a bearer token needs where none is taken. */
+function checkHeader(authorization: string | undefined, takesToken: boolean): void {
+  const isKey = /^Bearer +snt_/i.test(authorization ?? '');
+  const message = 'The API key belongs in the header X-API-Key (gRPC: the metadata x-api-key), not in Authorization.';
+  if (takesToken && isKey) throw new Failure('invalid_token', { message });
+  if (!takesToken && /^Bearer /i.test(authorization ?? '')) throw new Failure('invalid_api_key', { message });
+}
+
+const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly string[]): boolean =>
+  scopes.every((scope) => held.includes(scope));
+
+/** A Failure `insufficient_scope` unless the caller holds all scopes of one of the choices. */
+export function checkScopes(caller: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
+  if (choices.length === 0 || choices.some((choice) => holds(caller, choice))) return;
+  const requiredScopes = [...new Set(choices.flat())];
+  const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
+  throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
+}

@@ -1,0 +1,174 @@
+// Converts an API key between its three forms: the fields of a request, the row in the database, and the record that its
+// owner may see.
+import { timingSafeEqual } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import { createId } from '../runtime/id.ts';
+import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
+import { accountOf } from './account.ts';
+import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
+import { faultsOfFields, type KeyFields } from './key-fields.ts';
+import { checkWithin, type KeyGrant } from './key-grant.ts';
+import { type KeyLimits, limitsFor, usualLimits } from './key-limits.ts';
+import { defaultScopes, isScope, type Scope } from './scopes.ts';
+
+/** A key as its owner may see it: everything except the secret. */
+export interface ApiKey {
+  keyId: string;
+  ownerId: string;
+  accountId: string;
+  hint: string;
+  name: string;
+  scopes: readonly Scope[];
+  status: 'active' | 'expired' | 'revoked';
+  createdAtMs: number;
+  expiresAtMs: number | undefined;
+  revokedAtMs: number | undefined;
+  /** Up to a minute late. */
+  lastUsedAtMs: number | undefined;
+  /** Undefined: all voices, and any address. */
+  voiceIds: readonly string[] | undefined;
+  allowedIps: readonly string[] | undefined;
+  limits: KeyLimits;
+  /** The id of its successor, if it was rotated. */
+  replacedBy: string | undefined;
+  /** The id of the key or person that made it; undefined for the operator. */
+  madeBy: string | undefined;
+}
+
+/** The longest chain of keys that made each other. */
+const generationsMax = 8;
+const dayMs = 24 * 60 * 60 * 1000;
+/** Compared with a key that has no row, so that it takes as long as any other. */
+const noHash = Buffer.alloc(32);
+
+/** The secret of a new key, the grant of its maker, and the time. */
+export interface NewKey {
+  parsed: ParsedApiKey;
+  pepper?: Pepper | undefined;
+  grant: KeyGrant;
+  nowMs: number;
+}
+
+/** The row of a new key, or a Failure with every fault of the fields. */
+export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+  if (grant.range.path.split('/').length > generationsMax) {
+    throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
+  }
+  const grantedDefaults = defaultScopes.filter((scope) => grant.scopes.includes(scope));
+  const {
+    name = 'unnamed',
+    scopes = grantedDefaults.length > 0 ? grantedDefaults : grant.scopes,
+    voiceIds = grant.voiceIds ?? null,
+    allowedIps = grant.allowedIps ?? null,
+    limits = {},
+  } = fields;
+  const expiresAtMs = fields.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(fields, nowMs);
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+  const keyId = createId('key');
+  return {
+    keyId,
+    idPart: parsed.idPart,
+    ...hashOf(parsed, pepper),
+    ownerId: keyId,
+    path: grant.range.path,
+    name,
+    scopes: [...new Set(scopes)].join(' '),
+    voiceIds: voiceIds && toIdList(voiceIds),
+    allowedIps: allowedIps?.join(' ') ?? null,
+    ...toLimitColumns(limitsFor(limits, grant.limits)),
+    createdAtMs: nowMs,
+    expiresAtMs,
+    revokedAtMs: null,
+    lastUsedAtMs: null,
+    replacedBy: null,
+  };
+}
+
+/**
+ * The row of the successor of a key, which differs only in the secret. The actor gets that secret, so this fails if the key
+ * may do more than the actor may grant.
+ */
+export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+  const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
+  const { charactersPerMonth = null } = limits;
+  const { expiresAtMs } = row;
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits: { ...limits, charactersPerMonth }, expiresAtMs });
+  const own = { keyId: createId('key'), idPart: parsed.idPart, ...hashOf(parsed, pepper) };
+  return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
+}
+
+/** Fails with every fault of the fields of a change. */
+export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number): void {
+  const { scopes, voiceIds, allowedIps, limits } = fields;
+  const expiresAtMs = fields.expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+}
+
+/** The changes of the row by fields that were checked. */
+export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, nowMs: number): ApiKeyChange {
+  const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
+  const expiresAtMs = expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
+  const allLimits = { ...toApiKey(row, nowMs).limits, ...limits };
+  return {
+    ...(name !== undefined && { name }),
+    ...(scopes && { scopes: [...new Set(scopes)].join(' ') }),
+    ...(voiceIds !== undefined && { voiceIds: voiceIds && toIdList(voiceIds) }),
+    ...(allowedIps !== undefined && { allowedIps: allowedIps?.join(' ') ?? null }),
+    ...(limits && toLimitColumns(limitsFor(allLimits, undefined))),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+  };
+}
+
+const toIdList = (ids: readonly string[]) => JSON.stringify([...new Set(ids)]);
+
+const toExpiry = ({ expiresInDays }: KeyFields, nowMs: number): number | null =>
+  expiresInDays === null || expiresInDays === undefined ? null : nowMs + expiresInDays * dayMs;
+
+const hashOf = ({ key }: ParsedApiKey, pepper: Pepper | undefined) => ({
+  hash: hashApiKey(key, pepper),
+  hashKind: pepper ? ('hmac-sha256' as const) : ('sha256' as const),
+});
+
+/** Default limits are stored as null, so that a change of the defaults applies to existing keys. */
+function toLimitColumns(limits: KeyLimits) {
+  const column = (name: keyof KeyLimits) => (limits[name] === usualLimits[name] ? null : limits[name]!);
+  return {
+    requestsPerMinute: column('requestsPerMinute'),
+    concurrency: column('concurrency'),
+    charactersPerMonth: column('charactersPerMonth'),
+  };
+}
+
+export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
+  return {
+    keyId: row.keyId,
+    ownerId: row.ownerId,
+    accountId: accountOf(row),
+    hint: hintOf(row.idPart),
+    name: row.name,
+    scopes: scopesOf(row),
+    status: row.revokedAtMs !== null ? 'revoked' : nowMs >= (row.expiresAtMs ?? Infinity) ? 'expired' : 'active',
+    createdAtMs: row.createdAtMs,
+    expiresAtMs: row.expiresAtMs ?? undefined,
+    revokedAtMs: row.revokedAtMs ?? undefined,
+    lastUsedAtMs: row.lastUsedAtMs ?? undefined,
+    voiceIds: row.voiceIds === null ? undefined : JSON.parse(row.voiceIds),
+    allowedIps: row.allowedIps?.split(' ').filter(Boolean),
+    limits: {
+      requestsPerMinute: row.requestsPerMinute ?? usualLimits.requestsPerMinute,
+      concurrency: row.concurrency ?? usualLimits.concurrency,
+      charactersPerMonth: row.charactersPerMonth ?? usualLimits.charactersPerMonth,
+    },
+    replacedBy: row.replacedBy ?? undefined,
+    madeBy: row.path.split('/').at(-2),
+  };
+}
+
+/** Without unknown scopes, which a newer version of the service has written. */
+const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
+
+/** Whether the row belongs to this key, in constant time. Rows hashed before a pepper was set are still valid. */
+export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, pepper: Pepper | undefined): boolean {
+  const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
+  return timingSafeEqual(hash, row?.hash ?? noHash);
+}

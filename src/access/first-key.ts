@@ -1,0 +1,87 @@
+// The first key of a new service. Either the operator provides it (SONANT_BOOTSTRAP_KEY), or, if the table has no key, one
+// is made and written to the file `first-key` in the data folder, readable only by its owner.
+// The file is written before the row: after a crash between the two, the next start uses the key of the file. When replicas
+// with separate folders start at once, one key becomes the first and the other replicas remove their files.
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { makeFolder } from '../runtime/folder.ts';
+import { writeOnce } from '../runtime/write-once.ts';
+import type { ApiKeyRows } from '../store/api-key-rows.ts';
+import { operator, toAuditRow } from './actor.ts';
+import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { isRowOf, toApiKeyRow } from './api-key-record.ts';
+import { firstKeyScopes } from './scopes.ts';
+
+interface Table {
+  rows: ApiKeyRows;
+  pepper?: Pepper | undefined;
+}
+
+export interface AcceptedKey {
+  /** The ids of former bootstrap keys, which were revoked. */
+  revoked: readonly string[];
+  /** False if the key itself was revoked: it stays so. */
+  isInForce: boolean;
+}
+
+/**
+ * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. The keys made from them stay
+ * valid, as after a rotation.
+ */
+export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
+  const parsed = parseApiKey(key);
+  if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
+  const { row, audit } = toOperatorKey('bootstrap key', parsed, pepper);
+  const present = await rows.find(parsed.idPart);
+  if (present && !isRowOf(present, parsed, pepper)) {
+    const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
+    throw new Failure('invalid_api_key', { message });
+  }
+  const toEndAudit = (keyId: string) =>
+    toAuditRow({ action: 'revoke', keyId, atMs: audit.atMs, detail: { bootstrap: parsed.idPart } }, operator);
+  const former = await rows.supersede({ row, audit, toEndAudit });
+  return { revoked: former.map(({ keyId }) => keyId), isInForce: (present?.revokedAtMs ?? null) === null };
+}
+
+export interface FirstKey {
+  key: string;
+  file: string;
+}
+
+/** Returns the first key and its file, or undefined if there are keys. Only one of several starting processes gets it. */
+export async function makeFirstKey({
+  rows,
+  pepper,
+  dataDir,
+}: Table & { dataDir: string }): Promise<FirstKey | undefined> {
+  if (!(await rows.isEmpty())) return undefined;
+  const file = join(dataDir, 'first-key');
+  let parsed: ParsedApiKey;
+  try {
+    makeFolder(dataDir);
+    const fresh = createApiKey();
+    parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKeyFile(file);
+  } catch (error) {
+    throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
+  }
+  const { row, audit } = toOperatorKey('first key', parsed, pepper);
+  if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
+  // Another process was first: in this folder with the key of this file, or in another folder with another key.
+  if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
+  return undefined;
+}
+
+function toOperatorKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {
+  const nowMs = Date.now();
+  const { grant } = operator;
+  const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, grant, nowMs });
+  const audit = toAuditRow({ action: 'create', keyId: row.keyId, atMs: nowMs, detail: { name } }, operator);
+  return { row, audit };
+}
+
+async function readKeyFile(file: string): Promise<ParsedApiKey> {
+  const parsed = parseApiKey((await readFile(file, 'utf8')).trim());
+  if (!parsed) throw new Error(`${file} holds no API key; remove it to have one made`);
+  return parsed;
+}

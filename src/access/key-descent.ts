@@ -1,0 +1,68 @@
+// The descent of a key: whoever made it, and made them, up to the account that it belongs to. A key may do at any time what
+// it was given and all of them still may, so narrowing or ending one of them reaches every key below it. Where a key was
+// rotated, the newest of its rotations stands for it. People and machines that sign in have the usual limits.
+import { commonBlocks } from '../net/address-list.ts';
+import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import { type ApiKey, toApiKey } from './api-key-record.ts';
+import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
+import type { LimitedAccount } from './limiter.ts';
+
+/** Of a key: what it may do while its ancestors stay as they are. */
+export type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
+
+export interface Descent {
+  rights: Rights;
+  /** The ancestors whose limits hold for the key too, the nearest first. */
+  above: readonly LimitedAccount[];
+}
+
+/** People and machines that sign in make keys without having one. */
+const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
+
+/** Undefined if one of the ancestors is revoked. */
+export async function traceDescent(
+  rows: Pick<ApiKeyRows, 'findNewest'>,
+  row: ApiKeyRow,
+  nowMs: number,
+): Promise<Descent | undefined> {
+  let rights = rightsOf(row, nowMs);
+  const above: LimitedAccount[] = [];
+  for (const id of row.path.split('/').slice(0, -1).reverse()) {
+    if (isSignedIn(id)) {
+      above.push({ callerId: id, limits: usualLimits });
+      continue;
+    }
+    const maker = await rows.findNewest(id);
+    if (!maker || maker.revokedAtMs !== null) return undefined;
+    const own = rightsOf(maker, nowMs);
+    above.push({ callerId: maker.ownerId, keyId: maker.keyId, limits: own.limits });
+    rights = commonRights(rights, own);
+  }
+  return { rights: { ...rights, limits: commonLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };
+}
+
+function rightsOf(row: ApiKeyRow, nowMs: number): Rights {
+  const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
+  return { scopes, voiceIds, allowedIps, limits, expiresAtMs };
+}
+
+const commonRights = (one: Rights, other: Rights): Rights => ({
+  scopes: one.scopes.filter((scope) => other.scopes.includes(scope)),
+  voiceIds: commonItems(one.voiceIds, other.voiceIds),
+  allowedIps: commonBlocks(one.allowedIps, other.allowedIps),
+  limits: one.limits,
+  expiresAtMs: leastOf(one.expiresAtMs, other.expiresAtMs),
+});
+
+const commonItems = (one: readonly string[] | undefined, other: readonly string[] | undefined) =>
+  one && other ? one.filter((item) => other.includes(item)) : (one ?? other);
+
+const leastOf = (...numbers: (number | undefined)[]): number | undefined => {
+  const least = Math.min(...numbers.map((number) => number ?? Infinity));
+  return least === Infinity ? undefined : least;
+};
+
+const commonLimits = (...all: readonly KeyLimits[]): KeyLimits =>
+  Object.fromEntries(
+    limitNames.map((name) => [name, leastOf(...all.map((limits) => limits[name]))]),
+  ) as unknown as KeyLimits;

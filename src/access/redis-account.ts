@@ -1,0 +1,231 @@
+// The limits of a key, and of all that it descends from, in Redis or Valkey, shared by all replicas: each operation of
+// redis-account.lua is one round trip. The usage ledger is the source of truth for the monthly quota: where Redis has no count
+// of the month, the ledger is read and the count is set from it.
+import { readFileSync } from 'node:fs';
+import { Failure } from '../errors.ts';
+import { type Redis, toScript } from '../store/redis.ts';
+import { intervalOf, type Rate } from './gcra.ts';
+import { type LimitStatus, leastOf, rateOf, toLimitStatus } from './limit-status.ts';
+import { accountIdOf, chainOf, type Limited, type LimitedAccount, type LimiterOptions } from './limiter.ts';
+import { type Month, monthAt } from './usage-period.ts';
+
+export interface AccountReply {
+  outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';
+  nowUs: number;
+  /** The current month by the clock of Redis. */
+  month: Month;
+  /** Which of the owners decided the outcome; 0 is the key's own. */
+  decider: number;
+  /** The key's own first; none where the reply is only about the call. */
+  owners: readonly OwnerState[];
+}
+
+export interface OwnerState {
+  fullAtUs: number;
+  /** Spent in the month; undefined where Redis has no count. */
+  spentChars: number | undefined;
+}
+
+/** Whose account it is, and the owners whose limits hold together, the key's own first. */
+export interface Chain {
+  accountId: string;
+  ownerIds: readonly string[];
+}
+
+export const toChain = (caller: Limited): Chain => ({
+  accountId: accountIdOf(caller),
+  ownerIds: chainOf(caller).map(({ callerId }) => callerId),
+});
+
+export interface Slot {
+  month: Month;
+  /** The member of the sorted set in Redis. */
+  name: string;
+  /** How many of its characters are in the usage ledger. */
+  recordedChars: number;
+}
+
+export interface SlotOptions {
+  /** The slot that it is in place of, whose characters it has besides its own. */
+  replaced: Slot | undefined;
+  /** Whether a request is refunded where too few characters are left. */
+  refundsRequest: boolean;
+  /** Whether it is taken where none is free. */
+  needsNoSlot: boolean;
+}
+
+export interface RedisAccountsOptions {
+  redis: Pick<Redis, 'run'>;
+  prefix: string;
+  /** A unique name of this replica. */
+  replica: string;
+  spentSince: LimiterOptions['spentSince'];
+  /** The clock, in epoch milliseconds, in place of the server's. */
+  now?: (() => number) | undefined;
+}
+
+/** How long a slot is held after its replica has last renewed it. */
+const leaseMs = 30_000;
+/** How long Redis stores that a key has ended: longer than any replica caches that it was valid. */
+const endedMs = 3_600_000;
+/** How often the ledger is read for one reply, where a read takes longer than Redis accepts. */
+export const ledgerReadsMax = 3;
+
+const script = toScript(readFileSync(new URL('./redis-account.lua', import.meta.url), 'utf8'));
+const endScript = toScript("for _, key in ipairs(KEYS) do redis.call('SET', key, '1', 'PX', ARGV[1]) end");
+
+export type RedisAccounts = ReturnType<typeof createRedisAccounts>;
+
+export function createRedisAccounts(options: RedisAccountsOptions) {
+  const { replica } = options;
+  const { run, monthNow } = createScriptRunner(options);
+  let slotCount = 0;
+
+  return {
+    ...createCounts(run, options.spentSince),
+    takeRequest(caller: Limited) {
+      const { above = [] } = caller;
+      const markers = [`ended:${caller.keyId}`, ...above.flatMap(({ keyId }) => (keyId ? [`below:${keyId}`] : []))];
+      return run('take_request', toChain(caller), {
+        markers,
+        args: chainOf(caller).flatMap(({ limits }) => ratesOf(rateOf(limits))),
+      });
+    },
+    /** Counts for a name that is no key's. */
+    takeNamed: (name: string, rate: Rate) =>
+      run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
+    read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
+    takeSlot(caller: Limited, slot: Slot, { replaced, refundsRequest, needsNoSlot }: SlotOptions) {
+      const limits = chainOf(caller).flatMap(({ limits: { charactersPerMonth = '', concurrency, ...rest } }) => [
+        refundsRequest ? intervalOf(rateOf(rest)) : 0,
+        charactersPerMonth,
+        needsNoSlot ? '' : concurrency,
+      ]);
+      const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? '', replaced?.recordedChars ?? 0];
+      return run('take_slot', toChain(caller), { month: slot.month, args });
+    },
+    /** With `isRefunded`, refunds a request; with `isLast`, takes this replica out of the queues. */
+    leaveQueue(caller: Limited, { isRefunded, isLast }: { isRefunded: boolean; isLast: boolean }) {
+      const intervals = chainOf(caller).map(({ limits }) => (isRefunded ? intervalOf(rateOf(limits)) : 0));
+      return run('leave_queue', toChain(caller), { args: [isLast ? replica : '', ...intervals] });
+    },
+    endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
+      run('end_slot', chain, { month, args: [name, spokenChars] }),
+    /** Extends the leases of slots, tells what is recorded of them, and takes back those that Redis has lost. */
+    renewSlots(chain: Chain, slots: readonly Slot[]) {
+      const args = slots.flatMap(({ name, recordedChars }) => [name, recordedChars]);
+      return run('renew_slots', chain, { args: [leaseMs * 1000, ...args] });
+    },
+    /** Frees slots whose outcome Redis missed; the count of the month is then read from the ledger again. */
+    dropSlots: (chain: Chain, slots: readonly Slot[]) => run('drop_slots', chain, { args: namesOf(slots) }),
+    running: async (ownerId: string, accountId: string) =>
+      (await run('running', { accountId, ownerIds: [ownerId] }, { args: [] })).decider + 1,
+    /** Returns a slot with a name of its own, to be taken. */
+    newSlot(chars: number): Slot {
+      const month = monthNow();
+      return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}`, recordedChars: 0 };
+    },
+  };
+}
+
+/** What the owners have spent, from the ledger where Redis has no count. */
+function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) {
+  /** The state of an owner, or a later one that has a count of the month. */
+  const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
+    const ownerId = ownerIds[i]!;
+    let { nowUs, month } = reply;
+    let state = reply.owners[i];
+    for (let reads = 0; state?.spentChars === undefined; reads++) {
+      if (reads === ledgerReadsMax) throw new Failure('storage_unavailable', {}, new Error('the ledger is too slow'));
+      // Redis rejects a count from a read that took too long.
+      const spent = await spentSince(ownerId, month.beginsMs);
+      const last = await run('set_spent', { accountId, ownerIds: [ownerId] }, { month, args: [spent, nowUs] });
+      ({ nowUs, month } = last);
+      state = last.owners[0];
+    }
+    return state;
+  };
+
+  const statusOfOwner = async (chain: Chain, i: number, { limits }: LimitedAccount, reply: AccountReply) => {
+    const quota = limits.charactersPerMonth;
+    const { fullAtUs } = reply.owners[i]!;
+    if (quota === undefined) return toLimitStatus(limits, fullAtUs, reply.nowUs);
+    const { spentChars } = await counted(chain, i, reply);
+    return toLimitStatus(limits, fullAtUs, reply.nowUs, {
+      characters: quota - spentChars!,
+      endsMs: reply.month.endsMs,
+    });
+  };
+
+  return {
+    counted,
+    async statusOf(caller: Limited, reply: AccountReply): Promise<LimitStatus> {
+      const chain = toChain(caller);
+      return leastOf(await Promise.all(chainOf(caller).map((each, i) => statusOfOwner(chain, i, each, reply))));
+    },
+  };
+}
+
+const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
+const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
+/** The interval, and what the burst adds up to. */
+const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)];
+
+/** The outcome, the time, the owner that decided, and of each owner when all requests are available, and its count. */
+type ScriptReply = [AccountReply['outcome'], number, number, ...(number | string | null)[]];
+
+type RunScript = ReturnType<typeof createScriptRunner>['run'];
+
+function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
+  /** The difference of the server's clock to ours, which gives the current month of the server. */
+  let clockOffsetMs = 0;
+  const monthNow = () => monthAt(now ? now() : Date.now() + clockOffsetMs);
+
+  const run = async (
+    operation: string,
+    { accountId, ownerIds }: Chain,
+    options: { month?: Month; markers?: readonly string[]; args: readonly (string | number)[] },
+  ): Promise<AccountReply> => {
+    const { month = monthNow(), markers = [], args } = options;
+    const parts = ownerIds.flatMap((ownerId) => {
+      const of = ownerId === accountId ? '' : `${ownerId}:`;
+      return [`${of}requests`, `${of}places`, `${of}waiting`, `${of}recorded`, `${of}month:${month.name}`];
+    });
+    const keys = [...parts, ...markers].map((part) => nameOf(prefix, accountId, part));
+    const clock = now ? Math.round(now() * 1000) : '';
+    const head = [operation, clock, month.name, month.beginsMs * 1000, month.endsMs * 1000, ownerIds.length];
+    const reply = (await redis.run(script, keys, [...head, ...args])) as ScriptReply;
+    const [outcome, nowUs, decider, ...states] = reply;
+    const serverMs = nowUs / 1000;
+    clockOffsetMs = serverMs - Date.now();
+    return { outcome, nowUs, month: monthAt(serverMs), decider: decider - 1, owners: toStates(states) };
+  };
+  return { run, monthNow };
+}
+
+function toStates(states: readonly (number | string | null)[]): OwnerState[] {
+  return states.flatMap((fullAtUs, i) => {
+    const spent = states[i + 1];
+    return i % 2 === 0 ? [{ fullAtUs: Number(fullAtUs), spentChars: spent ? Number(spent) : undefined }] : [];
+  });
+}
+
+/** A key that has ended, alone or with all that descend from it, and keys that it had replaced. */
+export interface EndedKey {
+  accountId: string;
+  keyId: string;
+  haveDescendantsEnded: boolean;
+  predecessorsEnded?: readonly string[];
+}
+
+/** Makes all replicas reject the keys that have ended. */
+export async function markEnded(
+  { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
+  { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,
+): Promise<void> {
+  const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
+  const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
+  const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
+  // A fault of Redis is ignored: replicas see the end in the database within half a second.
+  await redis.run(endScript, keys, [endedMs]).catch(() => {});
+}

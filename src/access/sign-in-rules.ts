@@ -1,0 +1,63 @@
+// The rules for who may make keys by signing in: by subject, by the domain of a verified e-mail address, or by group.
+// Without a rule, nobody may. The first person to sign in has no more rights than others.
+import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import { usualLimits } from './key-limits.ts';
+import type { KeyCaller } from './key-verifier.ts';
+import { defaultScopes, isScope, type Scope } from './scopes.ts';
+
+/** The claims of a person, from the issuer. */
+export interface Claims {
+  iss: string;
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+  name?: unknown;
+  groups?: unknown;
+}
+
+export interface SignInRules {
+  subjects: readonly string[];
+  domains: readonly string[];
+  groups: readonly string[];
+}
+
+/** Fails with `access_denied` for a person whom no rule allows. */
+export function checkSignInRules({ subjects, domains, groups }: SignInRules, claims: Claims): void {
+  const { sub, email, email_verified, groups: own } = claims;
+  const domain = email_verified === true && typeof email === 'string' ? email.split('@').at(-1)!.toLowerCase() : '';
+  const mayByDomain = domain !== '' && domains.some((allowed) => allowed.toLowerCase() === domain);
+  const mayByGroup = Array.isArray(own) && groups.some((group) => own.includes(group));
+  if (subjects.includes('*') || subjects.includes(sub) || mayByDomain || mayByGroup) return;
+  throw new Failure('access_denied', { message: 'You have signed in, but the operator lets others make keys here.' });
+}
+
+/** Only the claims that the rules use, and only the groups that they name. */
+export function claimsOfRules(
+  { groups }: SignInRules,
+  { iss, sub, email, email_verified, groups: own }: Claims,
+): Claims {
+  const named = Array.isArray(own) ? groups.filter((group) => own.includes(group)) : [];
+  return { iss, sub, email, email_verified, groups: named };
+}
+
+/** What a bearer token and a session may do; a token may have been asked for with fewer. */
+export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
+
+/** A caller who may manage keys and nothing else. `id` identifies the person or client permanently. */
+export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
+  const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
+  const scopes: readonly Scope[] = given.filter(isScope);
+  return {
+    callerId: holderId,
+    keyId: holderId,
+    accountId: holderId,
+    actorName: `${kind}:${id}`,
+    scopes: tokenScopes,
+    limits: usualLimits,
+    grant: { range: { path: `${holderId}/` }, scopes, limits: usualLimits },
+  };
+}
+
+export const toUserId = ({ iss, sub }: Pick<Claims, 'iss' | 'sub'>): string => `${iss}|${sub}`;

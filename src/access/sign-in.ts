@@ -1,0 +1,124 @@
+// Sign-in for managing keys: people sign in at the issuer, machines use client credentials or exchange a token of the
+// issuer. There is no session table: sessions are sealed cookies, bearer tokens are sealed strings, and both expire soon.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import type { KeyCaller } from './key-verifier.ts';
+import type { Issuer, LoginFacts } from './oidc-issuer.ts';
+import type { Scope } from './scopes.ts';
+import type { Seal } from './seal.ts';
+import {
+  type Claims,
+  checkSignInRules,
+  claimsOfRules,
+  type SignInRules,
+  toKeyHolder,
+  tokenScopes,
+  toUserId,
+} from './sign-in-rules.ts';
+
+/** A person who has signed in. */
+export interface Session {
+  holder: KeyCaller;
+  /** The name that the page shows. */
+  name: string;
+  /** The token that every change from a page must have. */
+  csrf: string;
+}
+
+export interface SignIn {
+  readonly hasIssuer: boolean;
+  /** Returns the address to redirect to, and a cookie for `finish`. */
+  begin(redirectUri: string): Promise<{ url: string; cookie: string }>;
+  /** Returns the session cookie of the person redirected to `url` with the cookie of `begin`. */
+  finish(url: URL, loginCookie: string | undefined): Promise<string>;
+  session(cookie: string | undefined): Promise<Session | undefined>;
+  /** The caller of a bearer token, or a Failure `invalid_token`. */
+  verifyToken(token: string): Promise<KeyCaller>;
+  /** A bearer token for a client with some of `tokenScopes`, or undefined if its id or secret is wrong. */
+  tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined>;
+  /** A bearer token with some of `tokenScopes` in exchange for one of the issuer. */
+  tokenForToken(token: string, scopes: readonly Scope[]): Promise<string>;
+}
+
+export interface SignInOptions {
+  seal: Seal;
+  /** Undefined if none is configured. */
+  issuer: Issuer | undefined;
+  signInRules: SignInRules;
+  /** Each as "id:SHA-256 of its secret". */
+  clients: readonly string[];
+  keyScopes: readonly string[];
+}
+
+export const loginSeconds = 600;
+export const sessionSeconds = 3600;
+export const tokenSeconds = 900;
+const noHash = Buffer.alloc(32);
+
+export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: SignInOptions): SignIn {
+  const hashes = new Map(
+    clients.map((client) => {
+      const [id = '', hash = ''] = client.split(':');
+      return [id, Buffer.from(hash, 'hex')] as const;
+    }),
+  );
+  const requireIssuer = (): Issuer => {
+    if (!issuer) throw new Failure('oauth_not_configured');
+    return issuer;
+  };
+  const toSealed = (claims: Claims) => {
+    checkSignInRules(signInRules, claims);
+    const name = String(claims.name ?? claims.email ?? claims.sub).slice(0, 100);
+    return { kind: 'user', name, claims: claimsOfRules(signInRules, claims) };
+  };
+  /** Checks the current rules each time: a session sealed under older rules grants nothing. */
+  const toHolder = (facts: Readonly<Record<string, unknown>>): KeyCaller => {
+    if (facts.kind === 'client') {
+      const id = String(facts.id);
+      if (!hashes.has(id)) throw new Failure('invalid_token');
+      return toKeyHolder('client', id, keyScopes);
+    }
+    const claims = facts.claims as Claims;
+    checkSignInRules(signInRules, claims);
+    return toKeyHolder('user', toUserId(claims), keyScopes);
+  };
+
+  return {
+    hasIssuer: issuer !== undefined,
+    async begin(redirectUri) {
+      const { url, facts } = await requireIssuer().begin(redirectUri);
+      return { url, cookie: await seal.close('login', { ...facts }, loginSeconds) };
+    },
+    async finish(url, loginCookie) {
+      const knownIssuer = requireIssuer();
+      const facts = await seal.open('login', loginCookie);
+      if (!facts) {
+        const message =
+          'There is no sign-in under way in this browser, or it took too long; start again at /oauth/get-key.';
+        throw new Failure('invalid_request', { message });
+      }
+      const person = toSealed(await knownIssuer.finish(url, facts as unknown as LoginFacts));
+      return seal.close('session', { ...person, csrf: randomBytes(18).toString('base64url') }, sessionSeconds);
+    },
+    async session(cookie) {
+      const facts = await seal.open('session', cookie);
+      return facts && { holder: toHolder(facts), name: String(facts.name), csrf: String(facts.csrf) };
+    },
+    async verifyToken(token) {
+      const facts = await seal.open('access', token);
+      if (!facts) throw new Failure('invalid_token');
+      const given = (facts.scopes as readonly string[] | undefined) ?? tokenScopes;
+      return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
+    },
+    async tokenForClient(id, secret, scopes) {
+      // An unknown client takes as long as a wrong secret.
+      const hash = hashes.get(id) ?? noHash;
+      const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
+      return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;
+    },
+    async tokenForToken(token, scopes) {
+      const person = toSealed(await requireIssuer().verify(token));
+      return seal.close('access', { ...person, scopes }, tokenSeconds);
+    },
+  };
+}

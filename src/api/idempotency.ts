@@ -1,0 +1,95 @@
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the same request under the same key of the same caller
+// gets the same answer for a day, from any replica and after a restart, so that a client whose connection broke may simply
+// retry. A different request under that key, or the same one while it still runs, is rejected. The key of a failed request
+// can be used again, and that of a process that has died: a request in progress holds a lease that its process renews.
+import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import { isDead, processName } from '../runtime/process-name.ts';
+import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
+import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './limits.ts';
+
+export interface Once<Answer> {
+  key: string;
+  callerId: string;
+  /** Requests with equal values are the same. */
+  request: unknown;
+  /** Returns the answer, the id of its subject, and until when the answer is valid. */
+  work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
+}
+
+export interface Idempotency {
+  once<Answer>(once: Once<Answer>): Promise<Answer>;
+  /** Deletes the answers about a deleted subject: the next request under their keys is a new one. */
+  forgetAbout(callerId: string, subject: string): Promise<void>;
+}
+
+const deletedAtOnce = 20;
+
+export interface IdempotencyOptions {
+  rows: AnswerRows;
+  /** Whether the subject of an answer still exists. */
+  isAlive(subject: string): Promise<boolean>;
+  /** The name of this process. */
+  runner?: string;
+  leaseMs?: number;
+}
+
+export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const { rows, isAlive, runner = processName, leaseMs = answerLeaseMs } = options;
+  const repeatOrTake = async (begun: AnswerRow): Promise<AnswerRow | undefined> => {
+    const { ownerId, name } = begun;
+    const before = await rows.begin(begun, Date.now());
+    if (before?.answer && !(await isAlive(before.subject))) await rows.deleteBySubject(ownerId, before.subject);
+    // A process of this machine leaves no lease behind: its successor need not wait.
+    else if (before && before.answer === null && before.runner !== null && isDead(before.runner))
+      await rows.release(ownerId, name, before.runner);
+    else return before;
+    return rows.begin(begun, Date.now());
+  };
+
+  return {
+    async once({ key, callerId, request, work }) {
+      const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
+      const untilMs = Date.now() + leaseMs;
+      const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs, runner };
+      await rows.deleteExpired(Date.now(), deletedAtOnce);
+      const before = await repeatOrTake(begun);
+      if (before) return repeat(before, fingerprint);
+      // A renewal that fails is tried again; where none succeeds in time, the lease ends as that of a dead process.
+      const renew = () => void rows.renew(callerId, key, runner, Date.now() + leaseMs).catch(() => {});
+      const renewing = setInterval(renew, Math.min(answerRenewalMs, leaseMs / 3)).unref();
+      try {
+        const { answer, subject, usefulUntilMs } = await work();
+        const lastMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
+        await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs: lastMs });
+        return answer;
+      } catch (error) {
+        await rows.release(callerId, key, runner).catch(() => {});
+        throw error;
+      } finally {
+        clearInterval(renewing);
+      }
+    },
+    forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
+  };
+}
+
+function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
+  if (fingerprint !== expected) {
+    throw new Failure('idempotency_conflict', { message: 'This Idempotency-Key was used for another request.' });
+  }
+  if (answer === null) {
+    const message = 'The request with this Idempotency-Key is still running.';
+    throw new Failure('idempotency_conflict', { message, retryAfterSeconds: 0 });
+  }
+  return JSON.parse(answer);
+}
+
+/** The key of a request, if any; a Failure if malformed. */
+export function parseIdempotencyKey(given: string | string[] | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const key = String(given);
+  if (/^[ -~]+$/.test(key) && key.length <= idempotencyKeyCharsMax) return key;
+  const message = `must be 1 to ${idempotencyKeyCharsMax} printable ASCII characters`;
+  throw new Failure('invalid_request', { details: [{ field: 'Idempotency-Key', reason: 'format', message }] });
+}

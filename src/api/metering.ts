@@ -1,0 +1,195 @@
+// Charges a synthesis to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
+// usage is stored before the sound is acknowledged (a whole text before its answer, a chunk before its end is reported),
+// so that what a caller knows to be spoken is counted even if the service is killed in the next moment; where the store
+// is full or away, the ledger holds the usage in memory. Characters that were not spoken, because the synthesis failed or
+// its caller left, are given back.
+import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
+import type { UsageLedger } from '../access/usage-ledger.ts';
+import { dayOf } from '../access/usage-period.ts';
+import { audioFormats } from '../audio/formats.ts';
+import type { Delivered } from '../delivery/delivery.ts';
+import type { Voice } from '../engines/engine.ts';
+import type { LivePlace, PlannedLive } from '../speech/live-plan.ts';
+import type { CastSpeech } from '../speech/plan.ts';
+import type { SpeechRequest } from '../speech/request.ts';
+import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import type { Call } from './call.ts';
+import { TurnCharges } from './turn-charges.ts';
+
+export interface MeteringOptions {
+  limiter: Pick<Limiter, 'takeSynthesis' | 'takeSynthesisNow'>;
+  ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
+  /** Takes errors that no caller gets. */
+  onFault(fault: unknown): void;
+}
+
+/** The request that is charged, and its voice. */
+type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
+
+export interface Metering {
+  /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
+  occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
+  /** Closes the sound that nobody will read, because the charge fails or the caller has left. */
+  charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
+  chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
+  /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
+  chargeTurn(
+    call: Call,
+    planned: Pick<PlannedLive, 'request' | 'voice'>,
+    events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
+  ): AsyncIterable<SpeechEvent>;
+}
+
+type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
+
+export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
+  const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
+    ledger.checkRoom();
+    const all = { signal, report: reportLimits, ...options };
+    return limiter.takeSynthesisNow?.(caller, chars, all) ?? limiter.takeSynthesis(caller, chars, all);
+  };
+  const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
+
+  return {
+    async occupy({ caller, signal, reportLimits }, work) {
+      const slot = await limiter.takeSynthesis(caller, 0, { signal, report: reportLimits });
+      try {
+        return await work();
+      } finally {
+        slot.end(0);
+      }
+    },
+
+    async charge(call, { request, voice: { voice } }, work) {
+      reportVoice(call, request, voice);
+      const taken = take(call, request.chars);
+      const synthesis = taken instanceof Promise ? await taken : taken;
+      let spokenChars = 0;
+      try {
+        const delivered = await work();
+        await noteFor(call, request)(1, request.chars, delivered.seconds).catch(closing(delivered));
+        spokenChars = request.chars;
+        call.reportSpeech({ isCached: delivered.cached, audioSeconds: delivered.seconds });
+        return call.signal.aborted ? closing(delivered)(call.signal.reason) : delivered;
+      } finally {
+        synthesis.end(spokenChars);
+      }
+    },
+
+    async *chargeStream(call, { request, voice: { voice } }, events) {
+      reportVoice(call, request, voice);
+      const synthesis = await take(call, request.chars);
+      const account = new StreamAccount(call, noteFor(call, request));
+      try {
+        for await (const event of events()) {
+          if (account.isToSettle(event)) await account.settle(synthesis);
+          yield event;
+        }
+      } finally {
+        // The caller left or the stream failed: the part of the last chunk that was sent counts.
+        const settled = account.settle().catch(onFault);
+        synthesis.end(account.spokenChars);
+        await settled;
+      }
+    },
+
+    async *chargeTurn(call, { request, voice: { voice } }, events) {
+      reportVoice(call, request, voice);
+      const account = new StreamAccount(call, noteFor(call, request));
+      const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
+        take(call, chars, { replaces, isPart: true });
+      const charges = new TurnCharges(account, takeSlot);
+      try {
+        for await (const event of events(charges)) {
+          if (account.isToSettle(event)) await account.settle(charges);
+          yield event;
+        }
+      } finally {
+        const settled = account.settle().catch(onFault);
+        charges.close();
+        await settled;
+      }
+    },
+  };
+}
+
+/** Passes an error on, for which nobody will read the sound. */
+const closing =
+  (delivered: Delivered) =>
+  (error: unknown): never => {
+    delivered.close();
+    throw error;
+  };
+
+const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
+  call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });
+
+/** Stores usage. */
+type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
+
+const createNote =
+  (ledger: MeteringOptions['ledger'], { caller: { keyId } }: Call, voiceId: string): Note =>
+  (requests, characters, seconds) => {
+    const audioMs = Math.round(seconds * 1000);
+    return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
+  };
+
+/** Counts what a stream has spoken, and how much of it is recorded as usage. */
+class StreamAccount {
+  readonly #call: Call;
+  readonly #note: Note;
+  /** Characters of the chunks that are done. */
+  #charsDone = 0;
+  #info: SpeechInfo | undefined;
+  #hasSound = false;
+  #noted = { requests: 0, chars: 0, seconds: 0 };
+  #seconds = 0;
+  spokenChars = 0;
+
+  constructor(call: Call, note: Note) {
+    this.#call = call;
+    this.#note = note;
+  }
+
+  /** Counts the event. True for the end of a chunk: its usage is stored before that is reported. */
+  isToSettle(event: SpeechEvent): boolean {
+    this.#count(event);
+    return event.type === 'chunk_done' || event.type === 'done';
+  }
+
+  #count(event: SpeechEvent): void {
+    if (event.type === 'info') this.#info = event;
+    else if (event.type === 'audio') {
+      if (!this.#hasSound) this.#call.reportSpeech({ firstSoundMs: performance.now() - this.#call.begunMs });
+      this.#hasSound = true;
+      const { format, sampleRateHz } = this.#info!;
+      this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
+      this.spokenChars = Math.max(this.spokenChars, this.#charsDone + event.charsBegun);
+    } else if (event.type === 'chunk_done') {
+      this.#charsDone += event.chars;
+      this.spokenChars = this.#charsDone;
+      this.#seconds = event.endSeconds;
+    } else if (event.type === 'done') {
+      this.spokenChars = event.chars;
+      this.#seconds = event.seconds;
+    }
+  }
+
+  /** Records what is not recorded yet, and tells a synthesis that goes on how much is. */
+  async settle(running?: Pick<Synthesis, 'recorded'>): Promise<void> {
+    const before = this.#noted;
+    const requests = this.#hasSound ? 1 : 0;
+    this.#noted = { requests, chars: this.spokenChars, seconds: this.#seconds };
+    this.#call.reportSpeech({ characters: this.spokenChars, audioSeconds: this.#seconds });
+    const chars = this.spokenChars - before.chars;
+    const seconds = Math.max(0, this.#seconds - before.seconds);
+    if (requests === before.requests && chars === 0 && seconds === 0) return;
+    try {
+      await this.#note(requests - before.requests, chars, seconds);
+      running?.recorded?.(this.#noted.chars);
+    } catch (error) {
+      this.#noted = before;
+      throw error;
+    }
+  }
+}

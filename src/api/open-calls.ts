@@ -1,0 +1,125 @@
+// The running calls that need no key: how many there may be on one connection, from one address and in all, how long each
+// may take, and how long it waits for a client that reads nothing. One timer watches them all. When there is no room, a
+// call of the address that has the most ends for one of an address that has fewer. An address that goes on calling though
+// it is refused is barred for a while: transports drop its calls unanswered.
+import { type Rate, takeOne } from '../access/gcra.ts';
+import { Failure } from '../errors.ts';
+import { networkOf } from '../net/client-address.ts';
+import { FairShares } from '../net/fair-shares.ts';
+
+export interface OpenCallLimits {
+  perConnectionMax: number;
+  perAddressMax: number;
+  inAllMax: number;
+  unaryMs: number;
+  streamMs: number;
+  /** How long a stream waits for a client that reads nothing. */
+  stallMs: number;
+  checkEveryMs: number;
+  /** Of refusals of an address, before it is barred. */
+  refusals: Rate;
+}
+
+export interface OpenCall {
+  /** An IP address. */
+  address: string;
+  /** Stands for the connection; undefined if it is not known. */
+  connection: object | undefined;
+  isStream: boolean;
+  /** Since when, by performance.now(), a result waits to be read. */
+  waitingSinceMs(): number | undefined;
+  abort(failure: Failure): void;
+}
+
+/** Of those that are remembered as refused. */
+const addressesMax = 10_000;
+
+export class OpenCalls {
+  readonly #limits: OpenCallLimits;
+  readonly #shares: FairShares<OpenCall>;
+  readonly #onConnection = new WeakMap<object, number>();
+  readonly #sinceMs = new Map<OpenCall, number>();
+  /** By network, when all its refusals are available again. */
+  readonly #refusedUntilUs = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(limits: OpenCallLimits) {
+    this.#limits = limits;
+    this.#shares = new FairShares({
+      inAllMax: limits.inAllMax,
+      perAddressMax: limits.perAddressMax,
+      // A call that runs is not ended for another of the same address.
+      ownDisplacedPerSecond: 0,
+      displace: (call) => call.abort(noRoom()),
+    });
+    this.#timer = setInterval(() => this.#endOverdue(), limits.checkEveryMs).unref();
+  }
+
+  /** Counts the call until the function that it returns is called, or throws the Failure that refuses it. */
+  enter(call: OpenCall): () => void {
+    const { perConnectionMax, perAddressMax } = this.#limits;
+    const { address, connection } = call;
+    const held = (connection && this.#onConnection.get(connection)) ?? 0;
+    try {
+      if (held >= perConnectionMax) throw tooMany('on this connection', perConnectionMax);
+      if (this.#shares.countOf(address) >= perAddressMax) throw tooMany('from this address', perAddressMax);
+      if (!this.#shares.add(call, address)) throw noRoom();
+    } catch (error) {
+      this.#noteRefusal(networkOf(address));
+      throw error;
+    }
+    this.#shares.setDisplaceable(call, true);
+    this.#sinceMs.set(call, performance.now());
+    if (connection) this.#onConnection.set(connection, held + 1);
+    return () => {
+      if (!this.#sinceMs.delete(call)) return;
+      this.#shares.remove(call);
+      if (connection) this.#onConnection.set(connection, this.#onConnection.get(connection)! - 1);
+    };
+  }
+
+  /** Whether calls from there are to be dropped: too many were refused. */
+  isBarred(address: string): boolean {
+    const untilUs = this.#refusedUntilUs.get(networkOf(address));
+    return untilUs !== undefined && !takeOne(untilUs, nowUs(), this.#limits.refusals).isAllowed;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #noteRefusal(network: string): void {
+    const { fullAtUs } = takeOne(this.#refusedUntilUs.get(network) ?? 0, nowUs(), this.#limits.refusals);
+    this.#refusedUntilUs.delete(network);
+    this.#refusedUntilUs.set(network, fullAtUs);
+    if (this.#refusedUntilUs.size > addressesMax) {
+      this.#refusedUntilUs.delete(this.#refusedUntilUs.keys().next().value!);
+    }
+  }
+
+  #endOverdue(): void {
+    const { unaryMs, streamMs, stallMs } = this.#limits;
+    const nowMs = performance.now();
+    for (const [call, sinceMs] of this.#sinceMs) {
+      const timeoutMs = call.isStream ? streamMs : unaryMs;
+      const waitingSinceMs = call.waitingSinceMs();
+      if (nowMs - sinceMs > timeoutMs) call.abort(tooLate(`The call was not done within ${timeoutMs / 1000} s.`));
+      else if (waitingSinceMs !== undefined && nowMs - waitingSinceMs > stallMs)
+        call.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
+    }
+  }
+}
+
+const nowUs = () => Math.round(performance.now() * 1000);
+
+const tooMany = (where: string, limit: number) =>
+  new Failure('rate_limit_exceeded', {
+    message: `Too many calls without a key are running ${where}.`,
+    limit,
+    limitReason: 'concurrency',
+    retryAfterSeconds: 1,
+  });
+
+const noRoom = () => new Failure('overloaded', { message: 'Too many calls without a key are running; try again.' });
+
+const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -1,0 +1,127 @@
+// Speech: a whole text into stored audio, a text into a stream, an estimate, and the end of stored audio. A request is
+// planned once, before it is charged: what cannot be spoken costs nothing.
+import type { Delivered, Delivery } from '../delivery/delivery.ts';
+import type { SizeLimit } from '../delivery/speaking.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { relay } from '../runtime/relay.ts';
+import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
+import type { PlannedSpeech } from '../speech/plan.ts';
+import { createSlots } from '../speech/queue/slots.ts';
+import type { Caller, SpeechRequest } from '../speech/request.ts';
+import type { SpeechEvent } from '../speech/speech-events.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { Call } from './call.ts';
+import type { Idempotency } from './idempotency.ts';
+import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
+import type { Metering } from './metering.ts';
+
+export interface SpeechOperations {
+  /** A Failure where a stream of the request would be refused before an engine is asked. */
+  check(request: SpeechRequest, caller: Caller): Promise<void>;
+  /** Resolves when all of the text is spoken; for a link, when it is stored. */
+  synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
+  streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
+  /** Charges no characters, but takes a slot of the key while it runs. */
+  estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
+  /** A Failure `not_found` where the caller has no such audio. */
+  deleteAudio(call: Call, audioId: string): Promise<void>;
+}
+
+export interface SynthesizeOptions {
+  /** Bypasses the cache. */
+  fresh: boolean;
+  /** The most bytes that the answer can hold, where it holds the sound. */
+  inlineBytesMax?: number;
+}
+
+export interface SpeechOperationsOptions {
+  speech: Pick<Speech, 'cast' | 'plan' | 'checkRoom' | 'speak'>;
+  delivery: Delivery;
+  metering: Metering;
+  idempotency: Pick<Idempotency, 'forgetAbout'>;
+}
+
+export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
+  const { speech, delivery, metering, idempotency } = options;
+  const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
+  return {
+    async check(request, caller) {
+      await speech.plan(request, caller);
+    },
+
+    async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
+      const { caller, signal } = call;
+      const found = await speech.cast(request, caller);
+      const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
+      const findHeld = () =>
+        fresh || (sizeLimit && mayBeTooMuch(found.request, sizeLimit)) ? undefined : delivery.findHeld(found, caller);
+      // What was spoken once can be spoken: it is not planned again.
+      const planned = findHeld() ? undefined : found.plan();
+      if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
+      return metering.charge(call, found, async () => {
+        // It may have been removed meanwhile.
+        const delivered =
+          (planned ? undefined : findHeld()) ??
+          (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
+        const { byteCount } = delivered;
+        if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;
+        delivered.close();
+        throw sizeLimit.refuse(byteCount);
+      });
+    },
+
+    streamSpeech(call, request) {
+      const { caller, signal } = call;
+      const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
+      return relay(async () => {
+        await speech.checkRoom(request, caller);
+        const planned = await speech.plan(request, caller);
+        const events = metering.chargeStream(call, planned, () => speak(planned, caller, signal));
+        const source = events[Symbol.asyncIterator]();
+        return { first: await source.next(), source };
+      });
+    },
+
+    async estimateSpeech(call, request) {
+      const { caller, signal } = call;
+      const planned = await speech.plan(request, caller);
+      return metering.occupy(call, async () => {
+        const giveBack = await estimateSlots.take(caller.callerId, signal);
+        try {
+          return await estimateSpeech(planned, signal);
+        } finally {
+          giveBack();
+        }
+      });
+    },
+
+    async deleteAudio({ caller }, audioId) {
+      await delivery.remove(audioId, caller);
+      await idempotency.forgetAbout(caller.callerId, audioId);
+    },
+  };
+}
+
+/** Audio is refused before it is spoken where even this part of its estimated size is too much: estimates are rough. */
+const estimateShare = 0.5;
+
+function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
+  if (bytesMax === undefined) return undefined;
+  const refuse = (byteCount: number) => {
+    const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
+    const details: FieldViolation[] = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
+  };
+  return { bytesMax, refuse };
+}
+
+const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
+
+/** Most are clearly small enough without a look at their text. */
+const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
+
+async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {
+  if (!mayBeTooMuch(planned.request, limit)) return;
+  const { byteCount } = await estimateSpeech(planned, signal);
+  if (isTooMuch(byteCount, limit)) throw limit.refuse(byteCount);
+}

@@ -1,0 +1,79 @@
+// Tickets: a browser's EventSource and WebSocket cannot send an API key, so a page first gets a URL that starts its stream,
+// once, within a minute, at any replica. A ticket is either for the events of one request or for live speech; presented for
+// the other, it is refused, and used up. The URL of events with a Last-Event-ID resumes the stream, as EventSource does by
+// itself when a connection breaks.
+import type { Seal, SealUse } from '../access/seal.ts';
+import { Failure } from '../errors.ts';
+import { requestBytesMax } from '../net/limits.ts';
+import { createId } from '../runtime/id.ts';
+import type { SpeechRequest } from '../speech/request.ts';
+import type { TicketRows } from '../store/ticket-rows.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
+
+export interface Ticket {
+  ticketId: string;
+  expiresAtMs: number;
+  request: SpeechRequest;
+  /** Id of the key that the ticket was issued to; the key is verified again when the ticket is used. */
+  keyId: string;
+}
+
+export interface Tickets {
+  issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  /** The ticket, which is then used; undefined if it is unknown, used or expired. */
+  use(ticketId: string): Promise<Ticket | undefined>;
+  issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  /** The same for a ticket of live speech. */
+  useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
+}
+
+const ticketIdBits = 128;
+export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
+/** What a ticket is for; its seal holds for nothing else. */
+type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
+/** Its facts are short, or a request as it came in a body; its fields have other names, and some that were not given. */
+const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
+  ticket: requestBytesMax + 4096,
+  'live-ticket': undefined,
+};
+const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
+
+/** A ticket for a single letter takes memory too. */
+const charsHeldBy = ({ chunks }: SpeechRequest) =>
+  Math.max(
+    chunks.reduce((sum, { length }) => sum + length, 0),
+    ticketCharsMin,
+  );
+
+export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
+  const issue = async (use: TicketUse, keyId: string, chars: number, about: object) => {
+    const ticketId = createId('tkt', ticketIdBits);
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + ticketMs;
+    const sealed = await seal.close(use, { ...about, ticketId }, ticketMs / 1000, factsBytesMax[use]);
+    const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
+    const retryAfterSeconds = ticketMs / 1000;
+    if (outcome === 'key') {
+      const message = 'Too many tickets of this key are unused; use them, or wait until they expire.';
+      throw new Failure('rate_limit_exceeded', { message, limitReason: 'requests', retryAfterSeconds });
+    }
+    if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });
+    return { ticketId, expiresAtMs };
+  };
+  const take = async (use: TicketUse, ticketId: string) => {
+    const row = isTicketId(ticketId) ? await rows.take(ticketId, Date.now()) : undefined;
+    const facts = row && (await seal.open(use, row.sealed, factsBytesMax[use]));
+    return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
+  };
+  return {
+    issue: (request, keyId) => issue('ticket', keyId, charsHeldBy(request), { request }),
+    async use(ticketId) {
+      const taken = await take('ticket', ticketId);
+      if (!taken) return undefined;
+      const { facts, ...ticket } = taken;
+      return { request: facts.request as SpeechRequest, ticketId, ...ticket };
+    },
+    issueLive: (keyId) => issue('live-ticket', keyId, ticketCharsMin, {}),
+    useLive: (ticketId) => take('live-ticket', ticketId),
+  };
+}

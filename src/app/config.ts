@@ -1,0 +1,199 @@
+// Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
+// precedence), or throws all mistakes together: each with the name of the setting, its value and source, and what is
+// allowed. An unknown name is a mistake too, so that a typo cannot go unnoticed.
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { parse as parseToml, TomlError } from 'smol-toml';
+import type { EngineDefinition } from '../engines/engine.ts';
+import { nearestName, questionOf } from '../runtime/nearest-name.ts';
+import type { Setting, SettingValues } from '../runtime/setting.ts';
+import { serviceSettings } from './service-settings.ts';
+
+export interface Config extends SettingValues<typeof serviceSettings> {
+  /** The values of each engine's own settings, by the engine's name. */
+  engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Every setting with its value and source, for display. */
+  inForce: readonly SettingInForce[];
+}
+
+export interface SettingInForce {
+  setting: Setting;
+  value: unknown;
+  /** Where the value comes from: "environment", ".env", "sonant.toml" or "default". */
+  source: string;
+}
+
+export interface ConfigMistake {
+  /** The setting, or the file that cannot be read. */
+  name: string;
+  given?: string;
+  source: string;
+  allowed: string;
+}
+
+export class ConfigError extends Error {
+  readonly mistakes: readonly ConfigMistake[];
+
+  constructor(mistakes: readonly ConfigMistake[]) {
+    const lines = mistakes.map((mistake) => `  ${explainMistake(mistake)}`);
+    super(
+      `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
+    );
+    this.name = 'ConfigError';
+    this.mistakes = mistakes;
+  }
+}
+
+/** What is wrong with the value of a setting. */
+export function mistakeIn({ inForce }: Config, name: string, allowed: string): ConfigMistake {
+  const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
+  return { name, given: String(value), source, allowed };
+}
+
+/** Runs what a setting configures; an error becomes a ConfigError that names the setting. */
+export async function asConfigError<T>(config: Config, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ConfigError([mistakeIn(config, name, (error as Error).message)]);
+  }
+}
+
+export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
+  `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
+
+export interface ConfigSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /** The folder of `.env` and `sonant.toml`, and the base of relative paths. */
+  folder: string;
+  engines: readonly EngineDefinition[];
+}
+
+export function loadConfig({ env, folder, engines }: ConfigSources): Config {
+  const mistakes: ConfigMistake[] = [];
+  const given = [
+    { source: 'environment', values: onlySonant(env) },
+    { source: '.env', values: readEnvFile(join(folder, '.env'), mistakes) },
+    { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
+  ];
+  const all = allSettings(engines);
+  const names = new Set<string>(all.map((setting) => setting.name));
+  for (const { source, values } of given) {
+    for (const [name, value] of Object.entries(values)) {
+      if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
+      const question = questionOf(nearestSetting(name, [...names]));
+      mistakes.push({ name, given: '...', source, allowed: `no such setting;${question} see sonant config --help` });
+    }
+  }
+  const inForce = all.map((setting): SettingInForce => {
+    const from = given.find(({ values }) => values[setting.name] !== undefined);
+    if (!from) return { setting, value: setting.fallback, source: 'default' };
+    const { source } = from;
+    const text = from.values[setting.name]!;
+    const value = setting.parse(text);
+    const { name, allowed } = setting;
+    if (value === undefined)
+      mistakes.push({ name, given: setting.secret ? '(secret)' : text, source, allowed: `must be ${allowed}` });
+    return { setting, value, source };
+  });
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+
+  const values = new Map(inForce.map(({ setting, value }) => [setting, value]));
+  const valuesOf = (settings: Readonly<Record<string, Setting>>) =>
+    Object.freeze(Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, values.get(setting)])));
+  const own = valuesOf(serviceSettings) as SettingValues<typeof serviceSettings>;
+  return Object.freeze({
+    ...own,
+    dataDir: resolve(folder, own.dataDir),
+    engines: Object.freeze(Object.fromEntries(engines.map(({ name, settings }) => [name, valuesOf(settings)]))),
+    inForce: Object.freeze(inForce),
+  });
+}
+
+/** All settings: those of the service, then those of the engines. */
+export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
+  [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
+
+/** All begin alike, which says nothing; where a service listens is an address here, elsewhere a port or a host. */
+function nearestSetting(name: string, known: readonly string[]): string | undefined {
+  const given = name.slice(prefix.length).replace(/(^|_)(PORT|HOST|LISTEN|BIND)$/, '$1ADDR');
+  const meant = nearestName(
+    given,
+    known.map((each) => each.slice(prefix.length)),
+  );
+  return meant === undefined ? undefined : prefix + meant;
+}
+
+const prefix = 'SONANT_';
+const onlySonant = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith(prefix) && value !== undefined ? [[name, value]] : [],
+    ),
+  );
+
+/** The API key that the examples and `sonant bench` send. */
+const apiKeyOfClients = 'SONANT_API_KEY';
+
+/** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
+const isInjected = (name: string, value: string): boolean =>
+  /^SONANT_(SERVICE_(HOST|PORT)|PORT_\d)/.test(name) || (name === 'SONANT_PORT' && value.includes('://'));
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, string> {
+  try {
+    return onlySonant(parseEnv(readIfThere(path)));
+  } catch (error) {
+    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${(error as Error).message}` });
+    return {};
+  }
+}
+
+/** `data_dir = "x"` is SONANT_DATA_DIR, and so is `dir = "x"` under `[data]`. */
+function readToml(path: string, mistakes: ConfigMistake[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  const flatten = (table: object, prefix: string) => {
+    for (const [key, value] of Object.entries(table)) {
+      const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
+      else if (name in values)
+        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is given twice' });
+      else values[name] = String(value);
+    }
+  };
+  try {
+    flatten(parseToml(readIfThere(path)), 'SONANT');
+  } catch (error) {
+    const unread = { source: path, allowed: `cannot be read: ${(error as Error).message}` };
+    mistakes.push({ name: 'sonant.toml', ...(error instanceof TomlError ? explainToml(error, path) : unread) });
+  }
+  return values;
+}
+
+/** Messages of the parser, and ours; the line itself is not shown, for it may contain a secret. */
+const tomlFaults: readonly (readonly [RegExp, string])[] = [
+  [/redefin/, 'this name has been given a value before'],
+  [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],
+  [
+    /numeric|integer|invalid value|underscore|leading zero|invalid date/,
+    'a value must be a number, true, false or a text in quotes',
+  ],
+  [/end-of-line/, 'a line holds one setting and nothing more'],
+];
+
+function explainToml({ message, line, column }: TomlError, path: string): Omit<ConfigMistake, 'name'> {
+  const fault = tomlFaults.find(([words]) => words.test(message))?.[1];
+  return {
+    source: `${path}, line ${line}, column ${column}`,
+    allowed: fault ?? 'a line must be like data_dir = "./data"',
+  };
+}

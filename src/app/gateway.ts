@@ -1,0 +1,268 @@
+// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs an
+// operation, and renders its result. `leave` makes readiness fail; `drain` accepts nothing new, lets running requests
+// finish, and then ends them.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Admit } from '../access/admit.ts';
+import type { FailedAttempts } from '../access/failed-attempts.ts';
+import type { SignIn } from '../access/sign-in.ts';
+import type { BookOperations } from '../api/books.ts';
+import { callerLeft } from '../api/call.ts';
+import type { Idempotency } from '../api/idempotency.ts';
+import type { JobOperations } from '../api/jobs.ts';
+import type { KeyOperations } from '../api/keys.ts';
+import type { LexiconOperations } from '../api/lexicons.ts';
+import type { LiveOperations } from '../api/live-speech.ts';
+import type { ModelOperations } from '../api/models.ts';
+import type { Runner } from '../api/runner.ts';
+import type { SpeechOperations } from '../api/speech.ts';
+import type { Tickets } from '../api/stream-tickets.ts';
+import type { GetUsage } from '../api/usage.ts';
+import type { VoiceOperations } from '../api/voices.ts';
+import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
+import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
+import { failureForms } from '../compat/failure-forms.ts';
+import { addOpenAiRoutes } from '../compat/openai/routes.ts';
+import { addConsolePage } from '../console/routes.ts';
+import type { StoredAudio } from '../delivery/stored-audio.ts';
+import { createAdmission } from '../http/admission.ts';
+import { addAudioRoutes } from '../http/audio/routes.ts';
+import { addBookRoutes } from '../http/books/routes.ts';
+import { createCors } from '../http/cors.ts';
+import { addOpenApi } from '../http/docs/openapi-document.ts';
+import { addDocsPage } from '../http/docs/routes.ts';
+import type { OnRequestEnd } from '../http/ended-request.ts';
+import { addHealthRoutes, type ReadinessCheck } from '../http/health/routes.ts';
+import { createHttpApp } from '../http/http-app.ts';
+import { createAccept, createHttpServer } from '../http/http-server.ts';
+import { createQueryCheck } from '../http/ignored-fields.ts';
+import { addJobRoutes } from '../http/jobs/routes.ts';
+import { addKeyRoutes } from '../http/keys/routes.ts';
+import { addWebhookSecretRoutes } from '../http/keys/webhook-secret-routes.ts';
+import { addLexiconRoutes } from '../http/lexicons/routes.ts';
+import { addLiveRoutes } from '../http/live/routes.ts';
+import { addModelRoutes } from '../http/models/routes.ts';
+import { addOauthRoutes } from '../http/sign-in/routes.ts';
+import { createEventSender, type EventSender } from '../http/speech/event-sender.ts';
+import { ResumableStreams } from '../http/speech/resumable-streams.ts';
+import { addSpeechRoutes } from '../http/speech/routes.ts';
+import { addSseRoutes } from '../http/speech/sse-routes.ts';
+import { addUsageRoute } from '../http/usage/routes.ts';
+import { addVoiceRoutes } from '../http/voices/routes.ts';
+import { type Connections, createConnections } from '../net/connections.ts';
+import { farewellMs, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
+import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
+import type { Relay } from '../store/redis-relay.ts';
+
+export interface GatewaySettings {
+  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  address?: ListenAddress;
+  tls?: Tls;
+  /** Those that listeners count; by default, those of this one alone. */
+  connections?: Connections;
+  /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
+  baseUrl(): string;
+  isBehindProxy?: boolean;
+  /** Reject unknown members instead of ignoring and reporting them. */
+  isStrict: boolean;
+  /** Origins whose pages may read replies, such as "https://example.com". */
+  allowedOrigins: readonly string[];
+  /** How long a message of a WebSocket may wait to be read. */
+  readerStallMs?: number;
+}
+
+export interface GatewayOptions {
+  runner: Runner;
+  operations: GatewayOperations;
+  /** Mounts Connect and gRPC-Web on the same port. */
+  addRpcRoutes(app: FastifyInstance): void;
+  admit: Admit;
+  signing: { signIn: SignIn; addresses: FailedAttempts };
+  /** Resumes streams that another replica speaks. */
+  relay?: Relay | undefined;
+  settings: GatewaySettings;
+  watch: {
+    checks: readonly ReadinessCheck[];
+    onRequestEnd: OnRequestEnd;
+    /** The metrics, in the text format of Prometheus; undefined if they are read elsewhere. */
+    readMetrics?: (() => string) | undefined;
+    /** Called with faults that are not reported to a caller. */
+    onFault(fault: unknown): void;
+  };
+}
+
+export interface GatewayOperations {
+  speech: SpeechOperations;
+  live: LiveOperations;
+  voices: VoiceOperations;
+  books: BookOperations;
+  jobs: JobOperations;
+  lexicons: LexiconOperations;
+  models: ModelOperations;
+  keys: KeyOperations;
+  getUsage: GetUsage;
+  audio: StoredAudio;
+  idempotency: Idempotency;
+  tickets: Tickets;
+}
+
+export interface Gateway {
+  /** 0 where it does not listen. */
+  readonly port: number;
+  /** What its readiness depends on, that it is not stopping among them. */
+  readonly checks: readonly ReadinessCheck[];
+  /** Serves a connection that another listener has taken. */
+  accept(socket: Socket): void;
+  /** Discards the held events of that voice. */
+  forgetVoice(voiceId: string): void;
+  /** Fails readiness checks; requests are still served, each as the last of its connection. */
+  leave(): void;
+  /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { runner, relay, settings, watch } = options;
+  const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
+  let isLeaving = false;
+  let isDraining = false;
+  const hasRequested = new WeakSet<Socket>();
+  const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
+    // Without this, a connection whose reply was being sent when draining began would wait for its next request.
+    response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+    hasRequested.add(socket);
+  };
+  const app = createHttpApp({
+    toServer: (listener) => toServer(listener, { settings, connections, onRequest }),
+    isBehindProxy: settings.isBehindProxy ?? false,
+    isSecure: () => settings.baseUrl().startsWith('https:'),
+    isLeaving: () => isLeaving,
+    isDraining: () => isDraining,
+    onRequestEnd: watch.onRequestEnd,
+    failureForms,
+  });
+  const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
+  const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
+  const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
+  await app.ready();
+
+  const { server } = app;
+  const sockets = trackOpen(server, 'connection');
+  // With TLS, HTTP starts after the handshake.
+  const callers = trackOpen(server, settings.tls ? 'secureConnection' : 'connection');
+  server.on('error', watch.onFault);
+  const accept = createAccept(server);
+  const { address } = settings;
+  const listener: Listener | undefined =
+    address && (await openListener({ address, what: 'HTTP', connections, accept, onFault: watch.onFault }));
+
+  const drain = async (timeoutMs: number) => {
+    isLeaving = true;
+    isDraining = true;
+    const gone = untilClosed(callers);
+    listener?.close();
+    server.close();
+    server.closeIdleConnections();
+    const timers = [
+      // Connections without a request so far get a moment to send one.
+      setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
+      setTimeout(() => runner.stop(), timeoutMs),
+      setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
+    ];
+    const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
+    // Readers at other replicas have no socket here.
+    await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
+    timers.forEach(clearTimeout);
+    destroyAll(sockets);
+    streams.close(callerLeft);
+    await app.close();
+  };
+
+  let drained: Promise<void> | undefined;
+  return {
+    port: listener?.port ?? 0,
+    checks,
+    forgetVoice: (voiceId) => streams.forgetVoice(voiceId),
+    accept,
+    leave() {
+      isLeaving = true;
+    },
+    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+  };
+}
+
+interface ServerParts {
+  settings: GatewaySettings;
+  connections: Connections;
+  onRequest(server: Server, request: IncomingMessage, response: ServerResponse): void;
+}
+
+function toServer(listener: RequestListener, { settings, connections, onRequest }: ServerParts): Server {
+  const { tls, isBehindProxy = false, allowedOrigins } = settings;
+  const cors = createCors(allowedOrigins);
+  const server = createHttpServer({
+    listener(request, response) {
+      onRequest(server, request, response);
+      if (!cors(request, response)) listener(request, response);
+    },
+    tls,
+    connections,
+    isBehindProxy,
+  });
+  return server;
+}
+
+/** The open sockets of the server. */
+function trackOpen(server: Server, event: string): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  server.on(event, (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  return open;
+}
+
+const untilClosed = (sockets: Iterable<Socket>) =>
+  Promise.all(Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve))));
+
+function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolean = () => true): void {
+  for (const socket of sockets) if (which(socket)) socket.destroy();
+}
+
+function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
+  const { runner, operations, admit, signing, relay, settings, watch } = options;
+  const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } =
+    operations;
+  const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
+  const isAllowedOrigin = (origin: string) =>
+    allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
+  const admission = createAdmission(runner);
+  const { admitTo, admitBearerTo } = admission;
+  const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
+  app.addHook('preHandler', createQueryCheck(isStrict));
+  const readOpenApi = addOpenApi(app, baseUrl);
+  addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
+  addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
+  addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
+  addAudioRoutes(app, audio);
+  addBookRoutes(app, { books, admitTo, isStrict });
+  addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
+  addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
+  addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
+  addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
+  addWebhookSecretRoutes(app, { keys, admitTo });
+  addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
+  const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
+  addCartesiaRoutes(app, ofVendors);
+  addElevenLabsRoutes(app, ofVendors);
+  addOauthRoutes(app, { ...signing, baseUrl });
+  addUsageRoute(app, { getUsage, admitTo, isStrict });
+  addHealthRoutes(app, watch);
+  addDocsPage(app, readOpenApi);
+  addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
+  options.addRpcRoutes(app);
+  return eventSender;
+}

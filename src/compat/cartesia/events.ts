@@ -1,0 +1,77 @@
+// The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
+// flushes count from 1.
+import type { LiveEvent } from '../../api/live-session.ts';
+import { encodeSilence } from '../../audio/silence.ts';
+import { emptyContextSeconds } from '../../http/live-start.ts';
+import type { Generation } from './generation.ts';
+import { WrittenWords } from './written-words.ts';
+
+export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
+
+const statusOk = 200;
+const statusPartial = 206;
+
+/** `wasFlushed` tells, once a turn is over, whether a client has asked for its end. */
+export function createEventWriter(
+  { start, encoding }: Generation,
+  wasFlushed: (turn: number) => boolean = () => false,
+) {
+  const startedMs = performance.now();
+  const written = new WrittenWords();
+  let hasSound = false;
+  let secondsBefore = 0;
+  const chunk = (audio: Uint8Array, turn: number): CartesiaMessage => {
+    hasSound = true;
+    const data = Buffer.from(encoding === 'pcm_f32le' ? toFloats(audio) : audio).toString('base64');
+    const step_time = Math.round(performance.now() - startedMs);
+    return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
+  };
+  return {
+    /** More of what the turn says. */
+    addText: (turn: number, text: string) => written.addText(turn, text),
+    async *write(event: LiveEvent): AsyncGenerator<CartesiaMessage> {
+      switch (event.type) {
+        case 'audio':
+          yield chunk(event.audio, event.turn);
+          break;
+        case 'timestamps': {
+          const words = written.takeWords(event.turn, event.words);
+          const at = (seconds: number) => Math.round((secondsBefore + seconds) * 1000) / 1000;
+          const begin = event.words.map(({ startSeconds }) => at(startSeconds));
+          const end = event.words.map(({ endSeconds }) => at(endSeconds));
+          const word_timestamps = { words, start: begin, end };
+          yield {
+            type: 'timestamps',
+            word_timestamps,
+            done: false,
+            status_code: statusPartial,
+            flush_id: event.turn + 1,
+          };
+          break;
+        }
+        case 'flushed':
+          secondsBefore += event.seconds;
+          written.endTurn(event.turn);
+          if (!wasFlushed(event.turn)) break;
+          yield {
+            type: 'flush_done',
+            flush_done: true,
+            flush_id: event.turn + 1,
+            done: false,
+            status_code: statusPartial,
+          };
+          break;
+        case 'done':
+          if (!hasSound) yield chunk(await encodeSilence(start.format, start.sampleRateHz, emptyContextSeconds), 0);
+      }
+    },
+  };
+}
+
+export const doneMessage: CartesiaMessage = { type: 'done', done: true, status_code: statusOk };
+
+/** 16-bit samples as 32-bit floats, little-endian. */
+export function toFloats(audio: Uint8Array): Uint8Array {
+  const samples = new Int16Array(new Uint8Array(audio).buffer);
+  return new Uint8Array(Float32Array.from(samples, (sample) => sample / 32_768).buffer);
+}

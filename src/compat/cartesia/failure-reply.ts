@@ -1,0 +1,33 @@
+// Renders a Failure as Cartesia's API does: `{"error_code","title","message","request_id"}` over HTTP, and an error message
+// on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx,
+// which is what an error has after which its context goes on.
+import { type Failure, failureTable } from '../../errors.ts';
+import { toMessage, withListUrl } from '../../http/failure-sentences.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
+import type { CartesiaMessage } from './events.ts';
+
+/** Its clients send the version of the API in it. */
+export const cartesiaHeader = 'cartesia-version';
+
+export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {
+  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
+  return { status, headers, body: JSON.stringify(toError(failure, recipient.requestId)) };
+}
+
+export function toErrorMessage(
+  failure: Failure,
+  requestId: string,
+  { isHarmless = false }: { isHarmless?: boolean } = {},
+): CartesiaMessage {
+  const error = toError(failure, requestId);
+  const { status } = failureTable[failure.reason];
+  const status_code = isHarmless ? status : Math.max(500, status);
+  return { type: 'error', ...error, error: error.message, status_code, done: false };
+}
+
+const listUrl = '/voices';
+
+function toError(failure: Failure, request_id: string) {
+  const title = withListUrl(failureTable[failure.reason].sentence, listUrl);
+  return { error_code: failure.reason, title, message: toMessage(failure, listUrl), request_id };
+}

@@ -1,0 +1,143 @@
+// What a client of Cartesia asks for, as the start of live speech and its text:
+//     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
+//      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed"}}
+//     {"context_id","cancel":true}
+// What has no meaning here (a model, an emotion, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
+// is never replaced by something else.
+import type { FormatName } from '../../audio/formats.ts';
+import type { FieldViolation } from '../../errors.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../../http/known-fields.ts';
+import { ownLanguage, parseStartOf } from '../../http/live-start.ts';
+import type { LiveStart } from '../../speech/live-request.ts';
+
+export type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
+
+export interface Generation {
+  start: LiveStart;
+  /** Of raw audio; undefined in a container. */
+  encoding: Encoding | undefined;
+  transcript: string;
+  /** Of a request over HTTP, whose events name it. */
+  contextId: string | undefined;
+  /** The names of members that were ignored. */
+  ignored: readonly UnknownField[];
+}
+
+const rawFormats: Readonly<Record<Encoding, FormatName>> = {
+  pcm_s16le: 'pcm',
+  pcm_f32le: 'pcm',
+  pcm_mulaw: 'ulaw',
+  pcm_alaw: 'alaw',
+};
+const known =
+  'transcript voice output_format language locale add_timestamps max_buffer_delay_ms speed generation_config'.split(
+    ' ',
+  );
+/** The members of objects in it, by the name of the object. */
+const knownWithin: Readonly<Record<string, readonly string[]>> = {
+  voice: ['mode', 'id', '__experimental_controls'],
+  output_format: ['container', 'encoding', 'sample_rate'],
+  generation_config: ['speed'],
+};
+const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
+/** Of `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
+const namedSteps: Readonly<Record<string, number>> = { slowest: -1, slow: -0.5, normal: 0, fast: 0.5, fastest: 1 };
+const speedPerStep = 0.4;
+const bufferMsDefault = 3000;
+const bufferMsMax = 5000;
+
+/** The names of fields at Cartesia. */
+const theirs: Readonly<Record<string, string>> = {
+  voice_id: 'voice.id',
+  output_format: 'output_format.encoding',
+  sample_rate: 'output_format.sample_rate',
+  language_code: 'language',
+  speaking_rate: 'generation_config.speed',
+  buffer_ms: 'max_buffer_delay_ms',
+};
+
+export function parseGeneration(given: Fields): Generation {
+  const { fields, ignored } = sortFields(given, known, false);
+  const { voice, language, locale, add_timestamps: timestamps } = fields;
+  const transcript = fields.transcript ?? '';
+  const contextId = (given.context_id ?? undefined) as string | undefined;
+  const faults: FieldViolation[] = [];
+  const check = (field: string, isValid: boolean, message: string) => {
+    if (!isValid) faults.push({ field, reason: 'type', message });
+  };
+  check('transcript', typeof transcript === 'string', 'must be a string');
+  check('context_id', typeof (contextId ?? '') === 'string', 'must be a string');
+  check('add_timestamps', typeof (timestamps ?? false) === 'boolean', 'must be true or false');
+  for (const name of ['output_format', 'generation_config'])
+    check(name, isObject(fields[name] ?? {}), 'must be an object');
+  const { format, encoding, sampleRate } = readOutputFormat(fields.output_format, faults);
+  const start = {
+    voice_id: isObject(voice) ? voice.id : voice,
+    output_format: format,
+    sample_rate: sampleRate,
+    language_code: locale ?? language ?? ownLanguage,
+    speaking_rate: speedOf(fields, faults),
+    timestamps: timestamps === true ? 'word' : undefined,
+    buffer_ms: bufferMsOf(fields),
+  };
+  const parsed = parseStartOf(start, theirs, faults);
+  ignored.push(...ignoredWithin(fields));
+  return { start: parsed, encoding, transcript: String(transcript), contextId, ignored };
+}
+
+const ignoredWithin = (fields: Fields): UnknownField[] =>
+  Object.entries(knownWithin).flatMap(([name, members]) => {
+    const value = fields[name];
+    return isObject(value) ? sortFields(value, members, false, `${name}.`).ignored : [];
+  });
+
+function readOutputFormat(given: unknown, faults: FieldViolation[]) {
+  const asked: Fields = isObject(given) ? given : {};
+  const { sample_rate: sampleRate } = asked;
+  const container = asked.container ?? 'raw';
+  const encoding = asked.encoding ?? 'pcm_s16le';
+  const refuse = (field: string, allowed: readonly string[]) => {
+    const message = `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}`;
+    faults.push({ field: `output_format.${field}`, reason: 'enum', message });
+    return { format: 'pcm', encoding: undefined, sampleRate };
+  };
+  // What MP3 is encoded from is not heard.
+  if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
+  if (container === 'wav') {
+    if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
+    return { format: 'wav', encoding: undefined, sampleRate };
+  }
+  if (container !== 'raw') return refuse('container', ['raw', 'wav', 'mp3']);
+  if (!Object.hasOwn(rawFormats, String(encoding))) return refuse('encoding', Object.keys(rawFormats));
+  return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
+}
+
+/** The first that is given: the others are older names of it. */
+function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
+  const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
+  const exact = isObject(config) ? config.speed : undefined;
+  if (exact != null) return numberOf(exact, {}, 'generation_config.speed', faults);
+  if (speed != null) return numberOf(speed, namedSpeeds, 'speed', faults);
+  if (controls.speed == null) return undefined;
+  const step = numberOf(controls.speed, namedSteps, 'voice.__experimental_controls.speed', faults);
+  return step === undefined ? undefined : 1 + speedPerStep * Math.min(Math.max(-1, step), 1);
+}
+
+function numberOf(
+  given: unknown,
+  named: Readonly<Record<string, number>>,
+  field: string,
+  faults: FieldViolation[],
+): number | undefined {
+  if (typeof given === 'number') return given;
+  if (typeof given === 'string' && Object.hasOwn(named, given)) return named[given];
+  const names = Object.keys(named);
+  const orNamed = names.length > 0 ? `, or one of ${names.join(', ')}` : '';
+  faults.push({ field, reason: 'type', message: `must be a number${orNamed}` });
+  return undefined;
+}
+
+function bufferMsOf({ max_buffer_delay_ms: given }: Fields): unknown {
+  if (typeof given !== 'number') return given ?? bufferMsDefault;
+  return Math.min(Math.max(0, Math.round(given)), bufferMsMax);
+}

@@ -1,0 +1,125 @@
+// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and
+// GET /voices/{id}. The API key is in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
+import { speechOperations, voiceOperations } from '../../api/operation.ts';
+import { audioFormats } from '../../audio/formats.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
+import { run, stream } from '../../http/admission.ts';
+import { sendPieces } from '../../http/body-writer.ts';
+import { ignoredHeaders } from '../../http/ignored-fields.ts';
+import { fieldsOf } from '../../http/json-body.ts';
+import { type Fields, sortFields } from '../../http/known-fields.ts';
+import { checkTextFits } from '../../http/live-start.ts';
+import { eventHeaders } from '../../http/speech/server-sent-events.ts';
+import { fromThrown } from '../../http/thrown-failure.ts';
+import { checkUpgrade } from '../../http/web-socket.ts';
+import { serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
+import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
+import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
+import { toErrorMessage } from './failure-reply.ts';
+import { type Generation, parseGeneration } from './generation.ts';
+import { toCartesiaVoice, toVoicePage, voicesQuery } from './voices.ts';
+
+const { liveSpeech } = speechOperations;
+const { listVoices, getVoice } = voiceOperations;
+
+export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
+  const { live, voices, admission } = options;
+  const { admitAnyTo } = admission;
+
+  app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+    checkUpgrade(request, reply, options.isAllowedOrigin);
+    await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
+      createCartesiaProtocol(contexts, socket, request.id),
+    );
+    return reply;
+  });
+
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
+    const generation = parseGeneration(fieldsOf(request));
+    if (generation.transcript.trim() === '') {
+      const details: FieldViolation[] = [
+        { field: 'transcript', reason: 'blank', message: 'must hold something besides white space' },
+      ];
+      throw new Failure('invalid_request', { details });
+    }
+    checkTextFits(generation.transcript, 'use the WebSocket');
+    const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
+    return { generation, events };
+  };
+
+  const onPost = [admitAnyTo(liveSpeech), takeAsJson];
+  app.post('/tts/bytes', { onRequest: onPost }, async (request, reply) => {
+    const { generation, events } = begin(request, reply);
+    const { format } = generation.start;
+    const headers = {
+      'content-type': audioFormats[format].contentType,
+      ...ignoredHeaders(request, generation.ignored),
+    };
+    await sendPieces(reply, headers, soundOf(events, generation));
+    return reply;
+  });
+
+  app.post('/tts/sse', { onRequest: onPost }, async (request, reply) => {
+    const { generation, events } = begin(request, reply);
+    const ignored = generation.ignored.filter(({ name }) => name !== 'context_id');
+    const headers = { ...eventHeaders, ...ignoredHeaders(request, ignored) };
+    await sendPieces(reply, headers, eventsOf(events, generation, request.id));
+    return reply;
+  });
+
+  app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
+    const { fields, ignored } = sortFields(request.query as Fields, voicesQuery, false);
+    const page = toVoicePage(await run(request, reply, listVoices, (call) => voices.listReadyVoices(call)), fields);
+    reply.headers(ignoredHeaders(request, ignored));
+    return page;
+  });
+
+  app.get('/voices/:id', { onRequest: admitAnyTo(getVoice) }, async (request, reply) => {
+    const { id } = request.params as { id: string };
+    const { voice } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
+    return toCartesiaVoice({ id, voice });
+  });
+}
+
+/** LiveKit's plugin for Node does not tell the type of its body. */
+async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
+  headers['content-type'] ??= 'application/json';
+}
+
+async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<LiveInput> {
+  yield { type: 'start', start };
+  yield { type: 'text', text: transcript };
+}
+
+async function* soundOf(events: AsyncIterable<LiveEvent>, { encoding }: Generation): AsyncGenerator<Uint8Array> {
+  for await (const event of events) {
+    if (event.type === 'audio') yield encoding === 'pcm_f32le' ? toFloats(event.audio) : event.audio;
+  }
+}
+
+async function* eventsOf(
+  events: AsyncIterable<LiveEvent>,
+  generation: Generation,
+  requestId: string,
+): AsyncGenerator<Uint8Array> {
+  const writer = createEventWriter(generation);
+  writer.addText(0, generation.transcript);
+  const { contextId: context_id } = generation;
+  const toText = (message: CartesiaMessage) =>
+    Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify({ ...message, context_id })}\n\n`);
+  let hasBegun = false;
+  try {
+    for await (const event of events) {
+      for await (const message of writer.write(event)) {
+        yield toText(message);
+        hasBegun = true;
+      }
+    }
+    yield toText(doneMessage);
+  } catch (error) {
+    if (!hasBegun) throw error;
+    yield toText(toErrorMessage(fromThrown(error), requestId));
+  }
+}

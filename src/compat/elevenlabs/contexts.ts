@@ -1,0 +1,151 @@
+// The messages of a client of ElevenLabs, as inputs of its contexts:
+//     {"text":" ","context_id","voice_settings"}  {"text","context_id","flush"}  {"context_id","close_context":true}
+//     {"text":""}                                 keeps alive; ends the text where the connection has a single context
+//     {"close_socket":true}
+// Closing a context speaks what was flushed to its end, and stops one whose text was not: that is how clients interrupt.
+// Closing the socket speaks all text of all contexts first. `isFinal` is the last message of a context.
+import { Failure } from '../../errors.ts';
+import type { Fields } from '../../http/known-fields.ts';
+import { fromThrown } from '../../http/thrown-failure.ts';
+import {
+  type ContextProtocol,
+  type ContextSocket,
+  type SpeechContext,
+  type SpeechContexts,
+  toPhrase,
+} from '../speech-contexts.ts';
+import { ElevenLabsWriter } from './events.ts';
+import { toErrorMessage } from './failure-reply.ts';
+import type { SocketSettings } from './generation.ts';
+
+export interface ProtocolOptions {
+  settings: SocketSettings;
+  /** Whether the connection has more than a single context. */
+  isMulti: boolean;
+}
+
+type Context = SpeechContext<ElevenLabsWriter>;
+
+/** The context of messages that name none. */
+const unnamed = '';
+
+export class ElevenLabsProtocol implements ContextProtocol {
+  readonly textField = 'text';
+  readonly #contexts: SpeechContexts<ElevenLabsWriter>;
+  readonly #socket: ContextSocket;
+  readonly #options: ProtocolOptions;
+  #isClosing = false;
+  #hasFailed = false;
+
+  constructor(contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket, options: ProtocolOptions) {
+    this.#contexts = contexts;
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  handle(message: Fields): void {
+    if (this.#isClosing) return;
+    const { isMulti } = this.#options;
+    const id = isMulti && typeof message.context_id === 'string' ? message.context_id : unnamed;
+    try {
+      if (message.close_socket === true) this.#closeSocket();
+      else this.#take(id, message);
+    } catch (error) {
+      this.#refuse(id, error);
+    }
+  }
+
+  onIdle(): void {
+    if (!this.#options.isMulti || this.#isClosing) this.#socket.close(this.#hasFailed ? 1008 : 1000);
+  }
+
+  toError(failure: Failure): object {
+    return toErrorMessage(failure, undefined);
+  }
+
+  #take(id: string, message: Fields): void {
+    const { text, flush, close_context: close, voice_settings: voiceSettings } = message;
+    if (typeof (text ?? '') !== 'string') throw invalid('text', 'must be a string');
+    const given = String(text ?? '');
+    const known = this.#contexts.get(id);
+    const context = known ?? (given === '' ? undefined : this.#open(id, voiceSettings));
+    context?.writer.keepAlive();
+    if (context) this.#speak(context, given, flush === true);
+    const isEnd = !this.#options.isMulti && text === '' && flush !== true;
+    if (context && isEnd) finish(context);
+    else if (isEnd) void this.#endEmpty();
+    else if (context && close === true) closeContext(context);
+  }
+
+  #open(id: string, voiceSettings: unknown): Context {
+    const { isAbsolute, contextIdleMs, startWith } = this.#options.settings;
+    const start = startWith(voiceSettings ?? undefined);
+    const named = { contextId: this.#nameOf(id), start, isAbsolute, contextIdleMs };
+    const onIdle = () => finish(context);
+    const onFailure = () => {
+      this.#hasFailed = true;
+    };
+    const context: Context = this.#contexts.open(id, new ElevenLabsWriter({ ...named, onIdle, onFailure }));
+    context.inputs.push({ type: 'start', start });
+    return context;
+  }
+
+  #speak({ writer, inputs, isOver }: Context, given: string, flush: boolean): void {
+    if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
+    if (isOver) return;
+    if (given.trim() !== '' || (given !== '' && writer.hasText)) {
+      const { isAuto: isPhrase } = this.#options.settings;
+      const text = isPhrase ? toPhrase(given) : given;
+      writer.addText(text);
+      inputs.push({ type: 'text', text, isPhrase });
+    }
+    if (flush && writer.hasText) {
+      writer.endTurn();
+      inputs.push({ type: 'flush' });
+    }
+  }
+
+  /** Tells the client, and ends the context. */
+  #refuse(id: string, error: unknown): void {
+    const context = this.#contexts.get(id);
+    if (context && !context.writer.isClosing) {
+      context.writer.isClosing = true;
+      context.inputs.fail(error);
+    } else {
+      const contextId = this.#nameOf(id);
+      void this.#socket.send(toErrorMessage(fromThrown(error), contextId));
+      if (!this.#options.isMulti) this.#socket.close(1008);
+      else if (!context) void this.#socket.send({ isFinal: true, contextId });
+    }
+  }
+
+  async #endEmpty(): Promise<void> {
+    await this.#socket.send({ isFinal: true });
+    this.#socket.close(1000);
+  }
+
+  /** The connection stays until every context has spoken all of its text: a clean close means complete audio. */
+  #closeSocket(): void {
+    this.#isClosing = true;
+    for (const context of this.#contexts.all()) finish(context);
+    if (this.#contexts.isIdle) this.#socket.close(this.#hasFailed ? 1008 : 1000);
+  }
+
+  #nameOf(id: string): string | undefined {
+    return this.#options.isMulti && id !== unnamed ? id : undefined;
+  }
+}
+
+/** No text follows. */
+function finish({ writer, inputs }: Context): void {
+  writer.isClosing = true;
+  inputs.end();
+}
+
+function closeContext(context: Context): void {
+  if (context.writer.hasText) context.cancel();
+  finish(context);
+}
+
+const invalid = (field: string, message: string) =>
+  new Failure('invalid_request', { details: [{ field, reason: 'type', message }] });

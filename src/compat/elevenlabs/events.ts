@@ -1,0 +1,92 @@
+// The events of live speech as ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`, audio and
+// times each in a message of its own, and `{"isFinal":true,"contextId"}` as the last.
+import type { LiveEvent } from '../../api/live-session.ts';
+import { encodeSilence } from '../../audio/silence.ts';
+import type { Failure } from '../../errors.ts';
+import { emptyContextSeconds } from '../../http/live-start.ts';
+import type { LiveStart } from '../../speech/live-request.ts';
+import type { ContextWriter } from '../speech-contexts.ts';
+import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.ts';
+import { toErrorMessage } from './failure-reply.ts';
+
+interface SpokenContext {
+  /** Undefined where a connection has a single context. */
+  contextId: string | undefined;
+  start: LiveStart;
+  isAbsolute: boolean;
+  /** Called when no message has come for too long. */
+  onIdle(): void;
+  onFailure(): void;
+  contextIdleMs: number;
+}
+
+export class ElevenLabsWriter implements ContextWriter {
+  readonly #context: SpokenContext;
+  readonly #times = new CharacterTimes();
+  readonly #alignments: AlignmentMessages;
+  #idle: NodeJS.Timeout | undefined;
+  #turn = 0;
+  #hasSound = false;
+  /** Whether the turn that text is added to has text. */
+  hasText = false;
+  isClosing = false;
+
+  constructor(context: SpokenContext) {
+    this.#context = context;
+    this.#alignments = new AlignmentMessages(context.isAbsolute);
+  }
+
+  /** A message has come. */
+  keepAlive(): void {
+    const { onIdle, contextIdleMs } = this.#context;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(onIdle, contextIdleMs).unref();
+  }
+
+  addText(text: string): void {
+    this.hasText = true;
+    this.#times.addText(this.#turn, text);
+  }
+
+  endTurn(): void {
+    this.hasText = false;
+    this.#turn++;
+  }
+
+  async *write(event: LiveEvent): AsyncGenerator<object> {
+    if (event.type === 'audio') yield this.#toMessage(event.audio);
+    else if (event.type === 'timestamps') yield* this.#align(event.turn, event.words);
+    else if (event.type === 'flushed') {
+      const rest = this.#times.endTurn(event.turn, event.seconds);
+      yield* this.#toMessages(this.#alignments.put(rest, { endsTurn: true }));
+    } else if (event.type === 'done' && !this.#hasSound) {
+      const { format, sampleRateHz } = this.#context.start;
+      yield this.#toMessage(await encodeSilence(format, sampleRateHz, emptyContextSeconds));
+    }
+  }
+
+  *fail(failure: Failure): Generator<object> {
+    this.#context.onFailure();
+    yield toErrorMessage(failure, this.#context.contextId);
+  }
+
+  *end(): Generator<object> {
+    clearTimeout(this.#idle);
+    yield { isFinal: true, contextId: this.#context.contextId };
+  }
+
+  #align(turn: number, words: Extract<LiveEvent, { type: 'timestamps' }>['words']) {
+    return this.#toMessages(this.#alignments.put(this.#times.takeWords(turn, words), { endsTurn: false }));
+  }
+
+  *#toMessages(alignment: Alignment | undefined): Generator<object> {
+    if (alignment) yield { ...this.#toMessage(new Uint8Array()), alignment, normalizedAlignment: alignment };
+  }
+
+  #toMessage(audio: Uint8Array): object {
+    this.#hasSound ||= audio.length > 0;
+    const { buffer, byteOffset, byteLength } = audio;
+    const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    return { audio: data, alignment: null, normalizedAlignment: null, contextId: this.#context.contextId };
+  }
+}

@@ -1,0 +1,29 @@
+// Renders a Failure as ElevenLabs's API does: `{"detail":{"status","message","request_id"}}` over HTTP, and
+// `{"error","contextId"}` on a WebSocket.
+import type { Failure } from '../../errors.ts';
+import { toMessage } from '../../http/failure-sentences.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
+
+/** Where its clients put the API key. */
+export const elevenLabsHeader = 'xi-api-key';
+
+export function toElevenLabsReply(failure: Failure, recipient: Recipient): FailureReply {
+  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
+  const detail = { status: statusOf(failure), message: sentenceOf(failure), request_id: recipient.requestId };
+  return { status, headers, body: JSON.stringify({ detail }) };
+}
+
+/** `contextId` is undefined where a connection has a single context. */
+export const toErrorMessage = (failure: Failure, contextId: string | undefined) => ({
+  error: sentenceOf(failure),
+  contextId,
+});
+
+/** Clients know these names. */
+function statusOf({ reason, facts: { limitReason } }: Failure): string {
+  if (limitReason === 'concurrency') return 'too_many_concurrent_requests';
+  if (limitReason === 'characters') return 'quota_exceeded';
+  return reason === 'overloaded' ? 'system_busy' : reason;
+}
+
+const sentenceOf = (failure: Failure): string => toMessage(failure, '/v1/voices');

@@ -1,0 +1,109 @@
+// What a client of ElevenLabs asks for, as the start of live speech. Voice and format are in the address, the speed in the
+// body or in the first message of a context:
+//     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
+//     {"text","voice_settings":{"speed"}}
+// What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
+import { liveSampleRatesHz } from '../../audio/formats.ts';
+import type { FieldViolation } from '../../errors.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../../http/known-fields.ts';
+import { contextIdleMsDefault, contextIdleMsMax } from '../../http/limits.ts';
+import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
+import type { LiveStart } from '../../speech/live-request.ts';
+
+export interface Generation {
+  start: LiveStart;
+  text: string;
+  /** The names of members that were ignored. */
+  ignored: readonly UnknownField[];
+}
+
+/** What all contexts of a connection share. */
+export interface SocketSettings {
+  /** The start of a context with these settings of its voice. */
+  startWith(voiceSettings: unknown): LiveStart;
+  /** Each text is a whole phrase: the end of one is the end of a sentence without waiting for more. */
+  isAuto: boolean;
+  /** Times of characters count from the beginning of the context, otherwise from the end of the message before. */
+  isAbsolute: boolean;
+  contextIdleMs: number;
+  ignored: readonly UnknownField[];
+}
+
+const formatDefault = 'mp3_44100_128';
+const bufferMs = 1000;
+/** Where a client may put its key. */
+const keyNames = ['xi-api-key', 'api_key'];
+const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
+const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
+const settingNames = ['speed'];
+
+/** The names of fields at ElevenLabs. */
+const theirs: Readonly<Record<string, string>> = {
+  sample_rate: 'output_format',
+  speaking_rate: 'voice_settings.speed',
+};
+
+/** The body of a request over HTTP, whose query is sorted with it. */
+export function parseGeneration(voiceId: string, query: Fields, body: Fields): Generation {
+  const asked = sortFields(query, [...queryNames, ...keyNames], false);
+  const given = sortFields(body, [...bodyNames, ...keyNames], false);
+  const { text, voice_settings: settings } = given.fields;
+  const faults = textFaults(text);
+  const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
+  checkTextFits(String(text), 'use a WebSocket');
+  return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
+}
+
+/** The query of a WebSocket. */
+export function parseSocketSettings(voiceId: string, query: Fields): SocketSettings {
+  const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
+  const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
+  return {
+    startWith: (settings) => toStart(voiceId, fields, settings, []),
+    isAuto: isTrue(auto),
+    isAbsolute: isTrue(sync),
+    contextIdleMs: Number(timeout) > 0 ? Math.min(Number(timeout) * 1000, contextIdleMsMax) : contextIdleMsDefault,
+    ignored,
+  };
+}
+
+const isTrue = (value: unknown) => String(value).toLowerCase() === 'true';
+
+function toStart(
+  voiceId: string,
+  { output_format: output, language_code: language }: Fields,
+  settings: unknown,
+  faults: FieldViolation[],
+): LiveStart {
+  const start = {
+    voice_id: voiceId,
+    ...readOutputFormat(output ?? formatDefault, faults),
+    language_code: language ?? ownLanguage,
+    speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
+    timestamps: 'word',
+    buffer_ms: bufferMs,
+  };
+  return parseStartOf(start, theirs, faults);
+}
+
+/** Such as mp3_44100_128: the encoding, the sample rate, and a bit rate that is ours to choose. */
+function readOutputFormat(given: unknown, faults: FieldViolation[]) {
+  const [, format, rate] = /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(String(given)) ?? [];
+  const sample_rate = Number(rate);
+  if (format !== undefined && (liveSampleRatesHz as readonly number[]).includes(sample_rate))
+    return { output_format: format, sample_rate };
+  const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128`;
+  faults.push({ field: 'output_format', reason: 'enum', message });
+  return {};
+}
+
+function textFaults(text: unknown): FieldViolation[] {
+  if (typeof text !== 'string') return [{ field: 'text', reason: 'type', message: 'must be a string' }];
+  if (text.trim() !== '') return [];
+  return [{ field: 'text', reason: 'blank', message: 'must hold something besides white space' }];
+}
+
+function ignoredSettings(settings: unknown): readonly UnknownField[] {
+  if (isObject(settings)) return sortFields(settings, settingNames, false, 'voice_settings.').ignored;
+  return (settings ?? undefined) === undefined ? [] : [{ name: 'voice_settings', meant: undefined }];
+}

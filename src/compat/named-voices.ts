@@ -1,0 +1,51 @@
+// Voices as the lists of other vendors' APIs have them: once under their id, and once more under each of their aliases, so
+// that a client finds the voice that it looks for. A page is asked for by the id that the page before ended with.
+import { parseVoiceFilter, toPredicate } from '../api/voice-filter.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import type { Fields } from '../http/known-fields.ts';
+import { takeText } from '../http/page-query.ts';
+import type { OfferedVoice } from '../speech/voice.ts';
+
+export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
+  [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice }));
+
+export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
+
+/** The vendor's names of the parameters of a list; without one, it has no such parameter. */
+interface ListNames {
+  size: string;
+  text: string;
+  languageCode?: string;
+  after: string;
+  /** The page ends before that voice. */
+  before?: string;
+}
+
+const pageSizeMax = 100;
+
+/** A page of the voices that the query looks for, how many there are in all, and the id that leads to the next page. */
+export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
+  const violations: FieldViolation[] = [];
+  const take = (name: string | undefined) => (name ? takeText(query, name, violations) : '');
+  const size = Number(take(names.size) || sizeDefault);
+  if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
+    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+  const [after, before] = [take(names.after), take(names.before)];
+  const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
+  const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
+  const found = ready.flatMap((offered) =>
+    // An alias is found as the name that it is, not with the others of its voice.
+    toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
+  );
+  const ids = found.map(({ id }) => id);
+  const isUnknown = (name: string | undefined): name is string => take(name) !== '' && !ids.includes(take(name));
+  const message = 'must be the id of a voice in this list';
+  const details = [names.after, names.before]
+    .filter(isUnknown)
+    .map((field) => ({ field, reason: 'unknown' as const, message }));
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+  const rest = found.slice(ids.indexOf(after) + 1, before === '' ? undefined : ids.indexOf(before));
+  const page = before === '' ? rest.slice(0, size) : rest.slice(-size);
+  const hasMore = page.length < rest.length;
+  return { page, total: found.length, hasMore, next: hasMore ? page.at(before === '' ? -1 : 0)!.id : null };
+}

@@ -1,0 +1,96 @@
+// /v1: the speech endpoints of OpenAI's API. The API key is a bearer token or in X-API-Key. Failures and events have the
+// form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
+// speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { speechOperations, voiceOperations } from '../../api/operation.ts';
+import type { SpeechOperations } from '../../api/speech.ts';
+import type { VoiceOperations } from '../../api/voices.ts';
+import { Failure } from '../../errors.ts';
+import { type AdmitTo, run, stream } from '../../http/admission.ts';
+import { sendPieces } from '../../http/body-writer.ts';
+import { ignoredHeaders } from '../../http/ignored-fields.ts';
+import { fieldsOf } from '../../http/json-body.ts';
+import { toOpenAiError } from '../../http/openai/failure-reply.ts';
+import { documented } from '../../http/route-docs.ts';
+import { resultHeaders, soundHeaders } from '../../http/speech/headers.ts';
+import { beginSound } from '../../http/speech/routes.ts';
+import { eventHeaders } from '../../http/speech/server-sent-events.ts';
+import { fromThrown } from '../../http/thrown-failure.ts';
+import { toNamedVoices } from '../named-voices.ts';
+import { parseOpenAiFields } from './fields.ts';
+import { openAiDocs } from './openapi.ts';
+
+export interface OpenAiRoutesOptions {
+  speech: SpeechOperations;
+  voices: VoiceOperations;
+  /** Takes the key as a bearer token too. */
+  admitTo: AdmitTo;
+  isStrict: boolean;
+}
+
+/** Voices that OpenAI publishes. */
+const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
+/** With names that OpenAI clients expect to find; a request for speech may have any other too. */
+const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
+const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
+const { streamSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
+
+export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
+  const { speech, voices, admitTo, isStrict } = options;
+
+  const speak = async (request: FastifyRequest, reply: FastifyReply) => {
+    const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
+    const ignored = [...parsed.ignored];
+    const { voice } = parsed;
+    const mayReplace = !isStrict && (voice === undefined || publishedVoices.includes(voice));
+    const found = mayReplace ? await voices.findOrDefault(request.call!, voice) : undefined;
+    if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
+    const events = stream(request, reply, streamSpeech, (call) =>
+      speech.streamSpeech(call, { ...parsed.request, ...(found && { voiceId: found.voiceId }) }),
+    );
+    const { info, pieces } = await beginSound(events);
+    const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
+    Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));
+    if (parsed.isEvents)
+      await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
+    else await sendPieces(reply, headers, pieces);
+    return reply;
+  };
+
+  app.post('/v1/audio/speech', documented(openAiDocs.speak, admitTo(streamSpeech)), speak);
+
+  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
+    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+    return { voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({ id, name: voice.name })) };
+  });
+
+  const listModels = async () => ({ object: 'list', data: models });
+  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), listModels);
+
+  app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
+    const { id: wanted } = request.params as { id: string };
+    const model = models.find(({ id }) => id === wanted);
+    if (!model) throw new Failure('not_found', { message: 'There is no such model; GET /v1/models lists them.' });
+    return model;
+  });
+}
+
+/** Usage is counted in characters, where OpenAI counts tokens. */
+async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): AsyncGenerator<string> {
+  let hasBegun = false;
+  try {
+    for await (const sound of pieces) {
+      const audio = Buffer.from(sound.buffer, sound.byteOffset, sound.byteLength).toString('base64');
+      yield toEvent({ type: 'speech.audio.delta', audio });
+      hasBegun = true;
+    }
+    const usage = { input_tokens: chars, output_tokens: 0, total_tokens: chars };
+    yield toEvent({ type: 'speech.audio.done', usage });
+  } catch (error) {
+    if (!hasBegun) throw error;
+    yield `event: error\n${toEvent({ error: toOpenAiError(fromThrown(error)) })}`;
+  }
+}
+
+const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;

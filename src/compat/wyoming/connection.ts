@@ -1,0 +1,256 @@
+// A connection of a Wyoming client: its events are answered in their order, and one text is spoken at a time, as a call of
+// live speech. A failure is told in `error`, and the connection ends with it: clients wait for the end of the sound, and do
+// not read errors. A client that leaves stops its speech.
+import type { Socket } from 'node:net';
+import { type Call, callerLeft } from '../../api/call.ts';
+import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
+import type { LiveOperations } from '../../api/live-speech.ts';
+import { type Operation, speechOperations, voiceOperations } from '../../api/operation.ts';
+import type { Runner } from '../../api/runner.ts';
+import type { RunningCall } from '../../api/running-call.ts';
+import type { VoiceOperations } from '../../api/voices.ts';
+import { Failure, failureTable, toFailure } from '../../errors.ts';
+import { farewellMs } from '../../net/limits.ts';
+import { createId } from '../../runtime/id.ts';
+import { PushQueue } from '../../runtime/push-queue.ts';
+import { FrameReader, toFrame, type WyomingData, type WyomingEvent } from './frames.ts';
+import { toInfo } from './info.ts';
+import { wyomingIdleMs } from './limits.ts';
+import { choiceOf, textOf, toStart, type VoiceChoice, wyomingRateHz } from './synthesis.ts';
+
+export interface ConnectionOptions {
+  runner: Pick<Runner, 'begin' | 'leaving'>;
+  live: LiveOperations;
+  voices: Pick<VoiceOperations, 'listReadyVoices'>;
+  /** The API key with which all clients speak. */
+  key: string;
+}
+
+const { liveSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
+const format = { rate: wyomingRateHz, width: 2, channels: 1 };
+const bytesPerMs = (wyomingRateHz * 2) / 1000;
+
+export class WyomingConnection {
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #address: string;
+  readonly #frames = new FrameReader();
+  readonly #gone = new AbortController();
+  /** The text that comes in pieces, from `synthesize-start` to `synthesize-stop`. */
+  #streamed: PushQueue<LiveInput> | undefined;
+  /** What is spoken, to its end. */
+  #speech: Promise<void> | undefined;
+  #call: RunningCall | undefined;
+  #isEnded = false;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#address = socket.remoteAddress ?? '';
+  }
+
+  /** Serves the client until it has left, or is told to. */
+  async serve(): Promise<void> {
+    const { leaving } = this.#options.runner;
+    const leave = () => {
+      if (!this.#speech) this.#close();
+    };
+    leaving.addEventListener('abort', leave);
+    this.#socket.setTimeout(wyomingIdleMs, () => {
+      if (!this.#speech || this.#isEnded) this.#socket.destroy();
+    });
+    this.#socket.once('close', () => this.#leave());
+    if (leaving.aborted) leave();
+    try {
+      for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
+      // A client that sends no more may still listen; one that has gone is noticed when it is written to.
+      if (!this.#streamed) await this.#speech;
+    } finally {
+      leaving.removeEventListener('abort', leave);
+      this.#leave();
+    }
+  }
+
+  /** What comes after the end is not read as events, but it is read, so that the last answer is not lost with it. */
+  async #take(bytes: Buffer): Promise<void> {
+    try {
+      if (this.#isEnded) return;
+      for (const event of this.#frames.push(bytes)) await this.#handle(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #handle({ type, data }: WyomingEvent): Promise<void> | undefined {
+    switch (type) {
+      case 'describe':
+        return this.#describe();
+      case 'ping':
+        return this.#send('pong', { text: data.text ?? null });
+      case 'synthesize':
+        // Home Assistant sends the whole text once more, for servers that know no pieces.
+        return this.#streamed ? undefined : this.#speakWhole(data);
+      case 'synthesize-start':
+        if (this.#streamed) throw invalid('synthesize-start came before the synthesize-stop of the text before.');
+        return this.#speakStreamed(data);
+      case 'synthesize-chunk':
+        this.#streamedBy(type).push({ type: 'text', text: textOf(data) });
+        return undefined;
+      case 'synthesize-stop':
+        this.#streamedBy(type).end();
+        this.#streamed = undefined;
+        return undefined;
+      default:
+        // Of services that are not served here, such as the recognition of speech.
+        return undefined;
+    }
+  }
+
+  #streamedBy(type: string): PushQueue<LiveInput> {
+    if (this.#streamed) return this.#streamed;
+    throw invalid(`${type} came without a synthesize-start.`);
+  }
+
+  async #describe(): Promise<void> {
+    const call = await this.#begin(listVoices);
+    const ready = await call.run(listVoices, (begun) => this.#options.voices.listReadyVoices(begun));
+    await this.#send('info', toInfo(ready.map(({ voice }) => voice)));
+  }
+
+  async #speakWhole(data: WyomingData): Promise<void> {
+    const choice = choiceOf(data);
+    const inputs = new PushQueue<LiveInput>();
+    inputs.push({ type: 'text', text: textOf(data) });
+    inputs.end();
+    await this.#speak(choice, inputs);
+  }
+
+  async #speakStreamed(data: WyomingData): Promise<void> {
+    const choice = choiceOf(data);
+    const inputs = new PushQueue<LiveInput>();
+    this.#streamed = inputs;
+    await this.#speak(choice, inputs, () => this.#send('synthesize-stopped'));
+  }
+
+  /** Begins when what was asked for before is spoken. Until the call has begun, nothing more is read. */
+  async #speak(choice: VoiceChoice, inputs: PushQueue<LiveInput>, onSpoken?: () => Promise<void>): Promise<void> {
+    await this.#speech;
+    if (this.#isEnded) return;
+    const call = await this.#begin(liveSpeech);
+    this.#call = call;
+    if (this.#isEnded) call.abort(callerLeft);
+    const work = async () => {
+      try {
+        await this.#speakNow(call, choice, inputs);
+        await onSpoken?.();
+      } catch (error) {
+        this.#fail(error);
+      }
+      inputs.end();
+      this.#speech = undefined;
+      if (this.#options.runner.leaving.aborted) this.#close();
+    };
+    this.#speech = work();
+  }
+
+  async #speakNow(call: RunningCall, choice: VoiceChoice, inputs: PushQueue<LiveInput>): Promise<void> {
+    let bytes = 0;
+    let isStarted = false;
+    let signal = this.#gone.signal;
+    const timestamp = () => Math.round(bytes / bytesPerMs);
+    const begin = async () => {
+      if (!isStarted) await this.#send('audio-start', { ...format, timestamp: 0 }, undefined, signal);
+      isStarted = true;
+    };
+    const events = call.stream(liveSpeech, (begun) => {
+      signal = begun.signal;
+      return this.#liveSpeech(begun, choice, inputs);
+    });
+    for await (const event of events) {
+      if (event.type !== 'audio') continue;
+      await begin();
+      await this.#send('audio-chunk', { ...format, timestamp: timestamp() }, event.audio, signal);
+      bytes += event.audio.length;
+    }
+    await begin();
+    await this.#send('audio-stop', { timestamp: timestamp() });
+  }
+
+  async *#liveSpeech(call: Call, choice: VoiceChoice, inputs: PushQueue<LiveInput>): AsyncGenerator<LiveEvent> {
+    const ready = await this.#options.voices.listReadyVoices(call);
+    const start = toStart(
+      choice,
+      ready.map(({ voice }) => voice),
+    );
+    yield* this.#options.live.liveSpeech(call, following({ type: 'start', start }, inputs.pull()));
+  }
+
+  /** Admits a call with the operator's key, or throws what it is refused for. */
+  async #begin(operation: Operation): Promise<RunningCall> {
+    const { runner, key } = this.#options;
+    const incoming = { door: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
+    const call = runner.begin(incoming);
+    try {
+      await call.admit({ key }, operation);
+      return call;
+    } catch (error) {
+      throw call.fail(error, operation);
+    }
+  }
+
+  /** Resolves when the client has room for more. */
+  async #send(type: string, data?: object, payload?: Uint8Array, signal = this.#gone.signal): Promise<void> {
+    if (this.#isEnded || this.#socket.write(toFrame(type, data, payload))) return;
+    await untilDrained(this.#socket, signal);
+  }
+
+  /** Tells the client what went wrong, and ends the connection. */
+  #fail(error: unknown): void {
+    if (this.#isEnded) return;
+    if (error !== callerLeft) this.#socket.write(toFrame('error', toError(toFailure(error))));
+    this.#call?.abort(error);
+    this.#close();
+  }
+
+  #leave(): void {
+    this.#gone.abort();
+    this.#call?.abort(callerLeft);
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#streamed?.end();
+    this.#socket.end();
+    const late = setTimeout(() => this.#socket.destroy(), farewellMs);
+    this.#socket.once('close', () => clearTimeout(late));
+  }
+}
+
+async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): AsyncGenerator<LiveInput> {
+  yield first;
+  yield* rest;
+}
+
+function untilDrained(socket: Socket, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      socket.off('drain', end);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    socket.once('drain', end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+  });
+}
+
+/** `code` is the reason of the table of failures. */
+function toError({ reason, message, facts: { details = [] } }: Failure): object {
+  const sentences = details.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
+  return { text: details.length > 0 ? `${failureTable[reason].sentence} ${sentences}.` : message, code: reason };
+}
+
+const invalid = (message: string) => new Failure('invalid_request', { message });

@@ -1,0 +1,76 @@
+// The listener of the Wyoming protocol (Home Assistant): JSON lines and audio over TCP. The protocol has no authentication:
+// all clients speak with one key, and only this machine and the listed addresses may connect. Drained, it accepts no more
+// connections, ends those that are silent, and lets what is spoken finish for a while.
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runner } from '../../api/runner.ts';
+import { createAddressCheck } from '../../net/address-list.ts';
+import { farewellMs } from '../../net/limits.ts';
+import { type ListenAddress, listen } from '../../net/listen.ts';
+import { loopbackBlocks } from '../../net/loopback.ts';
+import { type ConnectionOptions, WyomingConnection } from './connection.ts';
+import { wyomingConnectionsMax } from './limits.ts';
+
+export interface WyomingServerOptions extends ConnectionOptions {
+  runner: Runner;
+  address: ListenAddress;
+  /** Addresses and CIDR blocks besides this machine. */
+  allowed: readonly string[];
+  onRefused(address: string): void;
+  /** Called with faults that no client is told of. */
+  onFault(fault: unknown): void;
+}
+
+export interface WyomingServer {
+  readonly port: number;
+  /** Lets what is spoken finish within `timeoutMs`, then ends it, and closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export async function openWyomingServer(options: WyomingServerOptions): Promise<WyomingServer> {
+  const { runner, address, allowed, onRefused, onFault } = options;
+  const isAllowed = createAddressCheck([...loopbackBlocks, ...allowed]);
+  const open = new Map<Socket, Promise<void>>();
+  const serve = async (socket: Socket) => {
+    try {
+      await new WyomingConnection(socket, options).serve();
+    } catch (error) {
+      if (!isLoss(error)) onFault(error);
+    }
+    open.delete(socket);
+  };
+  // A client that has said all may end its half of the connection, and still gets its answer.
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const { remoteAddress = '' } = socket;
+    // Followed by 'close', which the connection watches.
+    socket.on('error', () => socket.destroy());
+    if (isAllowed(remoteAddress)) open.set(socket, serve(socket));
+    else {
+      socket.destroy();
+      onRefused(remoteAddress);
+    }
+  });
+  server.maxConnections = wyomingConnectionsMax;
+  const port = await listen(server, address, 'Wyoming');
+  server.on('error', onFault);
+
+  const drain = async (timeoutMs: number) => {
+    server.close();
+    runner.leave();
+    const late = setTimeout(() => runner.stop(), timeoutMs);
+    const ended = Promise.all(open.values());
+    await Promise.race([ended, sleep(timeoutMs + farewellMs, undefined, { ref: false })]);
+    clearTimeout(late);
+    for (const socket of open.keys()) socket.destroy();
+    await ended;
+  };
+
+  let drained: Promise<void> | undefined;
+  return { port, drain: (timeoutMs) => (drained ??= drain(timeoutMs)) };
+}
+
+/** A connection that broke, or was closed before its client had ended it. */
+const isLoss = (error: unknown): boolean =>
+  ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'].includes(
+    (error as NodeJS.ErrnoException | undefined)?.code ?? '',
+  );

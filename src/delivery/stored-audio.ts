@@ -1,0 +1,37 @@
+// Finds stored audio by its file name, which needs no key.
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { Failure } from '../errors.ts';
+import { type CaptionKind, captionKinds } from '../speech/fields.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+import type { Cue } from './captions.ts';
+import type { ClipMemory } from './clip-memory.ts';
+import type { LinkTo } from './stores/s3-links.ts';
+
+export interface StoredAudioOptions {
+  findClip: ClipRows['find'];
+  read: ClipMemory['read'];
+  /** The captions of a clip, if it has any. */
+  captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
+  /** Set if the store itself serves audio. */
+  linkTo?: LinkTo | undefined;
+  /** Whether it may be deleted before it expires: of a clone, whose person can withdraw consent. */
+  isRevocable(clip: ClipRow): boolean;
+}
+
+export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
+  /** The clip of an audio or caption file such as "aud_01JD....wav"; a Failure if there is none or it has expired. */
+  find(file: string): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }>;
+}
+
+export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions): StoredAudio => ({
+  ...options,
+  async find(file) {
+    const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
+    const row = id === undefined ? undefined : await findClip(id);
+    const captions = captionKinds.find((kind) => kind === extension);
+    const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
+    if (!row || !(captions || isOfFormat)) throw new Failure('not_found');
+    if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+    return { row, captions };
+  },
+});

@@ -1,0 +1,162 @@
+// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout,
+// within which transient errors are tried three times. Errors of the store are `storage_unavailable`, or `storage_full`
+// where it reports that.
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { Failure } from '../../errors.ts';
+
+export interface S3Address {
+  /** Empty for Amazon's. */
+  endpoint: string;
+  /** The address of the same service for clients, if it differs. */
+  publicEndpoint?: string;
+  /** Without them, the SDK finds credentials itself. */
+  credentials?: { accessKeyId: string; secretAccessKey: string };
+}
+
+export interface Timeouts {
+  /** Until the connection is open. */
+  connectMs: number;
+  /** Until the store answers a check. */
+  checkMs: number;
+  /** Until a call with up to 1 MiB is answered: one attempt, and all attempts. */
+  attemptMs: number;
+  callMs: number;
+  /** The same for a call with a part of 5 MiB, or one that makes the store assemble parts. */
+  uploadAttemptMs: number;
+  uploadMs: number;
+}
+
+/** Sends a call with the SDK's options for its limits. */
+type Send<Answer> = (limit: { abortSignal: AbortSignal; requestTimeout: number }) => Promise<Answer>;
+
+const usualTimeouts: Timeouts = {
+  connectMs: 2_000,
+  checkMs: 2_000,
+  attemptMs: 5_000,
+  callMs: 10_000,
+  uploadAttemptMs: 15_000,
+  uploadMs: 30_000,
+};
+const attemptsMax = 3;
+const smallBytesMax = 1 << 20;
+/** Every reader holds one; as many again are left for writers. */
+const socketsMax = 8192;
+/** The region that other services expect where none is set. */
+const usualRegion = 'us-east-1';
+
+const load = async () => {
+  try {
+    const [s3, { getSignedUrl }] = await Promise.all([
+      import('@aws-sdk/client-s3'),
+      import('@aws-sdk/s3-request-presigner'),
+    ]);
+    return { ...s3, getSignedUrl };
+  } catch (cause) {
+    const message =
+      'S3 needs packages that are not installed here; "npm install @aws-sdk/client-s3 @aws-sdk/s3-request-presigner" brings them';
+    throw new Failure('storage_unavailable', { message }, cause);
+  }
+};
+
+export type S3 = Awaited<ReturnType<typeof openS3Client>>;
+
+export async function openS3Client(address: S3Address, changed: Partial<Timeouts> = {}) {
+  const { endpoint, publicEndpoint = '' } = address;
+  const timeouts = { ...usualTimeouts, ...changed };
+  const { connectMs, checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = timeouts;
+  const sdk = await load();
+  const client = await createClient(sdk, endpoint, address, connectMs);
+  /** Signs links; the signature includes the host. */
+  const linking =
+    publicEndpoint === '' || publicEndpoint === endpoint
+      ? client
+      : await createClient(sdk, publicEndpoint, address, connectMs);
+  const small = { attemptMs, callMs };
+  const large = { attemptMs: uploadAttemptMs, callMs: uploadMs };
+
+  return {
+    sdk,
+    client,
+    linking,
+    call: <Answer>(send: Send<Answer>) => call(small, send),
+    /** A call that only checks whether the store is available. */
+    check: <Answer>(send: Send<Answer>) => call({ attemptMs: checkMs, callMs: checkMs }, send),
+    /** A call that sends `byteCount` bytes, or until the signal aborts. */
+    carry: <Answer>(byteCount: number, send: Send<Answer>, signal?: AbortSignal) =>
+      call(byteCount > smallBytesMax ? large : small, send, signal),
+    close(): void {
+      client.destroy();
+      linking.destroy();
+    },
+  };
+}
+
+async function createClient(
+  sdk: Awaited<ReturnType<typeof load>>,
+  endpoint: string,
+  { credentials }: S3Address,
+  connectMs: number,
+): Promise<S3Client> {
+  const settings: S3ClientConfig = {
+    ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
+    ...(credentials && { credentials }),
+    // Many stores other than Amazon's reject the SDK's default.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Otherwise every part would take a connection of its own.
+    expectContinueHeader: false,
+    maxAttempts: attemptsMax,
+    requestHandler: {
+      connectionTimeout: connectMs,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: socketsMax },
+      httpsAgent: { maxSockets: socketsMax },
+    },
+  };
+  const client = new sdk.S3Client(settings);
+  if (endpoint === '') return client;
+  const region = await client.config.region().catch(() => usualRegion);
+  client.destroy();
+  return new sdk.S3Client({ ...settings, region });
+}
+
+/** One call with all its attempts, limited here since the SDK does not limit its pauses between attempts. */
+async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send: Send<Answer>, signal?: AbortSignal) {
+  const sending = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  const end = (error: Error) => {
+    ended.reject(toStorageFailure(error));
+    sending.abort();
+  };
+  const leave = () => end(new Error('the caller has left'));
+  const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
+  signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) leave();
+  try {
+    const sent = send({ abortSignal: sending.signal, requestTimeout: limitMs.attemptMs });
+    return await Promise.race([ended.promise, sent]);
+  } catch (error) {
+    throw toStorageFailure(error);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+/** Returns undefined for an error with one of these names; rethrows others. */
+export const absentIf =
+  (...names: string[]) =>
+  (error: unknown): undefined => {
+    const { cause } = error as { cause?: Error };
+    if (!(error instanceof Failure) || !names.includes(cause?.name ?? '')) throw error;
+  };
+
+const fullNames = ['QuotaExceeded', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'];
+
+export function toStorageFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { name, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } };
+  return $metadata?.httpStatusCode === 507 || fullNames.includes(name)
+    ? new Failure('storage_full', {}, error)
+    : new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error);
+}

@@ -1,0 +1,134 @@
+// Stores clips in a bucket of any S3-compatible service:
+//
+//     {prefix}X7/aud_01JD...X7     a clip, under the last two characters of its key, as in local-clips.ts
+//     a multipart upload           a draft, which no reader sees
+//
+// After a failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
+// down. What crashes left behind is swept after a day.
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { Failure } from '../../errors.ts';
+import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
+import { S3Body } from './s3-body.ts';
+import type { S3Bucket, StoredObject } from './s3-bucket.ts';
+import { S3Draft } from './s3-draft.ts';
+
+export interface S3ClipsOptions {
+  bucket: S3Bucket;
+  /** Empty, or ending with a slash. */
+  prefix: string;
+  /** How long the store may send nothing while a reader waits. */
+  stallMs?: number;
+  /** An upload that began this long ago is abandoned, and so is a clip of that age without a row. */
+  abandonedAfterMs?: number;
+}
+
+/** A body up to this size is fetched at once, so that a slow reader does not hold its connection. */
+const smallBytes = 16 * 1024;
+
+/** The path of a clip in the bucket. */
+export const toS3Path = (prefix: string, key: string): string => `${prefix}${key.slice(-2)}/${key}`;
+
+export class S3Clips implements ClipStore {
+  readonly #bucket: S3Bucket;
+  readonly #prefix: string;
+  readonly #stallMs: number;
+  readonly #abandonedAfterMs: number;
+  readonly #drafts = new Set<S3Draft>();
+  readonly #clearing = new Set<Promise<void>>();
+  #needsCheck = false;
+  #check: Promise<void> | undefined;
+  #closed = false;
+
+  constructor({ bucket, prefix, stallMs = 15_000, abandonedAfterMs = 24 * 3_600_000 }: S3ClipsOptions) {
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#stallMs = stallMs;
+    this.#abandonedAfterMs = abandonedAfterMs;
+  }
+
+  async create(key: string, contentType: string): Promise<ClipDraft> {
+    if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
+    await this.#ensureAvailable();
+    const draft: S3Draft = new S3Draft({
+      bucket: this.#bucket,
+      path: toS3Path(this.#prefix, key),
+      contentType,
+      onFault: (fault) => this.#noteFault(fault),
+      onEnd: (clearing) => {
+        this.#drafts.delete(draft);
+        this.#clearing.add(clearing);
+        clearing.finally(() => this.#clearing.delete(clearing));
+      },
+    });
+    this.#drafts.add(draft);
+    if (this.#closed) await draft.discard();
+    return draft;
+  }
+
+  async open(key: string, range?: ByteRange): Promise<StoredClip | undefined> {
+    if (!isClipKey(key)) return undefined;
+    const path = toS3Path(this.#prefix, key);
+    const isEmpty = range && range.last < range.first;
+    const found = await (isEmpty ? this.#bucket.head(path) : this.#bucket.get(path, range));
+    return found && { byteCount: found.byteCount, body: await this.#bodyOf(found) };
+  }
+
+  async remove(key: string): Promise<void> {
+    if (isClipKey(key)) await this.#bucket.remove(toS3Path(this.#prefix, key));
+  }
+
+  async sweep(isKnown: (key: string) => Promise<boolean>): Promise<number> {
+    let removed = 0;
+    const isOld = (sinceMs: number) => !this.#closed && Date.now() - sinceMs >= this.#abandonedAfterMs;
+    for await (const upload of this.#bucket.listUploads(this.#prefix)) {
+      if (this.#keyOf(upload.path) === undefined || !isOld(upload.startedAtMs)) continue;
+      await this.#bucket.abortUpload(upload);
+      removed++;
+    }
+    for await (const { path, modifiedAtMs } of this.#bucket.list(this.#prefix)) {
+      if (this.#closed) break;
+      const key = this.#keyOf(path);
+      if (key === undefined || !isOld(modifiedAtMs) || (await isKnown(key))) continue;
+      await this.#bucket.remove(path);
+      removed++;
+    }
+    return removed;
+  }
+
+  async disk(): Promise<undefined> {}
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const draft of this.#drafts) await draft.discard();
+    await Promise.all(this.#clearing);
+    this.#bucket.close();
+  }
+
+  async #bodyOf({ body }: StoredObject): Promise<Readable> {
+    if (!body) return Readable.from([]);
+    const { stream, byteCount } = body;
+    const watched = new S3Body(stream, { byteCount, stallMs: this.#stallMs });
+    return byteCount > smallBytes ? watched : Readable.from([await buffer(watched)]);
+  }
+
+  /** Undefined for objects that are not clips. */
+  #keyOf(path: string): string | undefined {
+    const key = path.slice(path.lastIndexOf('/') + 1);
+    return isClipKey(key) && path === toS3Path(this.#prefix, key) ? key : undefined;
+  }
+
+  #noteFault(fault: unknown): void {
+    if (fault instanceof Failure && fault.reason === 'storage_unavailable') this.#needsCheck = true;
+  }
+
+  /** Concurrent callers share one check. */
+  async #ensureAvailable(): Promise<void> {
+    if (!this.#needsCheck) return;
+    this.#check ??= this.#bucket.check().finally(() => {
+      this.#check = undefined;
+    });
+    await this.#check;
+    this.#needsCheck = false;
+  }
+}

@@ -1,0 +1,130 @@
+// One segment spoken by an engine, held to the contract of src/engines/engine.ts. Rejected are an overlong segment and a
+// fault in the sound (sound-check.ts); an engine that sends nothing for too long is given up. The reader gets the reason of
+// an abort at once, whatever the engine does until it has stopped.
+import { secondsOf } from '../audio/pcm.ts';
+import { Failure } from '../errors.ts';
+import type { Engine, Segment, SpokenPcm } from './engine.ts';
+import { createSoundCheck } from './sound-check.ts';
+
+const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
+/** How long to wait for an engine to stop before its slot is given to another segment. */
+const stopMsMax = 5_000;
+/** One for all, which nobody is told of: to capture a stack is slow. */
+const runOver = new Error('nobody reads on');
+
+/** Called as a run goes on. */
+export interface RunObserver {
+  onFirstSound?(): void;
+  /** All was spoken, or the run failed with the error; neither where the reader left or aborted. */
+  onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
+  /** The run is over, whichever way. */
+  onLeave?(): void;
+  /** The engine has finished its work on the segment, or should have. */
+  onIdle?(): void;
+}
+
+/** How much sound the engine made of a segment, and for how long it was waited for. */
+export interface RunPace {
+  soundSeconds: number;
+  workSeconds: number;
+}
+
+export async function* runEngine(
+  engine: Engine,
+  segment: Segment,
+  signal: AbortSignal,
+  observer: RunObserver = {},
+): AsyncGenerator<SpokenPcm> {
+  const { segmentCharsMax, firstSoundMsMax, stallMsMax } = { ...usual, ...engine.capabilities };
+  const watchdog = createWatchdog(signal);
+  let pieces: AsyncIterator<SpokenPcm> | undefined;
+  try {
+    signal.throwIfAborted();
+    const { length } = segment.text;
+    if (length > segmentCharsMax) throw contractBroken(`${length} characters are too long for a segment`);
+    const check = createSoundCheck(segment);
+    pieces = engine.speak(segment, watchdog.signal)[Symbol.asyncIterator]();
+    const pace: RunPace = { soundSeconds: 0, workSeconds: 0 };
+    for (let isHeard = false; ; isHeard = true) {
+      const sinceMs = performance.now();
+      const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
+      pace.workSeconds += (performance.now() - sinceMs) / 1000;
+      if (done) break;
+      pace.soundSeconds += secondsOf(value);
+      if (!isHeard) observer.onFirstSound?.();
+      for (const piece of check.add(value)) yield piece;
+    }
+    for (const piece of check.end()) yield piece;
+    observer.onEnd?.({ pace });
+  } catch (error) {
+    signal.throwIfAborted();
+    observer.onEnd?.({ error });
+    throw error;
+  } finally {
+    observer.onLeave?.();
+    watchdog.end();
+    const stopped = Promise.resolve(pieces?.return?.()).catch(() => {});
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, stopMsMax).unref();
+    void Promise.race([stopped, late.promise]).then(() => {
+      clearTimeout(timer);
+      observer.onIdle?.();
+    });
+  }
+}
+
+const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
+
+/** Ends a wait when the signal aborts or time is over. Its own signal aborts then, and when the reader leaves. */
+function createWatchdog(signal: AbortSignal) {
+  const stopping = new AbortController();
+  /** Ends the present wait; undefined where nothing is awaited. */
+  let giveUp: ((reason: unknown) => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let timerMs = 0;
+  const stop = (reason: unknown) => {
+    stopping.abort(reason);
+    giveUp?.(reason);
+  };
+  const abort = () => stop(signal.reason);
+  const runOut = () => {
+    if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no sound for ${timerMs} ms`)));
+  };
+  /** One timer serves all waits of the same length: a segment may come in hundreds of pieces. */
+  const startTimer = (ms: number) => {
+    if (timer && timerMs === ms) return void timer.refresh();
+    clearTimeout(timer);
+    timer = setTimeout(runOut, ms);
+    timerMs = ms;
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  return {
+    signal: stopping.signal,
+    wait<T>(work: Promise<T>, ms: number): Promise<T> {
+      return new Promise((resolve, reject) => {
+        giveUp = reject;
+        const settle = () => {
+          giveUp = undefined;
+          if (signal.aborted) reject(signal.reason);
+        };
+        work.then(
+          (result) => {
+            settle();
+            resolve(result);
+          },
+          (error) => {
+            settle();
+            reject(error);
+          },
+        );
+        if (stopping.signal.aborted) reject(stopping.signal.reason);
+        else startTimer(ms);
+      });
+    },
+    end(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      stopping.abort(runOver);
+    },
+  };
+}

@@ -1,0 +1,145 @@
+// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have the
+// scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { Presented } from '../access/admit.ts';
+import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { type Call, callerLeft } from '../api/call.ts';
+import type { Operation } from '../api/operation.ts';
+import type { Runner } from '../api/runner.ts';
+import type { RunningCall } from '../api/running-call.ts';
+import type { TraceHeaders } from '../telemetry/trace.ts';
+import { cookieOf, sessionCookie } from './cookies.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set where the request was admitted. */
+    call: RunningCall | undefined;
+  }
+}
+
+/** What may stand in the place of a key. */
+type Others = Pick<Presented, 'authorization' | 'session'>;
+
+/** An `onRequest` hook for a route that calls one of these operations. */
+export type AdmitTo = (...operations: Operation[]) => onRequestHookHandler;
+
+export interface Admission {
+  admitTo: AdmitTo;
+  /** The same, with the API key as a bearer token. */
+  admitBearerTo: AdmitTo;
+  /** The same, with the API key wherever a client of another vendor puts it: also in `xi-api-key` or the query. */
+  admitAnyTo: AdmitTo;
+  /** The same in a handler, or in a hook of its own. */
+  admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  /** Admits another call of a connection that was admitted by `admitAnyTo`. */
+  beginCall(request: FastifyRequest, door: string, operation: Operation): Promise<RunningCall>;
+  /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
+  admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+}
+
+export function createAdmission(runner: Runner): Admission {
+  const begin = (request: FastifyRequest, reply: FastifyReply): RunningCall => {
+    const { id: requestId, ip: address } = request;
+    const readTrace = () => traceOf(request);
+    request.call = runner.begin({ door: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
+    return request.call;
+  };
+  /** A known key is admitted at once, without a promise. */
+  const admitBy =
+    (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
+    (...operations) =>
+    (request, reply, done) => {
+      const call = begin(request, reply);
+      const key = keyOf(request);
+      if (key !== undefined && call.admitNow(key, operations)) return done();
+      return call.admit({ key, ...othersOf(request) }, ...operations);
+    };
+  return {
+    admitTo: admitBy(apiKeyOf, othersOf),
+    admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),
+    admitAnyTo: admitBy(anyKeyOf),
+    admit: (request, reply, operation) =>
+      begin(request, reply).admit({ key: apiKeyOf(request), ...othersOf(request) }, operation),
+    async beginCall(request, door, operation) {
+      const { id: requestId, ip: address } = request;
+      const call = runner.begin({ door, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
+      await call.admit({ key: anyKeyOf(request) }, operation);
+      return call;
+    },
+    admitWith: (ticketKeyId, request, reply, operation) =>
+      begin(request, reply).admit({ key: undefined, ticketKeyId }, operation),
+  };
+}
+
+/** A header that comes twice names no trace. */
+const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): TraceHeaders =>
+  typeof traceparent === 'string'
+    ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
+    : {};
+
+/** Runs an operation with one result for the request, until its client leaves. */
+export function run<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => Promise<T>,
+): Promise<T> {
+  abortOnClose(call!, reply);
+  return call!.run(operation, work);
+}
+
+/** The same for an operation with a stream of results. */
+export function stream<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => AsyncIterable<T>,
+): AsyncIterable<T> {
+  abortOnClose(call!, reply);
+  return call!.stream(operation, work);
+}
+
+/** Aborts the call when the connection is gone. Returns what undoes that. */
+export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => void {
+  const abort = () => {
+    if (!call.hasEnded) call.abort(callerLeft);
+  };
+  if (raw.closed) abort();
+  else raw.on('close', abort);
+  return () => void raw.off('close', abort);
+}
+
+/** Writes the state of the caller's limits into the headers of the reply. */
+export const limitReporter =
+  (reply: FastifyReply): Call['reportLimits'] =>
+  (status) =>
+    void reply.headers(toRateLimitHeaders(status));
+
+/** The API key of the request, unchecked. */
+function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return typeof key === 'string' ? key : undefined;
+}
+
+const bearerOf = ({ headers }: FastifyRequest) => /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+function anyKeyOf(request: FastifyRequest): string | undefined {
+  const { headers, query } = request;
+  const { 'xi-api-key': theirs } = headers;
+  const { api_key: asked } = query as Readonly<Record<string, unknown>>;
+  const key = apiKeyOf(request) ?? bearerOf(request) ?? theirs ?? asked;
+  return typeof key === 'string' ? key : undefined;
+}
+
+const noOthers = (_request: FastifyRequest): Others => ({});
+const othersOf = (request: FastifyRequest): Others => ({
+  authorization: request.headers.authorization,
+  session: sessionOf(request),
+});
+
+/** A request of the key page: it has the session cookie and the CSRF token, and is from the same origin. */
+function sessionOf({ headers }: FastifyRequest): Others['session'] {
+  const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
+  const cookie = cookieOf(headers.cookie, sessionCookie);
+  return cookie && typeof csrf === 'string' && site === 'same-origin' ? { cookie, csrf } : undefined;
+}

@@ -1,0 +1,65 @@
+// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so an
+// origin can read only the replies to its own API key.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { apiVersion } from '../net/request-id.ts';
+import { createId } from '../runtime/id.ts';
+import { replyHeaders } from './reply-headers.ts';
+
+/** Answers a preflight and returns true; otherwise sets the headers that let an allowed origin read the reply. */
+export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const requestHeaders = [
+  'Accept',
+  'Authorization',
+  'Cache-Control',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-None-Match',
+  'If-Range',
+  'Last-Event-ID',
+  'Range',
+  'X-API-Key',
+  'X-Request-Id',
+  // Where ElevenLabs's clients put the API key.
+  'xi-api-key',
+  // Sent by Cartesia's clients.
+  'Cartesia-Version',
+  // Sent by Connect and gRPC-Web clients in browsers.
+  'Connect-Protocol-Version',
+  'Connect-Timeout-Ms',
+  'Grpc-Timeout',
+  'X-Grpc-Web',
+  'X-User-Agent',
+];
+const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
+const preflightSeconds = '7200';
+
+/** Headers in which the clients of OpenAI and ElevenLabs describe themselves. */
+const ownHeadersOf = ({ headers }: IncomingMessage) =>
+  String(headers['access-control-request-headers'] ?? '').match(
+    /(?<=^|[ ,])x-(?:stainless|fern)-[a-z-]{1,40}(?=$|[ ,])/gi,
+  ) ?? [];
+
+export function createCors(allowedOrigins: readonly string[]): Cors {
+  if (allowedOrigins.length === 0) return () => false;
+  const exposed = [...Object.keys(replyHeaders), ...replyHeadersOfRpc].join(', ');
+  return (request, response) => {
+    const { origin } = request.headers;
+    response.setHeader('vary', 'Origin');
+    if (origin === undefined || !allowedOrigins.includes(origin)) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) {
+      response.setHeader('access-control-expose-headers', exposed);
+      return false;
+    }
+    response.writeHead(204, {
+      'x-request-id': createId('req'),
+      'x-api-version': apiVersion,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': [...requestHeaders, ...ownHeadersOf(request)].join(', '),
+      'access-control-max-age': preflightSeconds,
+    });
+    response.end();
+    return true;
+  };
+}

@@ -1,0 +1,47 @@
+// Reports each HTTP request once, when its reply is sent or its client has left, for the access log.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerLeft } from '../api/call.ts';
+import { wasReported } from '../api/running-call.ts';
+import type { Failure } from '../errors.ts';
+import { fromThrown } from './thrown-failure.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The error thrown while it was handled. */
+    fault: unknown;
+  }
+}
+
+export interface EndedRequest {
+  requestId: string;
+  method: string;
+  /** The pattern of the path, such as "/api/voices/:id"; empty if there is no such route. */
+  route: string;
+  status: number;
+  callerId: string | undefined;
+  /** Undefined if the end of a call has already reported it. */
+  failure: Failure | undefined;
+  durationMs: number;
+  /** False if the client left first, or the body was broken off. */
+  isWhole: boolean;
+}
+
+export type OnRequestEnd = (request: EndedRequest) => void;
+
+export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequestEnd: OnRequestEnd): void {
+  const begunMs = performance.now();
+  const { raw } = reply;
+  raw.on('close', () => {
+    const { fault } = request;
+    onRequestEnd({
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? '',
+      status: raw.statusCode,
+      callerId: request.call?.callerId,
+      failure: fault === undefined || fault === callerLeft || wasReported(fault) ? undefined : fromThrown(fault),
+      durationMs: performance.now() - begunMs,
+      isWhole: raw.writableFinished,
+    });
+  });
+}

@@ -1,0 +1,138 @@
+// Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Failure } from '../errors.ts';
+import { toFailureReply } from '../net/failure-reply.ts';
+import { headerBytesMax } from '../net/limits.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
+import { type OnRequestEnd, watchEnd } from './ended-request.ts';
+import { withoutIgnored } from './ignored-fields.ts';
+import { checkBodySize, readJsonBodies } from './json-body.ts';
+import { createMethodCheck } from './method-check.ts';
+import { isForKey } from './route-docs.ts';
+import { fromThrown } from './thrown-failure.ts';
+import { withUnknownFields } from './unknown-fields.ts';
+
+/** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
+export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
+
+export interface HttpAppOptions {
+  toServer(listener: RequestListener): Server;
+  /** Trust the X-Forwarded-For of the proxy in front. */
+  isBehindProxy?: boolean;
+  /** Whether browsers connect with TLS. */
+  isSecure?: () => boolean;
+  isLeaving(): boolean;
+  isDraining(): boolean;
+  onRequestEnd: OnRequestEnd;
+  /** Forms of failures other than ours, by the paths of the APIs that have them. */
+  failureForms?: readonly FailureForm[];
+}
+
+/** Served while draining, so that no orchestrator restarts the process. */
+const livenessPath = '/healthz';
+const refuseSchemas = () => () => {
+  throw new Error('routes have no schemas: fields are parsed by their operations');
+};
+const noSchemaCompilers = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
+
+export function createHttpApp({
+  toServer,
+  isBehindProxy = false,
+  isSecure = () => false,
+  isLeaving,
+  isDraining,
+  onRequestEnd,
+  failureForms = [],
+}: HttpAppOptions): FastifyInstance {
+  const setHeadersOfAll = (reply: FastifyReply, { id }: FastifyRequest) =>
+    reply.header('x-request-id', id).headers(isSecure() ? secureHeaders : plainHeaders);
+  const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    request.fault = error;
+    if (reply.raw.closed) return void reply.hijack();
+    withoutIgnored(reply);
+    const recipient = { requestId: request.id, accept: request.headers.accept };
+    const { url, headers: sent } = request;
+    const address = `${url.split('?', 1)[0]}/`;
+    const isOf = (path: string, header = '') => address.startsWith(`${path}/`) && (header === '' || header in sent);
+    const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
+    const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
+    const { status, headers, body } = toReply(failure, recipient);
+    // Fastify would close the connection after a body that it rejects.
+    if (!isLeaving()) reply.removeHeader('connection');
+    return void reply.code(status).headers(headers).send(body);
+  };
+
+  const app: FastifyInstance = fastify({
+    logger: false,
+    // Only the peer of the connection is trusted, nobody behind it.
+    trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
+    serverFactory: toServer,
+    genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // The server answers malformed requests itself.
+    clientErrorHandler: () => {},
+    routerOptions: { maxParamLength: headerBytesMax },
+    // No route has a schema: the compilers would be loaded for nothing, and slow the start.
+    schemaController: { compilersFactory: noSchemaCompilers },
+    // A malformed URL passes no hook.
+    frameworkErrors(error, request, reply) {
+      setHeadersOfAll(reply, request);
+      sendFailure(error, request, reply);
+    },
+  });
+  app.decorateRequest('call', undefined);
+  app.decorateRequest('fault', undefined);
+  app.decorateRequest('ignoredQuery', undefined);
+  app.setErrorHandler(sendFailure);
+  readJsonBodies(app);
+
+  const checkMethod = createMethodCheck(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    watchEnd(request, reply, onRequestEnd);
+    setHeadersOfAll(reply, request);
+    if (isLeaving()) reply.header('connection', 'close');
+    // Fastify makes them anew each time.
+    const { routeOptions, url } = request;
+    if (isDraining() && routeOptions.url !== livenessPath)
+      throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
+    checkMethod(request, reply);
+    if (url.includes('%')) checkEscapes(url, routeOptions);
+    if (!routeOptions.config.isRpc) checkBodySize(request, routeOptions);
+    done();
+  });
+  return app;
+}
+
+function checkEscapes(url: string, routeOptions: FastifyRequest['routeOptions']): void {
+  // A value in the query may hold another question mark.
+  const end = url.includes('?') ? url.indexOf('?') : url.length;
+  checkPath(url.slice(0, end), routeOptions);
+  checkQuery(url.slice(end + 1));
+}
+
+/** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
+function checkQuery(query: string): void {
+  try {
+    decodeURIComponent(query);
+  } catch (error) {
+    throw new Failure('invalid_request', { message: 'The query is not percent-encoded UTF-8.' }, error);
+  }
+}
+
+/** No id holds a NUL. */
+function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
+  if (path.includes('%00') && config.operation && isForKey(config.operation))
+    throw new Failure('invalid_request', { message: 'The path holds a NUL character.' });
+}
+
+/** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+} as const;
+const plainHeaders = { 'x-api-version': apiVersion, ...securityHeaders };
+const secureHeaders = { ...plainHeaders, 'strict-transport-security': `max-age=${365 * 24 * 3600}` };

@@ -1,0 +1,163 @@
+// The HTTP/1.1 server (RFC 9112), with or without TLS, for connections that a listener hands to it. It stays up whatever a
+// client does: headers, bodies and idle connections have limits of size and time; malformed requests get a 400.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { Failure } from '../errors.ts';
+import { clientAddressOf } from '../net/client-address.ts';
+import type { Connections } from '../net/connections.ts';
+import { toFailureReply } from '../net/failure-reply.ts';
+import { HttpResponse } from '../net/http-response.ts';
+import { handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
+import type { Tls } from '../net/listen.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
+import {
+  headersArrivalMs,
+  keepAliveMs,
+  lingerBytesMax,
+  lingerCheckMs,
+  lingerMs,
+  pipelinedMax,
+  requestArrivalMs,
+  slowRequestCheckMs,
+} from './limits.ts';
+import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
+
+export interface HttpServerOptions {
+  listener: RequestListener;
+  tls?: Tls | undefined;
+  /** That the listener counts. */
+  connections: Connections;
+  isBehindProxy?: boolean;
+}
+
+export function createHttpServer(given: HttpServerOptions): Server {
+  const { listener, tls, connections, isBehindProxy = false } = given;
+  const options = {
+    // Every refusal has the form of the API's.
+    requireHostHeader: false,
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersArrivalMs,
+    requestTimeout: requestArrivalMs,
+    connectionsCheckingInterval: slowRequestCheckMs,
+    keepAliveTimeout: keepAliveMs,
+    noDelay: true,
+    ServerResponse: HttpResponse,
+    shouldUpgradeCallback: isWebSocketUpgrade,
+  };
+  const server = tls
+    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
+    : createServer(options);
+  // Node would drop the headers beyond its limit in silence.
+  server.maxHeadersCount = 0;
+  const takeTurn = (request: IncomingMessage, work: () => void) =>
+    connections.turns.take(clientAddressOf(request, isBehindProxy), work);
+  /** Requests on a connection that are not answered. */
+  const unanswered = new WeakMap<Socket, number>();
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, count);
+    if (count > pipelinedMax) return void socket.destroy();
+    response.on('close', () => unanswered.set(socket, unanswered.get(socket)! - 1));
+    response.on('finish', () => linger(request));
+    response.on('close', connections.use(socket));
+    const fault = faultOfHeaders(request);
+    if (fault) return answerFault(request, response, 400, fault);
+    const start = () => {
+      if (!request.destroyed) listener(request, response);
+    };
+    if (!takeTurn(request, start)) request.destroy();
+  };
+  server.on('request', take);
+  // The route sends 100 Continue when it reads the body.
+  server.on('checkContinue', take);
+  server.on('checkExpectation', (request, response) =>
+    answerFault(request, response, 417, 'The only expectation that is met is 100-continue.'),
+  );
+  takeUpgrades(server, take, takeTurn);
+  server.on('clientError', refuse);
+  return server;
+}
+
+/** What hands connections to the server, which does not listen itself. */
+export function createAccept(server: Server): (socket: Socket) => void {
+  // Node enforces its timeouts on requests only from this event on.
+  server.emit('listening');
+  return (socket) => void server.emit('connection', socket);
+}
+
+/**
+ * A client that is answered before it has sent its whole body would lose the reply if the connection were closed at once.
+ * The rest of the body is discarded for a while; if it ends in time, the connection stays open.
+ */
+function linger(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const { socket } = request;
+  const lastMs = Date.now() + lingerMs;
+  const lastByte = socket.bytesRead + lingerBytesMax;
+  const watch = setInterval(() => {
+    if (Date.now() > lastMs || socket.bytesRead > lastByte) socket.destroy();
+    // A request need not emit 'close' when its connection is destroyed.
+    if (socket.destroyed) clearInterval(watch);
+  }, lingerCheckMs);
+  request.once('close', () => clearInterval(watch));
+}
+
+/** RFC 9112 section 3.2: a request of HTTP/1.1 has one Host, and none has two. */
+function faultOfHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
+  if (rawHeaders.length > 2 * headersMax) return `The request has more than ${headersMax} headers.`;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  if (hosts > 1) return 'The request has more than one Host header.';
+  return hosts === 0 && httpVersionMinor > 0 ? 'The request has no Host header.' : undefined;
+}
+
+/** Answers a request that is not passed on, as the last of its connection. */
+function answerFault({ headers }: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  const reply = toFaultReply(message, status, headers['x-request-id'], headers.accept);
+  response.writeHead(status, reply.headers).end(reply.body);
+}
+
+function toFaultReply(message: string, status: number, theirId?: unknown, accept?: string) {
+  const requestId = toRequestId(theirId);
+  const failure = new Failure('invalid_request', { message });
+  const { headers, body } = toFailureReply(failure, { requestId, accept }, status);
+  const all: Record<string, string> = {
+    ...headers,
+    'x-request-id': requestId,
+    'x-api-version': apiVersion,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  return { headers: all, body };
+}
+
+const refused = new WeakSet<Socket>();
+
+/** Answers a request that Node could not parse, or that did not arrive in time. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  // What comes behind such a request is discarded until the client has read the reply, and closes.
+  if (refused.has(socket) && error.code !== 'ECONNRESET' && socket.bytesRead < lingerBytesMax) return;
+  // In the middle of a reply, the bytes would be taken for a part of it.
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
+  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  refused.add(socket);
+  const { headers, body } = toFaultReply(whyUnreadable(error.code), 400);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+function whyUnreadable(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return `The headers are larger than ${headerBytesMax} bytes.`;
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive in time.';
+  return 'This is not a valid HTTP request.';
+}

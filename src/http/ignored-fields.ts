@@ -1,0 +1,80 @@
+// Reports what of a request means nothing to its route: members of the body, parameters of the query, and an
+// Idempotency-Key where nothing is remembered under it.
+//     X-Ignored-Fields: language, colour
+//     X-Did-You-Mean: language=language_code              the known names that some of them are near to
+// A query is checked on every route with a key, also on those that take none.
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { headerText } from '../net/header-text.ts';
+import { hasQuery, sortQuery, type UnknownField } from './known-fields.ts';
+import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
+import type { ReplyHeaderName } from './reply-headers.ts';
+import { isForKey, type RouteDocs } from './route-docs.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    ignoredQuery: readonly UnknownField[] | undefined;
+  }
+}
+
+/** A `preHandler` hook for all routes. */
+export const createQueryCheck =
+  (isStrict: boolean): preHandlerHookHandler =>
+  (request, reply, done) => {
+    if (request.headers['idempotency-key'] === undefined && !request.url.includes('?')) return done();
+    const { operation } = request.routeOptions.config;
+    if (operation && isForKey(operation)) checkQuery(request, reply, { operation, isStrict });
+    done();
+  };
+
+function checkQuery(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, isStrict }: { operation: RouteDocs; isStrict: boolean },
+): void {
+  const { ignored, faults } = sortQuery(request, isStrict);
+  if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
+  // A route with parameters reports these faults with those of its parameters.
+  if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
+  request.ignoredQuery = ignored;
+  reply.headers(ignoredHeaders(request, []));
+}
+
+/** The headers that name what was ignored of the body and of the query. */
+export function ignoredHeaders(
+  { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
+  ofBody: readonly UnknownField[],
+): Partial<Record<ReplyHeaderName, string>> {
+  if (ofBody.length === 0 && ignoredQuery.length === 0) return nothing;
+  const byName = new Map([...ofBody, ...ignoredQuery].map((field) => [field.name, field]));
+  const all = [...byName.values()].slice(0, ignoredFieldsMax);
+  const near = all.flatMap(({ name, meant }) => (meant ? [`${listItem(name)}=${listItem(meant)}`] : []));
+  return {
+    'X-Ignored-Fields': all.map(({ name }) => listItem(name)).join(', '),
+    ...(near.length > 0 && { 'X-Did-You-Mean': near.join(', ') }),
+  };
+}
+
+const nothing = Object.freeze({});
+const idempotencyKey = 'Idempotency-Key';
+const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
+
+/** Reports, or refuses, the key of a request whose answer is not remembered. */
+export function checkUnusedKey(
+  { headers }: FastifyRequest,
+  isStrict: boolean,
+  ignored: UnknownField[],
+  faults: FieldViolation[],
+): void {
+  if (headers['idempotency-key'] === undefined) return;
+  ignored.push({ name: idempotencyKey, meant: undefined });
+  const message = 'has no effect here: only the link of a text is repeated under it; leave it out';
+  if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
+}
+
+/** A failed request has ignored nothing. */
+export function withoutIgnored(reply: FastifyReply): void {
+  for (const name of ['X-Ignored-Fields', 'X-Did-You-Mean']) reply.removeHeader(name);
+}
+
+const listItem = (name: string) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C');

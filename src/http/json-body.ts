@@ -1,0 +1,75 @@
+// Reads the body of a request: JSON in UTF-8, with limits of size and time.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../errors.ts';
+import { pieceBytes } from '../net/json-steps.ts';
+import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/limits.ts';
+import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
+import { parseStrictJson, parseStrictJsonInSteps } from '../net/strict-json.ts';
+import { takeUploadSlot } from '../net/upload-slots.ts';
+import { type Fields, isObject } from './known-fields.ts';
+import { notJsonMessage } from './thrown-failure.ts';
+
+const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
+
+function limitsOf(bytesMax: number | undefined): BodyLimits {
+  return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+}
+
+/** Accepts only JSON bodies; others are `unsupported_media_type`. */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', readJson);
+  // 100 Continue is sent only when the body is about to be read, so not for a rejected request.
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.headers.expect) reply.raw.writeContinue();
+    done();
+  });
+}
+
+/** Rejects a body whose Content-Length is too large. */
+export function checkBodySize({ headers }: FastifyRequest, { config }: FastifyRequest['routeOptions']): void {
+  const { jsonBytesMax = requestBytesMax, bodyBytesMax: limit = jsonBytesMax } = config;
+  const actual = Number(headers['content-length'] ?? 0);
+  if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
+}
+
+/** A body that has come already, as most have, is read without a promise. */
+function readJson(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  done: (error: Error | null, body?: unknown) => void,
+): Promise<unknown> | undefined {
+  checkEncoding(request, notJsonMessage);
+  const { jsonBytesMax, jsonValuesMax: valuesMax } = request.routeOptions.config;
+  const limits = limitsOf(jsonBytesMax);
+  const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
+  if (!bytes) return readArriving(payload, limits, valuesMax);
+  if (bytes.length > pieceBytes) return parseStrictJsonInSteps(bytes, { valuesMax });
+  done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, { valuesMax }));
+  return undefined;
+}
+
+/** Rejects a body that is compressed, or text in another encoding than UTF-8. */
+export function checkEncoding({ headers }: FastifyRequest, message: string): void {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
+  if (encoding === 'identity' && type === 'application/json') return;
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
+  if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
+    throw new Failure('unsupported_media_type', { message });
+}
+
+async function readArriving(
+  payload: IncomingMessage,
+  limits: BodyLimits,
+  valuesMax: number | undefined,
+): Promise<unknown> {
+  for await (const bytes of readBody(payload, limits))
+    return bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax });
+  return undefined;
+}
+
+export function fieldsOf({ body }: FastifyRequest): Fields {
+  if (isObject(body)) return body;
+  throw new Failure('invalid_request', { message: 'The request body must be a JSON object.' });
+}

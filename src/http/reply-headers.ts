@@ -1,0 +1,103 @@
+// The documented reply headers. They are also exposed by CORS, which lets a page read only the headers that it names.
+import { apiVersion } from '../net/request-id.ts';
+
+interface ReplyHeader {
+  description: string;
+  required?: true;
+  schema: Readonly<Record<string, unknown>>;
+  example: unknown;
+}
+
+const header = (description: string, example: unknown, schema: object = { type: 'string' }): ReplyHeader => ({
+  description,
+  schema: { ...schema },
+  example,
+});
+const always = (header: ReplyHeader): ReplyHeader => ({ ...header, required: true });
+const whole = { type: 'integer', minimum: 0 };
+const oneOf = (...values: readonly string[]) => ({ type: 'string', enum: values });
+
+export const replyHeaders = {
+  'X-Request-Id': always(
+    header('The id of the request: yours if you sent one of `[A-Za-z0-9_-]{1,64}`.', 'req_01JD3Q8S6V5W2K9YB4XJ', {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{1,64}$',
+    }),
+  ),
+  'X-API-Version': always(header('The version of this API.', apiVersion, oneOf(apiVersion))),
+  'X-Voice': header('Name of the voice used. One that is not printable ASCII is percent-encoded UTF-8.', 'Clara'),
+  'X-Voice-Encoding': header('`percent` where X-Voice is percent-encoded.', 'percent', oneOf('percent')),
+  'X-Voice-Id': header('Id of the voice used.', 'clara'),
+  'X-Method': header('`rest` or `streaming`.', 'rest', oneOf('rest', 'streaming')),
+  'X-Chars': header('Unicode code points of the text received: what is counted and charged.', 57, whole),
+  'X-Format': header('`wav`, `pcm`, `mp3`, `opus` or `flac`.', 'wav'),
+  'X-Sample-Rate': header('Sample rate of the audio in hertz; for Opus, the requested one.', 44_100, whole),
+  'X-Audio-Id': header('Id of the audio.', 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H'),
+  'X-Audio-Duration': header('Duration of the audio in seconds.', 3.711, { type: 'number', minimum: 0 }),
+  'X-Audio-Expires': header('When the link expires.', '2030-01-02T03:04:05.000Z', {
+    type: 'string',
+    format: 'date-time',
+  }),
+  'X-Audio-Url': header(
+    'URL of a stored stream, available once the stream is complete.',
+    'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',
+    { type: 'string', format: 'uri' },
+  ),
+  'X-Cache': header(
+    '`HIT` if the audio is from the cache, `MISS` if it was synthesized.',
+    'MISS',
+    oneOf('HIT', 'MISS'),
+  ),
+  'X-Captions-Srt': header(
+    'URL of the captions as SubRip, if requested; expires with the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.srt',
+    { type: 'string', format: 'uri' },
+  ),
+  'X-Captions-Vtt': header(
+    'URL of the captions as WebVTT, if requested; expires with the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.vtt',
+    { type: 'string', format: 'uri' },
+  ),
+  'X-Warnings': header(
+    'Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup.',
+    'transliterated',
+  ),
+  'X-Descendants-Revoked': header(
+    'How many other keys were revoked with it: those that descend from the key, and those it has replaced.',
+    2,
+    whole,
+  ),
+  'X-Ignored-Fields': header(
+    'Unknown members of the body and parameters of the query, which were ignored.',
+    'langauge_code, colour',
+  ),
+  'X-Did-You-Mean': header('The names that ignored ones were probably meant to be.', 'langauge_code=language_code'),
+  'Content-Disposition': header(
+    '`attachment; filename=<id>.<format>`',
+    'attachment; filename=aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',
+  ),
+  'Content-Range': header('The range of these bytes, and the total.', 'bytes 0-99/1234'),
+  ETag: header('Identifies this version of the content.', '"aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H"'),
+  Location: header(
+    'The redirect target, or the URL of the created resource.',
+    'http://127.0.0.1:8080/api/voices/news',
+    {
+      type: 'string',
+      format: 'uri',
+    },
+  ),
+  'Accept-Ranges': header('Byte ranges are supported.', 'bytes', oneOf('bytes')),
+  'Cache-Control': header('Whether and how long the reply may be cached.', 'no-store'),
+  'X-Accel-Buffering': header('Keeps a proxy from buffering the reply.', 'no', oneOf('no')),
+  'WWW-Authenticate': header('The authentication scheme.', 'ApiKey realm="sonant"'),
+  Allow: header('The methods of this path.', 'GET, HEAD'),
+  'RateLimit-Policy': header(
+    'The limits of the key.',
+    '"requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"',
+  ),
+  RateLimit: header('The remaining quota (`r`), and the seconds until it is full again (`t`).', '"requests";r=87;t=2'),
+  'Retry-After': header('Seconds to wait before a retry.', 2, { type: 'integer', minimum: 1 }),
+  'retry-after-ms': header('The same in milliseconds.', 1500, { type: 'integer', minimum: 1 }),
+} as const satisfies Record<string, ReplyHeader>;
+
+export type ReplyHeaderName = keyof typeof replyHeaders;

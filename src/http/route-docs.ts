@@ -1,0 +1,170 @@
+// The documentation of a route: its entry in the OpenAPI document, and the schema by which Fastify writes its JSON.
+// Requests are validated by their parsers, not by these schemas.
+import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
+import type { Operation } from '../api/operation.ts';
+import type { Reason } from '../errors.ts';
+import type { ReplyHeaderName } from './reply-headers.ts';
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Parameter {
+  in: 'path' | 'query' | 'header';
+  name: string;
+  description: string;
+  schema: Schema;
+  required?: boolean;
+  example?: unknown;
+}
+
+/** The members `type`, what narrows it, and `description`. */
+export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', ...more, description });
+export const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
+export const nullableText = (description: string): Schema => ({ type: ['string', 'null'], description });
+export const nullableTime = (description: string): Schema => ({
+  type: ['string', 'null'],
+  format: 'date-time',
+  description,
+});
+
+/** The schema of an object in which every member is required. */
+export const objectSchema = (
+  title: string,
+  properties: Readonly<Record<string, Schema>>,
+  description = '',
+): Schema => ({
+  title,
+  ...(description && { description }),
+  type: 'object',
+  required: Object.keys(properties),
+  properties,
+});
+
+/** The schema of an object with an example of it, from one row a member: its schema, and its value in the example. */
+export function describeObject<Members extends Readonly<Record<string, readonly [Schema, unknown]>>>(
+  title: string,
+  members: Members,
+  description = '',
+) {
+  const pick = (i: 0 | 1) => Object.fromEntries(Object.entries(members).map(([name, row]) => [name, row[i]]));
+  const example = pick(1) as { readonly [Name in keyof Members]: Members[Name][1] };
+  return { schema: objectSchema(title, pick(0) as Record<string, Schema>, description), example };
+}
+
+/** `prefix` is what every such id begins with, if anything. */
+export const pathId = (description: string, example: string, prefix = ''): Parameter => ({
+  in: 'path',
+  name: 'id',
+  description,
+  schema: { type: 'string', ...(prefix && { pattern: `^${prefix}` }) },
+  required: true,
+  example,
+});
+
+export const requestHeader = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+  in: 'header',
+  name,
+  description,
+  schema,
+});
+
+export const queryParameter = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+  in: 'query',
+  name,
+  description,
+  schema,
+});
+
+export interface Content {
+  schema: Schema;
+  example?: unknown;
+}
+
+export interface Answer {
+  description: string;
+  headers?: readonly ReplyHeaderName[];
+  /** By media type. */
+  content?: Readonly<Record<string, Content>>;
+}
+
+/** An answer with a JSON body. */
+export const jsonAnswer = (description: string, schema: Schema, example: unknown, headers?: Answer['headers']) => ({
+  description,
+  ...(headers && { headers }),
+  content: { 'application/json': { schema, example } },
+});
+
+export const tags = {
+  Speech: 'Text to speech in one request: a link, the audio itself, or the audio while it is synthesized.',
+  Streams: 'Speech as Server-Sent Events, with word timestamps; playback can start before synthesis ends.',
+  Audio: 'Stored audio, each with its own URL.',
+  Jobs: 'Long texts, spoken in the background into one file with chapter marks and a file for each chapter.',
+  Voices: 'The available voices, custom voices, and clones of people who consent.',
+  Lexicons: 'How words are said: pronunciations and replacements, for requests and for voices.',
+  Models: 'Neural models that can be installed, with their languages, sizes and licences.',
+  Keys: 'API keys, their scopes and limits, and their usage.',
+  OpenAI: 'The same voices for clients of OpenAI’s speech API.',
+  Service: 'Health checks and metrics for operators.',
+} as const;
+
+export interface RouteDocs {
+  id: string;
+  tag: keyof typeof tags;
+  summary: string;
+  description?: string;
+  /** The key needs one of these. Absent where no key is needed. */
+  scopes?: readonly string[];
+  /** Whether it uses a key that the request does not carry: that of a ticket. */
+  isOnBehalf?: true;
+  /** What is accepted in place of a key in X-API-Key. */
+  bearer?: 'token' | 'key';
+  parameters?: readonly Parameter[];
+  body?: RouteBody;
+  /** By status. */
+  answers: Readonly<Record<number, Answer>>;
+  /** Those specific to it; those that all operations of its kind share are added. */
+  failures: readonly Reason[];
+  /** Whether failures are OpenAI's error object. */
+  isOpenAi?: true;
+  /** Whether a browser gets failures as an HTML page. */
+  isPage?: true;
+}
+
+/** Whether the operation counts against the limits of a key. */
+export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
+
+export interface RouteBody {
+  schema?: Schema;
+  examples: Readonly<Record<string, unknown>>;
+  /** The fields of a form, accepted besides JSON or instead of it. */
+  form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
+  /** A file that is the body. */
+  file?: { types: readonly string[]; description: string; examples: Readonly<Record<string, string>> };
+  isOptional?: true;
+}
+
+/** The id and the scopes of an operation that has the same name in the protos. */
+export function documentOperation({ name, scopes }: Operation): Pick<RouteDocs, 'id'> & { scopes: readonly string[] } {
+  const method = name.slice(name.indexOf('/') + 1);
+  return { id: method[0]!.toLowerCase() + method.slice(1), scopes };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: RouteDocs;
+    /** The largest body, where that is more than usual. */
+    bodyBytesMax?: number;
+    /** The same of JSON, for a text that is as long as a book. */
+    jsonBytesMax?: number;
+    /** Members and items of JSON, where they may be more than usual. */
+    jsonValuesMax?: number;
+  }
+}
+
+/** The options of a documented route; `onRequest` admits its caller. */
+export function documented(
+  operation: RouteDocs,
+  onRequest?: onRequestHookHandler,
+  more: Pick<FastifyContextConfig, 'bodyBytesMax' | 'jsonBytesMax' | 'jsonValuesMax'> = {},
+) {
+  return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
+}

@@ -1,0 +1,206 @@
+// /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
+// credentials, RFC 8693 for tokens of the issuer). URLs are built from the configured base URL, never from the Host header,
+// and no URL of a request is redirected to.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FailedAttempts } from '../../access/failed-attempts.ts';
+import type { Scope } from '../../access/scopes.ts';
+import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../access/sign-in.ts';
+import { tokenScopes } from '../../access/sign-in-rules.ts';
+import { Failure, failureTable } from '../../errors.ts';
+import { isKept } from '../../net/cache-control.ts';
+import { bodyArrivalMs } from '../../net/limits.ts';
+import { collectBody } from '../../net/request-body.ts';
+import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
+import { checkEncoding } from '../json-body.ts';
+import { formBytesMax } from '../limits.ts';
+import { addWithoutBody } from '../no-body.ts';
+import { documented } from '../route-docs.ts';
+import { fromThrown } from '../thrown-failure.ts';
+import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
+import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
+
+export interface OauthRoutesOptions {
+  signIn: SignIn;
+  addresses: FailedAttempts;
+  baseUrl(): string;
+}
+
+const getKey = '/oauth/get-key';
+const callback = '/oauth/callback';
+
+export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions): void {
+  for (const [name, { type, bytes, etag }] of Object.entries(readPageFiles())) {
+    app.get(`/oauth/${name}`, (request, reply) => {
+      reply.headers({ 'content-type': type, 'cache-control': 'no-cache', etag });
+      return isKept(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(bytes);
+    });
+  }
+  addSignIn(app, options);
+  addTokenEndpoint(app, options);
+}
+
+function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRoutesOptions): void {
+  app.get(getKey, documented(beginSignInOperation), async (request, reply) => {
+    try {
+      const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
+      const isPage = wantsPage(request);
+      if (session && isPage) return reply.headers(pageHeaders).send(toKeyPage(session, baseUrl()));
+      const { url, cookie } = await signIn.begin(baseUrl() + callback);
+      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds)).header('cache-control', 'no-store');
+      return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
+    } catch (error) {
+      if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
+      return sendTrouble(request, reply, error);
+    }
+  });
+
+  app.get(callback, async (request, reply) => {
+    // The sign-in ends here, whether it succeeds or not.
+    const ended = toCookie(loginCookie, '', 0);
+    try {
+      addresses.check(request.ip);
+      const url = new URL(request.url, baseUrl());
+      const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
+      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), ended]);
+      return reply.header('cache-control', 'no-store').redirect(baseUrl() + getKey, 303);
+    } catch (error) {
+      reply.header('set-cookie', ended);
+      const isTheirs = failureTable[fromThrown(error).reason].status < 429;
+      return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
+    }
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.post('/oauth/sign-out', async (request, reply) => {
+      const cookie = cookieOf(request.headers.cookie, sessionCookie);
+      // An invalid session needs no CSRF token to be left.
+      const session = await signIn.session(cookie).catch(() => undefined);
+      if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
+      return reply
+        .header('set-cookie', toCookie(sessionCookie, '', 0))
+        .code(204)
+        .send();
+    });
+  });
+}
+
+function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRoutesOptions): void {
+  app.register(async (scope) => {
+    scope.addContentTypeParser(formType, (request: FastifyRequest, payload: IncomingMessage) =>
+      readForm(request, payload).catch((error: unknown) => {
+        throw counted(() => addresses.noteFailure(request.ip), error);
+      }),
+    );
+    // Before the body is read.
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      addresses.check(request.ip);
+    });
+    scope.post(getKey, documented(takeTokenDocs), async (request, reply) => {
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const answer = await grant(signIn, request, fields);
+      if ('token' in answer) {
+        const { token, scopes, more } = answer;
+        const facts = { access_token: token, token_type: 'Bearer', expires_in: tokenSeconds };
+        return reply.send({ ...facts, scope: scopes.join(' '), ...more });
+      }
+      const isClient = answer.error === 'invalid_client';
+      addresses.noteFailure(request.ip);
+      if (isClient) reply.header('www-authenticate', 'Basic realm="Sonant"');
+      return reply.code(isClient ? 401 : 400).send(answer);
+    });
+  });
+}
+
+const formType = 'application/x-www-form-urlencoded';
+const formLimits = { bytesMax: formBytesMax, arrivalMs: bodyArrivalMs };
+const notFormMessage = `The request body must be ${formType} in UTF-8, not compressed.`;
+
+async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
+  checkEncoding(request, notFormMessage);
+  const bytes = await collectBody(payload, formLimits);
+  return new URLSearchParams(bytes.toString());
+}
+
+type Granted =
+  | { token: string; scopes: readonly Scope[]; more?: Record<string, string> }
+  | { error: string; error_description: string };
+
+const refused = (error: string, error_description: string): Granted => ({ error, error_description });
+async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
+  for (const name of fields.keys())
+    if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} is given more than once`);
+  const type = fields.get('grant_type');
+  const scopes = parseScopes(fields);
+  if (type === 'client_credentials') {
+    const client = clientOf(request, fields);
+    if (!client) return refused('invalid_client', 'name the client and its secret, by HTTP Basic or in the body');
+    const token = await signIn.tokenForClient(client.id, client.secret, scopes ?? []);
+    if (!token) return refused('invalid_client', 'there is no such client, or its secret is another');
+    return scopes ? { token, scopes } : unknownScope();
+  }
+  if (type === exchangeGrant) {
+    const subject = fields.get('subject_token');
+    if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
+      return refused('invalid_request', 'give subject_token, and its subject_token_type as a JWT or an access token');
+    try {
+      const token = await signIn.tokenForToken(subject, scopes ?? []);
+      return scopes ? { token, scopes, more: { issued_token_type: accessTokenType } } : unknownScope();
+    } catch (error) {
+      const { reason, message } = fromThrown(error);
+      if (reason === 'invalid_token')
+        return refused('invalid_request', 'the token is not a good one of the issuer for here');
+      if (reason === 'access_denied') return refused('invalid_request', message);
+      throw error;
+    }
+  }
+  if (type) return refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`);
+  const isForm = request.body instanceof URLSearchParams;
+  return refused('invalid_request', isForm ? 'grant_type is missing' : `send the fields as a form (${formType})`);
+}
+
+const unknownScope = () => refused('invalid_scope', `scope is some of: ${tokenScopes.join(' ')}`);
+
+/** All scopes by default; undefined if one is asked for that no token has. An empty value counts as absent (RFC 6749). */
+function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
+  const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
+  if (wanted.length === 0) return tokenScopes;
+  const scopes = tokenScopes.filter((scope) => wanted.includes(scope));
+  return wanted.every((scope) => scopes.some((known) => known === scope)) ? scopes : undefined;
+}
+
+/** By HTTP Basic (RFC 6749 section 2.3.1: both halves are form-encoded), or in the body. */
+function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: string; secret: string } | undefined {
+  const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (basic) {
+    const [id, secret] = Buffer.from(basic, 'base64').toString().split(/:(.*)/s);
+    const decode = (text: string) => new URLSearchParams(`x=${text}`).get('x') ?? '';
+    return secret === undefined ? undefined : { id: decode(id!), secret: decode(secret) };
+  }
+  const [id, secret] = [fields.get('client_id'), fields.get('client_secret')];
+  return id && secret ? { id, secret } : undefined;
+}
+
+/** Whether the request comes from a browser. */
+const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
+  accept.includes('text/html') || !accept.includes('application/json');
+
+/** A browser gets an HTML page; other clients get the usual failure. */
+function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  if (!request.headers.accept?.includes('text/html')) throw error;
+  request.fault = error;
+  const { reason, message } = fromThrown(error);
+  const page = toErrorPage(message, reason !== 'oauth_not_configured');
+  return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
+}
+
+/** The error of a failed attempt, or the failure that there were too many. */
+function counted(note: () => void, error: unknown): unknown {
+  try {
+    note();
+    return error;
+  } catch (tooMany) {
+    return tooMany;
+  }
+}

@@ -1,0 +1,165 @@
+// Starts or resumes a stream of events, and sends it until it ends or its client leaves. Nothing is sent before the first
+// audio: a failure until then has its own status.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Admit } from '../../access/admit.ts';
+import { speechOperations } from '../../api/operation.ts';
+import type { SpeechOperations } from '../../api/speech.ts';
+import type { Ticket } from '../../api/stream-tickets.ts';
+import { Failure } from '../../errors.ts';
+import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
+import type { Relay } from '../../store/redis-relay.ts';
+import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
+import { sendPieces } from '../body-writer.ts';
+import { ignoredHeaders } from '../ignored-fields.ts';
+import { keepaliveEveryMs } from '../limits.ts';
+import { fromThrown } from '../thrown-failure.ts';
+import type { ParsedSpeech } from './fields.ts';
+import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
+import type { EventSource } from './resumable-stream.ts';
+import type { ResumableStreams } from './resumable-streams.ts';
+import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
+import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
+
+export interface EventSender {
+  /** Starts the stream, by a ticket if there is one; resumes it where the request has a Last-Event-ID of one. */
+  begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
+  /** Resumes after `Last-Event-ID`, for the key or the ticket with that id. */
+  resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
+  /** Ends the stream; it cannot be resumed. */
+  leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
+  /** Resolves when no client of another replica reads a stream of this one. */
+  untilReadElsewhere(): Promise<void>;
+}
+
+export interface EventSenderOptions {
+  speech: SpeechOperations;
+  admission: Admission;
+  streams: ResumableStreams;
+  admit: Admit;
+  relay?: Relay | undefined;
+  onFault(fault: unknown): void;
+}
+
+const { streamSpeech } = speechOperations;
+
+export function createEventSender({ speech, admission, streams, ...more }: EventSenderOptions): EventSender {
+  const { find, untilReadElsewhere } = createStreamReading({ streams, scopes: streamSpeech.scopes, ...more });
+  const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
+    await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
+    return reply;
+  };
+
+  const resume: EventSender['resume'] = async (request, reply, audioId, holder) => {
+    const isAdmitted = request.call !== undefined;
+    const wanted = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
+    const found = await find(wanted, limitReporter(reply));
+    switch (found.state) {
+      case 'lost':
+        throw new Failure('stream_expired');
+      case 'never':
+        throw badEventId('names an event that was not sent');
+      case 'over':
+        // An EventSource does not reconnect after a 204.
+        return reply.code(204).send();
+      case 'there':
+        return send(reply, found.read(leaver(reply)));
+    }
+  };
+
+  return {
+    resume,
+
+    async begin(request, reply, parsed, ticket) {
+      const last = request.headers['last-event-id'];
+      // An EventSource whose connection broke asks for the same address again: it would pay for the text again, and get
+      // all of it. What is no longer held is refused, which ends its attempts.
+      if (last && !ticket) return resume(request, reply, String(last).split(':', 1)[0]!, request.call!.caller.keyId);
+      if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
+      const running = request.call!;
+      running.door = 'sse';
+      const stayOn = abortOnClose(running, reply);
+      const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+      const iterator = events[Symbol.asyncIterator]();
+      const { info, begun } = await firstEvents(iterator);
+      // From here on the stream can be resumed, so it outlives its connection for a while.
+      stayOn();
+      const { keyId } = running.caller;
+      const toFailed: EventSource['toFailed'] = (error, chunkIndex) => ({
+        type: 'failed',
+        failure: fromThrown(error),
+        chunkIndex,
+        requestId: request.id,
+      });
+      const stream = streams.open({
+        audioId: info.audioId,
+        voiceIds: [info, ...info.others].map(({ voice }) => voice.voiceId),
+        holders: ticket ? [keyId, ticket.ticketId] : [keyId],
+        ticketKeyId: ticket?.keyId,
+        begun,
+        source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
+      });
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, parsed));
+    },
+
+    untilReadElsewhere,
+
+    async leave({ ip: address }, audioId, holder) {
+      const { state } = await find({ audioId, next: 'end', holder, isAdmitted: true, address }, undefined);
+      if (state === 'lost') throw new Failure('stream_expired');
+    },
+  };
+}
+
+/** The events up to the first audio. */
+async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
+  const begun: StreamEvent[] = [];
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    begun.push(next.value);
+    if (next.value.type === 'audio') break;
+  }
+  const [info] = begun;
+  if (info?.type !== 'info') throw new Error('a stream began without its info');
+  return { info, begun };
+}
+
+const leaver =
+  ({ raw }: FastifyReply) =>
+  () =>
+    void raw.destroy();
+
+/** The texts of the events, with keepalive comments while none come. Its reader returns when it has read enough. */
+function textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncIterable<string> {
+  const beat = setInterval(() => {
+    if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
+  }, keepaliveEveryMs);
+  raw.on('close', leave);
+  const source = texts[Symbol.asyncIterator]();
+  const next = () => {
+    beat.refresh();
+    return source.next();
+  };
+  const end = async () => {
+    clearInterval(beat);
+    leave();
+    await source.return?.();
+    return { done: true as const, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}
+
+const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
+  const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
+  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
+};
+
+const badEventId = (message: string) =>
+  new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });
+
+/** The number of the event after the last one that the client received. */
+function nextOf({ headers }: FastifyRequest, audioId: string): number {
+  const last = headers['last-event-id'];
+  if (last === undefined || last === '') return 0;
+  const n = numberOfEvent(String(last), audioId);
+  if (n === undefined) throw badEventId(`must be the id of an event of this stream, such as ${audioId}:0`);
+  return n + 1;
+}

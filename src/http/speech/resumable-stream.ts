@@ -1,0 +1,180 @@
+// A stream of speech with its latest events, so that a client that lost the connection can resume it. Events are produced
+// on demand. Without a reader, synthesis continues for a limited time and number of bytes and then ends; the events are
+// held for a while after the last one.
+import { callerLeft } from '../../api/call.ts';
+import { Failure } from '../../errors.ts';
+import type { SpeechEvent } from '../../speech/speech-events.ts';
+import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../limits.ts';
+import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
+
+/** A running synthesis: its further events, how to end it, and the event of its failure. */
+export interface EventSource {
+  events: AsyncIterator<SpeechEvent>;
+  abort(reason: unknown): void;
+  toFailed(error: unknown, chunkIndex: number): StreamFailed;
+}
+
+export interface ResumableStreamOptions {
+  audioId: string;
+  /** The ids that may resume it: of the key, and of the ticket if there was one. */
+  holders: readonly string[];
+  /** The key that a ticket stands for, where one was used. */
+  ticketKeyId?: string | undefined;
+  /** The events so far. */
+  begun: readonly StreamEvent[];
+  source: EventSource;
+  /** Called when its size has changed, when it has ended, and when its events are discarded. */
+  watcher: { resized(bytes: number): void; ended(): void; gone(): void };
+}
+
+/** There is one reader at a time; a new one replaces it. */
+export interface Reader {
+  leave(): void;
+}
+
+export class ResumableStream {
+  readonly audioId: string;
+  readonly holders: readonly string[];
+  readonly ticketKeyId: string | undefined;
+  readonly #source: EventSource;
+  readonly #watcher: ResumableStreamOptions['watcher'];
+  readonly #events: StreamEvent[] = [];
+  /** The number of the first event held. */
+  #first = 0;
+  #chunkIndex = 0;
+  #pulling: Promise<void> | undefined;
+  #hasEnded = false;
+  #isGone = false;
+  #reader: Reader | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Of all events so far. */
+  #madeBytes = 0;
+  heldBytes = 0;
+
+  constructor({ audioId, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
+    this.audioId = audioId;
+    this.holders = holders;
+    this.ticketKeyId = ticketKeyId;
+    this.#source = source;
+    this.#watcher = watcher;
+    for (const event of begun) this.#hold(event);
+  }
+
+  /** The event with that number, once it is produced; undefined after the last. Throws if it is no longer held. */
+  async at(n: number): Promise<StreamEvent | undefined> {
+    for (;;) {
+      if (n < this.#first || this.#isGone) throw new Failure('stream_expired');
+      const event = this.#events[n - this.#first];
+      if (event || this.#hasEnded) return event;
+      await this.#pull();
+    }
+  }
+
+  /** The same where it is there. */
+  held(n: number): StreamEvent | undefined {
+    return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
+  }
+
+  /** Whether a reader can start with that event: it is held, the next, or after the last. */
+  stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
+    const next = this.#first + this.#events.length;
+    if (n < this.#first || this.#isGone) return 'lost';
+    if (n > next) return 'never';
+    return n === next && this.#hasEnded ? 'over' : 'there';
+  }
+
+  /** Returns the function to call when the reader has left. */
+  attach(reader: Reader): () => void {
+    this.#reader?.leave();
+    this.#reader = reader;
+    if (!this.#hasEnded) clearTimeout(this.#timer);
+    return () => {
+      if (this.#reader !== reader) return;
+      this.#reader = undefined;
+      if (!this.#hasEnded) this.#continueUnread();
+    };
+  }
+
+  /** Discards the oldest events until the others fit. */
+  shrink(bytesMax: number): void {
+    let freed = 0;
+    let count = 0;
+    while (this.heldBytes - freed > bytesMax && count < this.#events.length - 1)
+      freed += bytesOf(this.#events[count++]!);
+    if (count === 0) return;
+    this.#events.splice(0, count);
+    this.#first += count;
+    this.#resize(-freed);
+  }
+
+  /** Ends the synthesis if it runs, and discards all events. */
+  drop(reason: unknown): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    clearTimeout(this.#timer);
+    if (!this.#hasEnded) {
+      this.#source.abort(reason);
+      // A call whose results nobody awaits ends only when its reader returns.
+      void this.#source.events.return?.();
+    }
+    this.#resize(-this.heldBytes);
+    this.#events.length = 0;
+    this.#watcher.gone();
+  }
+
+  /** Ends the synthesis; a failure is the last event. */
+  end(message: string): void {
+    this.#source.abort(new Failure('stream_expired', { message }));
+    void this.#pull();
+  }
+
+  #continueUnread(): void {
+    const unread = () => this.end('Nobody read on, and so the rest was not spoken.');
+    this.#timer = setTimeout(unread, readerGraceMs).unref();
+    const stopBytes = this.#madeBytes + unreadBytesMax;
+    const goOn = async () => {
+      while (!this.#reader && !this.#hasEnded && !this.#isGone && this.#madeBytes < stopBytes) await this.#pull();
+    };
+    void goOn();
+  }
+
+  /** Produces the next event; concurrent calls share it. */
+  #pull(): Promise<void> {
+    this.#pulling ??= this.#next();
+    return this.#pulling;
+  }
+
+  async #next(): Promise<void> {
+    try {
+      const { done, value } = await this.#source.events.next();
+      if (this.#isGone) return;
+      if (done) this.#end();
+      else this.#hold(value);
+    } catch (error) {
+      if (this.#isGone) return;
+      this.#hold(this.#source.toFailed(error, this.#chunkIndex));
+      this.#end();
+    } finally {
+      this.#pulling = undefined;
+    }
+  }
+
+  #hold(event: StreamEvent): void {
+    if (event.type === 'audio' || event.type === 'chunk_done') this.#chunkIndex = event.chunkIndex;
+    this.#events.push(event);
+    this.#madeBytes += bytesOf(event);
+    this.#resize(bytesOf(event));
+  }
+
+  #resize(bytes: number): void {
+    this.heldBytes += bytes;
+    this.#watcher.resized(bytes);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.drop(callerLeft), eventsKeptMs).unref();
+    this.#watcher.ended();
+  }
+}

@@ -1,0 +1,91 @@
+// All streams of speech that run or can be resumed, within a shared limit of memory: a running stream has an equal share, and
+// ended streams are discarded first, the oldest before the others.
+import { eventBytesMax, eventBytesPerStreamMax } from '../limits.ts';
+import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
+
+/** Called for each stream that can be read, and when it no longer can. */
+export interface StreamsWatch {
+  opened(audioId: string): void;
+  gone(audioId: string): void;
+}
+
+export class ResumableStreams {
+  readonly #running = new Map<string, ResumableStream>();
+  /** Ordered by when they ended. */
+  readonly #ended = new Map<string, ResumableStream>();
+  readonly #voices = new WeakMap<ResumableStream, readonly string[]>();
+  readonly #forgotten = new WeakSet<ResumableStream>();
+  readonly #watch: StreamsWatch | undefined;
+  #heldBytes = 0;
+
+  constructor(watch?: StreamsWatch) {
+    this.#watch = watch;
+  }
+
+  open({ voiceIds, ...options }: Omit<ResumableStreamOptions, 'watcher'> & { voiceIds: readonly string[] }) {
+    const { audioId } = options;
+    const watcher = {
+      resized: (bytes: number) => {
+        this.#heldBytes += bytes;
+        if (bytes > 0) this.#makeRoom(this.#running.get(audioId));
+      },
+      ended: () => {
+        this.#running.delete(audioId);
+        this.#ended.set(audioId, stream);
+      },
+      gone: () => {
+        this.#running.delete(audioId);
+        this.#ended.delete(audioId);
+        this.#watch?.gone(audioId);
+      },
+    };
+    const stream = new ResumableStream({ ...options, watcher });
+    this.#running.set(audioId, stream);
+    this.#watch?.opened(audioId);
+    this.#voices.set(stream, voiceIds);
+    for (const other of this.#running.values()) other.shrink(this.#partBytes);
+    return stream;
+  }
+
+  /** The stream with this id, if it is held and the key or ticket may read it. */
+  find(audioId: string, holder: string): ResumableStream | undefined {
+    const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
+    if (!stream || this.#forgotten.has(stream)) return undefined;
+    return stream.holders.includes(holder) ? stream : undefined;
+  }
+
+  /** Ends it with a failure; it cannot be resumed. */
+  leave(stream: ResumableStream): void {
+    this.#forgotten.add(stream);
+    if (this.#ended.has(stream.audioId)) stream.drop(undefined);
+    else stream.end('The stream was ended by its own key.');
+  }
+
+  /** Streams of the voice cannot be resumed; the operation ends those that run. */
+  forgetVoice(voiceId: string): void {
+    const isOfVoice = (stream: ResumableStream) => this.#voices.get(stream)?.includes(voiceId);
+    for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);
+    for (const stream of [...this.#running.values()].filter(isOfVoice)) this.#forgotten.add(stream);
+  }
+
+  close(reason: unknown): void {
+    for (const stream of [...this.#running.values(), ...this.#ended.values()]) stream.drop(reason);
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get #partBytes(): number {
+    return Math.min(eventBytesPerStreamMax, eventBytesMax / Math.max(1, this.#running.size));
+  }
+
+  #makeRoom(grown: ResumableStream | undefined): void {
+    grown?.shrink(this.#partBytes);
+    while (this.#heldBytes > eventBytesMax) {
+      const oldest = this.#ended.values().next().value;
+      if (!oldest) return;
+      oldest.drop(undefined);
+    }
+  }
+}

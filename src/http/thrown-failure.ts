@@ -1,0 +1,17 @@
+// The Failure for what a route or Fastify has thrown.
+import { Failure, toFailure } from '../errors.ts';
+
+export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
+
+/** Errors of Fastify, by code. */
+const fastifyFaults: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', { message: notJsonMessage }),
+  FST_ERR_BAD_URL: new Failure('not_found'),
+  FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
+};
+
+/** The Failure for an error of a route or of Fastify. */
+export function fromThrown(error: unknown): Failure {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);
+}

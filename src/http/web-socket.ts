@@ -1,0 +1,242 @@
+// WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
+// refusal is an ordinary HTTP error; then the route accepts it. A socket is read only as fast as its messages are handled, each
+// in the turn of its client address. A peer that answers no ping is gone, and one that asks without reading is closed. Sound is
+// not compressed.
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerLeft } from '../api/call.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { HttpResponse } from '../net/http-response.ts';
+import { parseStrictJsonInSteps } from '../net/strict-json.ts';
+import { PushQueue } from '../runtime/push-queue.ts';
+import { type Fields, isObject } from './known-fields.ts';
+import {
+  lingerMs,
+  messageChunksMax,
+  messageFragmentsMax,
+  messageMsMax,
+  messagesPerRequest,
+  socketCheckMs,
+  socketPingMs,
+  socketSilentMsMax,
+  socketUnreadBytesMax,
+  socketWaitMsMin,
+} from './limits.ts';
+
+interface PeerLimits {
+  messageBytesMax: number;
+  /** How long a message may wait to be read, whatever the peer sends meanwhile. */
+  readerStallMs: number;
+}
+
+export interface WebSocketPeer {
+  /** The messages as they arrive: text as a string. Ends when the connection does. */
+  messages: AsyncIterable<string | Buffer>;
+  /** Resolves when the message is on its way: the next one is to wait for that. */
+  send(message: string | Uint8Array): Promise<void>;
+  /** Closes the connection, with a code of RFC 6455, section 7.4. */
+  close(code: number, reason?: string): void;
+}
+
+/** A short message takes memory too. */
+const messageBytesMin = 1024;
+
+/** Calls the work in the turn of the client's address; false if too much waits for that address. */
+type TakeTurn = (work: () => void) => boolean;
+
+const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer; takeTurn: TakeTurn }>();
+
+export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. Others have
+ * their turns while a large one is read.
+ */
+export async function fieldsOfMessage(message: string | Buffer, pieceOf: string): Promise<Fields> {
+  const given =
+    typeof message === 'string' ? await parseStrictJsonInSteps(Buffer.from(message), { pieceOf }) : undefined;
+  if (isObject(given)) return given;
+  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
+}
+
+/** Hands upgrades to the listener, as requests whose connection is closed after the reply. */
+export function takeUpgrades(
+  server: Server,
+  listener: RequestListener,
+  takeTurn: (request: IncomingMessage, work: () => void) => boolean,
+): void {
+  server.on('upgrade', (request, socket, head) => {
+    upgrades.set(request, { socket, head, takeTurn: (work) => takeTurn(request, work) });
+    socket.on('error', () => socket.destroy());
+    const response = new HttpResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as never);
+    response.once('finish', () => socket.end());
+    listener(request, response);
+  });
+}
+
+/** A Failure unless the request asks for a WebSocket, from a page that may: one of this service or of an allowed origin. */
+export function checkUpgrade(
+  { raw, protocol, host }: FastifyRequest,
+  reply: FastifyReply,
+  isAllowed: (origin: string) => boolean,
+): void {
+  if (!upgrades.has(raw)) {
+    throw new Failure('invalid_request', { message: 'This address is for WebSocket: send an upgrade (RFC 6455).' });
+  }
+  const details = handshakeFaults(raw);
+  if (details.length > 0) {
+    reply.header('Sec-WebSocket-Version', socketVersion);
+    throw new Failure('invalid_request', { details });
+  }
+  const { origin } = raw.headers;
+  if (origin === undefined || isAllowed(origin) || origin === URL.parse(`${protocol}://${host}`)?.origin) return;
+  throw new Failure('access_denied', { message: 'Pages of this origin may not connect here.' });
+}
+
+const socketVersion = '13';
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const protocols = new RegExp(`^${token}([ \\t]*,[ \\t]*${token})*$`);
+
+/** What the library would answer in a form of its own. */
+function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
+  const { 'sec-websocket-version': version, 'sec-websocket-key': key, 'sec-websocket-protocol': protocol } = headers;
+  const faults: FieldViolation[] = [];
+  if (version !== socketVersion)
+    faults.push({ field: 'Sec-WebSocket-Version', reason: 'enum', message: `must be ${socketVersion}` });
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(key ?? ''))
+    faults.push({ field: 'Sec-WebSocket-Key', reason: 'format', message: 'must be 16 bytes in base64' });
+  const names = protocol?.split(',').map((name) => name.trim()) ?? [];
+  if (protocol !== undefined && !(protocols.test(protocol) && new Set(names).size === names.length))
+    faults.push({ field: 'Sec-WebSocket-Protocol', reason: 'format', message: 'must be different tokens' });
+  return faults;
+}
+
+/** Completes the handshake; the reply is the connection's from here on. */
+export async function acceptWebSocket(
+  { raw: request, call }: FastifyRequest,
+  reply: FastifyReply,
+  { messageBytesMax, readerStallMs }: PeerLimits,
+): Promise<WebSocketPeer> {
+  const { socket, head, takeTurn } = upgrades.get(request)!;
+  const { WebSocketServer } = await import('ws');
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: messageBytesMax,
+    maxFragments: messageFragmentsMax,
+    maxBufferedChunks: messageChunksMax,
+    // One message or ping of a socket in each turn of the event loop.
+    allowSynchronousEvents: false,
+    perMessageDeflate: false,
+  });
+  reply.hijack();
+  const { raw } = reply;
+  raw.detachSocket(socket as never);
+  raw.statusCode = 101;
+  server.on('headers', (headers) => {
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (name !== 'connection') headers.push(`${name}: ${value}`);
+    }
+  });
+  socket.once('close', () => raw.emit('close'));
+  return new Promise((resolve, reject) => {
+    socket.once('close', () => reject(callerLeft));
+    server.handleUpgrade(request, socket, head, (peer) =>
+      resolve(toPeer(peer, { readerStallMs, takeTurn, charge: () => call!.admitAgain() })),
+    );
+  });
+}
+
+interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
+  takeTurn: TakeTurn;
+  /** Charges a request to the key of the connection. */
+  charge(): Promise<void>;
+}
+
+function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
+  const queue = new PushQueue<string | Buffer>();
+  let heardMs = performance.now();
+  const hear = () => {
+    heardMs = performance.now();
+  };
+  const pings = setInterval(() => {
+    if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
+    else peer.ping();
+  }, socketPingMs);
+  /** Messages that wait to be handled, or are; and those that come when none is handled any more. */
+  let waitingBytes = 0;
+  const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
+  let unfinishedSinceMs: number | undefined;
+  const checks = setInterval(() => {
+    unfinishedSinceMs = waitingBytes === 0 && holdsPartOf(peer) ? (unfinishedSinceMs ?? performance.now()) : undefined;
+    if (unfinishedSinceMs === undefined || performance.now() - unfinishedSinceMs < messageMsMax) return;
+    peer.close(1008, 'unfinished message');
+    setTimeout(() => peer.terminate(), lingerMs).unref();
+  }, socketCheckMs);
+  let received = 0;
+  const count = () => {
+    // Each may have an answer.
+    if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
+    if (++received % messagesPerRequest === 0) charge().catch((error: unknown) => queue.abort(error));
+  };
+  peer.on('pong', hear);
+  for (const event of ['ping', 'pong', 'message'] as const) peer.on(event, count);
+  peer.on('message', (data: Buffer, isBinary) => {
+    hear();
+    unfinishedSinceMs = undefined;
+    const message = isBinary ? data : data.toString();
+    waitingBytes += sizeOf(message);
+    // Behind the last message that is handled, the close frame is still to be read.
+    if (!queue.isEnded) peer.pause();
+    queue.push(message);
+  });
+  // 'close' follows.
+  peer.on('error', () => {});
+  peer.on('close', () => {
+    clearInterval(pings);
+    clearInterval(checks);
+    queue.end();
+  });
+  async function* takeMessages() {
+    try {
+      for await (const message of queue.pull()) {
+        await inTurn();
+        yield message;
+        waitingBytes -= sizeOf(message);
+        if (waitingBytes === 0) peer.resume();
+      }
+    } finally {
+      peer.resume();
+    }
+  }
+  const inTurn = () =>
+    new Promise<void>((resolve) => {
+      if (takeTurn(resolve)) return;
+      peer.terminate();
+      resolve();
+    });
+  return {
+    messages: takeMessages(),
+    send: (message) =>
+      new Promise((resolve) => {
+        const sentMs = performance.now();
+        const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
+        peer.send(message, () => {
+          clearTimeout(stalled);
+          // A peer that reads as fast as it plays gets a ping long after what was sent before it.
+          if (performance.now() - sentMs > socketWaitMsMin) hear();
+          resolve();
+        });
+      }),
+    close: (code, reason) => peer.close(code, reason),
+  };
+}
+
+/** Whether the library has received a part of a message and not the rest: it has no event for that. */
+function holdsPartOf(peer: import('ws').WebSocket): boolean {
+  const { _receiver: receiver } = peer as unknown as { _receiver: { _fragmented: number; _state: number } };
+  return receiver._fragmented > 0 || receiver._state > 0;
+}

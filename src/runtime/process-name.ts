@@ -1,0 +1,42 @@
+// The name of this process in what processes share, and whether the bearer of such a name is known to be dead: a process of
+// this machine whose id nobody has, or this process has. Nothing is known of other machines, of other containers, and of this
+// machine before it started last. Machines that were cloned have one host name, and differ in the id of their start.
+//     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
+//     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { createId } from './id.ts';
+
+/** Empty where it cannot be read. */
+function readIfThere(read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return '';
+  }
+}
+
+const bootId = readIfThere(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
+const namespace = readIfThere(() => readlinkSync('/proc/self/ns/pid'));
+const machine = `${hostname()}|${bootId}|${namespace}`;
+const run = createId('run');
+
+export const processName = `${machine}|${process.pid}|${run}`;
+
+const namesHere = `${machine}|`;
+
+export function isDead(name: string): boolean {
+  if (!name.startsWith(namesHere)) return false;
+  const [pid, itsRun] = name.slice(namesHere.length).split('|');
+  return Number(pid) === process.pid ? itsRun !== run : !isRunning(Number(pid));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is somebody else's.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}

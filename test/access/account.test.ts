@@ -1,0 +1,12 @@
+// The account of a key: the root of its descent, whatever was rotated on the way.
+import { expect, test } from 'vitest';
+import { accountOf } from '../../src/access/account.ts';
+
+test.each([
+  ['key_A', '', 'key_A'],
+  ['key_B', 'key_A/', 'key_A'],
+  ['key_C', 'key_A/key_B/', 'key_A'],
+  ['key_D', 'usr_1/key_C/', 'usr_1'],
+])('%s made along "%s" belongs to %s', (ownerId, path, account) => {
+  expect(accountOf({ ownerId, path })).toBe(account);
+});

@@ -1,0 +1,29 @@
+// Key management and verification in one, as a test needs them: for the operator, and a caller on this machine.
+import { operator } from '../../src/access/actor.ts';
+import type { KeyFields } from '../../src/access/key-fields.ts';
+import { type ChangedKey, createKeyManagement } from '../../src/access/key-management.ts';
+import { createKeyVerifier, type KeyVerifierOptions } from '../../src/access/key-verifier.ts';
+
+export interface OpenKeysOptions extends KeyVerifierOptions {
+  /** Called after the cache of the verifier is cleared. */
+  onChange?: (changed: ChangedKey) => Promise<void>;
+}
+
+export function openKeys({ onChange = async () => {}, ...options }: OpenKeysOptions) {
+  const keyVerifier = createKeyVerifier(options);
+  const onKeyChange = (changed: ChangedKey) => {
+    keyVerifier.forget();
+    return onChange(changed);
+  };
+  const management = createKeyManagement({ ...options, onChange: onKeyChange });
+  return {
+    ...keyVerifier,
+    management,
+    verify: (presented: string | undefined, address = '127.0.0.1') => keyVerifier.verify(presented, address),
+    create: (request: KeyFields = {}) => management.create(request, operator),
+    list: (beforeKeyId?: string) => management.list(operator, { size: 1000, beforeKeyId }),
+    revoke: (keyId: string) => management.revoke(keyId, operator),
+  };
+}
+
+export type Keys = ReturnType<typeof openKeys>;

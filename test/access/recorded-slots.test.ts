@@ -1,0 +1,77 @@
+// The monthly count in Redis, read from the usage ledger while streams run that have written a part of their characters there:
+// those count once, whether Redis was away, lost all it had, or took the replica of a stream for dead.
+import { afterEach, expect, test } from 'vitest';
+import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
+import { hasOwnRedis, openOwnRedisServer } from '../store/redis-server.ts';
+import { openReplica } from './open-redis-limiter.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const limits = { charactersPerMonth: 1_000 };
+
+/** A server, two replicas, a ledger that is a number, and the characters that the second replica says are left. */
+async function openBoth() {
+  const server = await openOwnRedisServer();
+  closing.push(() => server.close());
+  const ledger = { chars: 0 };
+  const clock = { nowMs: Date.UTC(2026, 10, 21) };
+  const spentSince = async () => ledger.chars;
+  const openOne = async () => {
+    const options = { url: server.url, prefix: 'sonant:', answerMs: 200, spentSince, now: () => clock.nowMs };
+    const replica = await openReplica(options);
+    closing.push(() => replica.close());
+    return replica;
+  };
+  const [one, other] = [await openOne(), await openOne()];
+  const left = async () => (await other.limitStatus(limits)).characters?.remaining;
+  /** Until the leases have expired, and a caller finds that. */
+  const outliveLeases = async () => {
+    clock.nowMs += 30_000;
+    (await other.speak(1, limits)).end(0);
+  };
+  return { server, ledger, one, other, left, outliveLeases };
+}
+
+test.skipIf(!hasOwnRedis)('what running streams have recorded counts once when the month is read again', async () => {
+  const { server, ledger, one, other, left, outliveLeases } = await openBoth();
+  const [stream, short] = [await one.speak(500, limits), await one.speak(10, limits)];
+  ledger.chars = 300;
+  stream.recorded?.(300);
+  server.freeze();
+  await expect.poll(() => refusalOf(one.request(limits))).toBeDefined();
+  ledger.chars += 10;
+  short.end(10);
+  server.thaw();
+  await expect.poll(() => other.limiter.running('owner')).toBe(1);
+  expect(await left()).toBe(490);
+  ledger.chars += 100;
+  stream.recorded?.(400);
+  await server.kill();
+  await server.start();
+  await expect.poll(() => one.redis.isAway || other.redis.isAway).toBe(false);
+  await expect.poll(left).toBe(490);
+  // What was not recorded is refunded; then the stream ends all the same.
+  await outliveLeases();
+  await expect.poll(left).toBe(590);
+  ledger.chars += 100;
+  stream.end(500);
+  await expect.poll(left).toBe(490);
+});
+
+test.skipIf(!hasOwnRedis)('so it does where a synthesis goes on whose slot was lost', async () => {
+  const { ledger, one, left, outliveLeases } = await openBoth();
+  const part = await one.speak(500, limits);
+  ledger.chars = 400;
+  part.recorded?.(400);
+  await outliveLeases();
+  const caller = { callerId: 'owner', keyId: 'key', limits: { ...usual, ...limits } };
+  const options = { signal: new AbortController().signal, report: silent, isPart: true, replaces: part };
+  const whole = await one.limiter.takeSynthesis(caller, 100, options);
+  expect(await left()).toBe(400);
+  ledger.chars = 550;
+  whole.end(550);
+  await expect.poll(left).toBe(450);
+});

@@ -1,0 +1,123 @@
+// How often a piece of sound waits between the engine, the pipeline and the socket: every wait is a turn of the queue of
+// promises. The counts are upper bounds: whoever takes a layer out lowers them.
+import { promiseHooks } from 'node:v8';
+import type { FastifyReply } from 'fastify';
+import { expect, test } from 'vitest';
+import { createMetering } from '../../src/api/metering.ts';
+import { speechOperations } from '../../src/api/operation.ts';
+import { createRunner } from '../../src/api/runner.ts';
+import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
+import { sendPieces } from '../../src/http/body-writer.ts';
+import { beginSound } from '../../src/http/speech/routes.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+
+const audio = new Uint8Array(8192);
+const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });
+
+/** Without a generator: it waits for nothing itself. */
+function pieces(count: number): AsyncIterable<SpeechEvent> {
+  let n = -1;
+  const info = { type: 'info', format: 'wav', sampleRateHz: 24_000 } as SpeechInfo;
+  const next = async (): Promise<IteratorResult<SpeechEvent>> => {
+    n++;
+    if (n === 0) return { done: false, value: info };
+    if (n > count) return { done: true, value: undefined };
+    return { done: false, value: { type: 'audio', chunkIndex: 0, audio, chunkCharsBegun: 1, charsBegun: 1 } };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next }) };
+}
+
+/** The call of somebody with a key, and what counts its sound. */
+async function openCall() {
+  const runner = createRunner({
+    admit: async () => ({ callerId: 'ada', keyId: 'key', accountId: 'ada', scopes: ['tts:stream'] }) as never,
+    isInForce: async () => true,
+    onCallEnd() {},
+  });
+  const metering = createMetering({
+    limiter: { takeSynthesis: async () => ({ end() {} }) },
+    ledger: { add: async () => {}, checkRoom() {} },
+    onFault() {},
+  });
+  const call = runner.begin({ door: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
+  const operation = speechOperations.streamSpeech;
+  await call.admit({ key: 'good' }, operation);
+  return { runner, metering, call, operation };
+}
+
+async function countWaits(work: () => Promise<void>): Promise<number> {
+  let waits = 0;
+  const stop = promiseHooks.onBefore(() => waits++);
+  try {
+    await work();
+  } finally {
+    stop();
+  }
+  return waits;
+}
+
+async function waitsFor(count: number): Promise<number> {
+  const { runner, metering, call, operation } = await openCall();
+  const found = { request, voice: { voice: { voiceId: 'ada', engine: 'tone' } } } as never;
+  const events = call.stream(operation, (begun) => metering.chargeStream(begun, found, () => pieces(count)));
+  const waits = await countWaits(async () => {
+    for await (const _ of events);
+  });
+  runner.stop();
+  return waits;
+}
+
+const voice: Voice = {
+  ...{ voiceId: 'ada', name: 'Ada', engine: 'ready', description: '', kind: 'stock', languageCodes: ['en'] },
+  ...{ labels: {}, version: '1', gainDb: 0 },
+};
+
+/** An engine whose sound is ready, without a generator; a piece of it makes one piece of the answer. */
+function readyEngine(): Engine {
+  const samples = new Int16Array(6_000).map((_, n) => 8_000 * Math.sin(n / 12));
+  const speak = ({ text }: Segment) => {
+    const count = Math.ceil((text.length * 0.065 * 24_000) / samples.length);
+    let n = 0;
+    const next = async (): Promise<IteratorResult<SpokenPcm>> =>
+      n++ < count ? { done: false, value: { samples, sampleRateHz: 24_000 } } : { done: true, value: undefined };
+    return { [Symbol.asyncIterator]: () => ({ next }) };
+  };
+  const speakingRates = { min: 0.25, max: 4 };
+  const capabilities = { segmentCharsMax: 4_000, speakingRates, timings: false, readsNumbers: true, segmentsAtOnce: 1 };
+  return { name: 'ready', voices: [voice], capabilities, speak, async close() {} } as unknown as Engine;
+}
+
+async function waitsToSocket(sentences: number) {
+  const { runner, metering, call, operation } = await openCall();
+  const text = 'The train leaves at half past nine, they said, and so it did, with all of us. '.repeat(sentences);
+  const spoken = parseSpeechRequest({ voice_id: 'ada', method: 'streaming', text_chunks: [text], sample_rate: 24_000 });
+  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([readyEngine()]), slots });
+  const caller = { callerId: 'ada' };
+  const planned = await speech.plan(spoken, caller);
+  const events = call.stream(operation, (begun) =>
+    metering.chargeStream(begun, planned, () => speech.speak(planned, caller, begun.signal)),
+  );
+  let written = 0;
+  const raw = { writeHead() {}, write: () => ++written > 0, end() {} };
+  const reply = { raw, hijack() {}, getHeaders: () => ({}), statusCode: 200 } as unknown as FastifyReply;
+  const waits = await countWaits(async () => sendPieces(reply, {}, (await beginSound(events)).pieces));
+  runner.stop();
+  return { waits, written };
+}
+
+test('a piece of sound passes at most four waits between the pipeline and the API that writes it', async () => {
+  await waitsFor(10);
+  const [few, many] = [await waitsFor(100), await waitsFor(300)];
+  expect((many - few) / 200).toBeLessThanOrEqual(4);
+});
+
+test('a piece of sound passes at most 20 waits between the engine and the socket', async () => {
+  await waitsToSocket(2);
+  const [few, many] = [await waitsToSocket(4), await waitsToSocket(12)];
+  expect((many.waits - few.waits) / (many.written - few.written)).toBeLessThanOrEqual(20);
+});

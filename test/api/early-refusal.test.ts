@@ -1,0 +1,49 @@
+// A stream that would be refused for overload costs next to nothing: neither its text nor the limits of its key are looked at.
+import { expect, test } from 'vitest';
+import { createMetering } from '../../src/api/metering.ts';
+import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';
+import { Failure } from '../../src/errors.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { openTone } from '../engines/tone-engine.ts';
+
+test('a stream that would be refused is refused before its text is planned, and charged nothing', async () => {
+  const tone = openTone();
+  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone]), slots });
+  const looked: string[] = [];
+  const plan: typeof speech.plan = (...asked) => {
+    looked.push('text');
+    return speech.plan(...asked);
+  };
+  const takeSynthesis = async () => {
+    looked.push('limits');
+    return { end() {} };
+  };
+  const metering = createMetering({
+    limiter: { takeSynthesis },
+    ledger: { add: async () => {}, checkRoom() {} },
+    onFault() {},
+  });
+  const options = { speech: { ...speech, plan }, metering } as unknown as SpeechOperationsOptions;
+  const operations = createSpeechOperations(options);
+  const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: ['Hello.'] });
+  const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal, reportSpeech() {} };
+  const stream = () =>
+    Array.fromAsync(operations.streamSpeech(call as unknown as Parameters<typeof operations.streamSpeech>[0], request));
+  const release = await slots.take('key_2', call.signal);
+  await expect(stream()).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
+  expect(looked).toEqual([]);
+  release();
+  await stream();
+  expect(looked).toEqual(['text', 'limits']);
+  await tone.close();
+});
+
+test('what load causes in great numbers has no stack; a fault of the program has one', () => {
+  expect(new Failure('overloaded').stack).not.toContain('\n    at ');
+  expect(new Failure('internal_error').stack).toContain('\n    at ');
+  expect(new Error('after it').stack).toContain('\n    at ');
+});

@@ -1,0 +1,122 @@
+// The runner: every call ends once, whatever ends it, and an operation runs only for who was admitted to it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkScopes } from '../../src/access/admit.ts';
+import { type Call, callerLeft } from '../../src/api/call.ts';
+import type { EndedCall } from '../../src/api/ended-call.ts';
+import type { TimeLimits } from '../../src/api/incoming-call.ts';
+import { speechOperations } from '../../src/api/operation.ts';
+import { createRunner } from '../../src/api/runner.ts';
+import { Failure } from '../../src/errors.ts';
+import { callerNamed } from '../rpc/open-services.ts';
+
+const { synthesizeSpeech, streamSpeech } = speechOperations;
+
+function openRunner(scopes: Parameters<typeof callerNamed>[1], timeLimits?: TimeLimits) {
+  const ended: EndedCall[] = [];
+  const runner = createRunner({
+    admit: async (_presented, ...choices) => {
+      const caller = callerNamed('ada', scopes);
+      checkScopes(caller, ...choices);
+      return caller;
+    },
+    isInForce: async () => true,
+    onCallEnd: (call) => void ended.push(call),
+    timeLimits,
+  });
+  onTestFinished(() => runner.stop());
+  const begin = () => runner.begin({ door: 'test', requestId: 'req_1', address: '127.0.0.1', reportLimits() {} });
+  return { runner, ended, begin };
+}
+
+async function* count(to: number, call: Call) {
+  for (let n = 0; n < to; n++) {
+    await sleep(1);
+    call.signal.throwIfAborted();
+    yield n;
+  }
+}
+
+test('a call that was admitted to several operations runs only those whose scopes its key has', async () => {
+  const { ended, begin } = openRunner(['speech:stream']);
+  const call = begin();
+  await call.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
+  await expect(call.run(synthesizeSpeech, async () => 1)).rejects.toMatchObject({ reason: 'insufficient_scope' });
+  expect(ended).toMatchObject([{ method: synthesizeSpeech.name, status: 'PERMISSION_DENIED' }]);
+  const other = begin();
+  await other.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
+  expect(await Array.fromAsync(other.stream(streamSpeech, (running) => count(3, running)))).toEqual([0, 1, 2]);
+  expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, door: 'test' });
+});
+
+test('the headers of a trace are not read where calls are not traced', async () => {
+  const { runner } = openRunner(['speech:stream']);
+  const readTrace = () => {
+    throw new Error('nobody asked');
+  };
+  const call = runner.begin({ door: 'test', requestId: 'req', address: '127.0.0.1', readTrace, reportLimits() {} });
+  await call.admit({ key: 'x' }, streamSpeech);
+  expect(await Array.fromAsync(call.stream(streamSpeech, (running) => count(1, running)))).toEqual([0]);
+});
+
+test('a key with none of the scopes is not admitted', async () => {
+  const call = openRunner([]).begin();
+  await expect(call.admit({ key: 'x' }, synthesizeSpeech, streamSpeech)).rejects.toMatchObject({
+    reason: 'insufficient_scope',
+    facts: { requiredScopes: ['speech:synthesize', 'speech:stream'] },
+  });
+});
+
+test('an operation that was not admitted does not run', async () => {
+  const { ended, begin } = openRunner(['speech:stream']);
+  await expect(begin().run(streamSpeech, async () => 1)).rejects.toMatchObject({ reason: 'internal_error' });
+  expect(ended).toMatchObject([{ status: 'INTERNAL' }]);
+});
+
+test('a reader who returns early ends the call and the operation', async () => {
+  const { ended, begin } = openRunner(['speech:stream']);
+  const call = begin();
+  await call.admit({ key: 'x' }, streamSpeech);
+  let signal: AbortSignal | undefined;
+  const results = call.stream(streamSpeech, (running) => {
+    signal = running.signal;
+    return count(1000, running);
+  });
+  for await (const n of results) if (n === 1) break;
+  expect(ended).toMatchObject([{ status: 'CANCELLED', messageCount: 2 }]);
+  expect(signal?.reason).toBe(callerLeft);
+});
+
+test('a caller who left before the call began is not served', async () => {
+  const { ended, begin } = openRunner(['speech:synthesize']);
+  const call = begin();
+  await call.admit({ key: 'x' }, synthesizeSpeech);
+  call.abort(callerLeft);
+  let hasRun = false;
+  const work = async () => {
+    hasRun = true;
+  };
+  await expect(call.run(synthesizeSpeech, work)).rejects.toBe(callerLeft);
+  expect([hasRun, ended]).toMatchObject([false, [{ status: 'CANCELLED', failure: undefined }]]);
+});
+
+test('an operation that does not watch its signal is not waited for', async () => {
+  const { ended, begin } = openRunner(['speech:synthesize'], { unaryCallMs: 20, streamCallMs: 20, readerStallMs: 20 });
+  const call = begin();
+  await call.admit({ key: 'x' }, synthesizeSpeech);
+  await expect(call.run(synthesizeSpeech, () => new Promise(() => {}))).rejects.toMatchObject({
+    reason: 'engine_timeout',
+  });
+  expect(ended).toMatchObject([{ status: 'DEADLINE_EXCEEDED' }]);
+});
+
+test('a service that stops ends what runs, and begins nothing', async () => {
+  const { runner, ended, begin } = openRunner(['speech:synthesize']);
+  const [running, late] = [begin(), begin()];
+  for (const call of [running, late]) await call.admit({ key: 'x' }, synthesizeSpeech);
+  const result = running.run(synthesizeSpeech, () => new Promise(() => {})).catch((error: Failure) => error.reason);
+  runner.stop();
+  expect(await result).toBe('overloaded');
+  await expect(late.run(synthesizeSpeech, async () => 1)).rejects.toBeInstanceOf(Failure);
+  expect(ended).toMatchObject([{ status: 'UNAVAILABLE' }, { status: 'UNAVAILABLE' }]);
+});

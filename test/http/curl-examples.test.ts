@@ -1,0 +1,61 @@
+// The commands of the reference, pasted into a shell as they are: each comes to its operation, is let in, and is understood.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { curlExamplesOf } from '../../src/http/docs/curl-example.ts';
+import type { OpenApi } from '../../src/http/docs/openapi-document.ts';
+import { groupsOf } from '../../src/http/docs/reference-model.ts';
+import { openTestGateway } from './open-gateway.ts';
+
+const run = promisify(execFile);
+const gateway = await openTestGateway({ engine: { blends: true } }, afterAll);
+const folder = mkdtempSync(join(tmpdir(), 'sonant-curl-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
+const key = await gateway.makeKey([
+  ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
+  ...['keys:read', 'keys:write', 'jobs:read', 'jobs:write', 'usage:read', 'admin'],
+]);
+/** What there is nothing of here is not found, or has expired; what is not set up says so. */
+const understood = /^(2..|304|404|410|503)$/;
+
+const commands = groupsOf(document)
+  .flatMap(({ operations }) => operations)
+  // It would end the key of all the others.
+  .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
+  .flatMap((example) =>
+    curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
+  );
+
+/** What the examples name, by what there is here. */
+const toHere = (command: string) =>
+  gateway
+    .here(command)
+    .replace(/(voice_id=|"voice(?:_id)?":")clara/g, '$1tone-low')
+    .replace('"engine":"acme","voice_id":"joan"', '"engine":"tone","voice_id":"tone-low"')
+    .replace('kokoro-af_heart', 'tone-low')
+    .replace('kokoro-af_bella', 'tone-high');
+
+test('each is understood', async () => {
+  for (const name of ['reference.wav', 'consent.wav']) writeFileSync(join(folder, name), 'no sound');
+  expect(commands.length).toBeGreaterThan(35);
+  const example = await Promise.all(
+    commands.map(async ({ command, operation: { operationId }, title }) => {
+      const shell = `${toHere(command)} -s -w '\\n%{http_code}' --max-time 30`;
+      const env = { ...process.env, SONANT_API_KEY: key };
+      const { stdout } = await run('sh', ['-c', shell], { cwd: folder, env, encoding: 'latin1' });
+      const status = stdout.slice(stdout.lastIndexOf('\n') + 1);
+      // Its client is nobody here, and its recordings are no sound.
+      const isRefused = { takeToken: '401', createVoice: '400' }[operationId] === status && title === 'form';
+      // A WebSocket is no matter for curl.
+      const isUpgrade = operationId === 'liveSpeech' && status === '400';
+      return understood.test(status) || isRefused || isUpgrade
+        ? undefined
+        : `${operationId} ${title}: ${stdout.slice(0, 400)}`;
+    }),
+  );
+  expect(example.filter(Boolean)).toEqual([]);
+});

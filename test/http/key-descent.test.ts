@@ -1,0 +1,290 @@
+// A key and the keys made from it: what narrowing, widening and ending one does to those below, and that all of them together
+// have no more of the service than one key.
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { operator } from '../../src/access/actor.ts';
+import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { openTestGateway, type TestGateway } from './open-gateway.ts';
+import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
+
+const { gateway, send, make, speaks } = await openKeyManagement(afterAll);
+const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
+/** Minutes of sound, a piece at a time. */
+const long = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
+const childrenCount = 20;
+
+/** A key that the operator made, a child that manages keys too, and a grandchild. */
+async function makeFamily() {
+  const made = await gateway.keyVerifier.create({ scopes: managing });
+  const parent = { key: made.key, id: made.apiKey.keyId };
+  const child = await make({ scopes: managing }, parent.key);
+  const grandchild = await make({ scopes: ['voices:read', 'speech:stream'] }, child.key);
+  const patch = async (body: object) => (await send(`/${parent.id}`, body, { key: admin, method: 'PATCH' })).status;
+  return { parent, child, grandchild, patch };
+}
+const selfOf = async (key: string) => (await send('/self', undefined, { key })).json;
+/** Returns how many keys were revoked with it. */
+const revoke = async (id: string) =>
+  (await send(`/${id}`, undefined, { key: admin, method: 'DELETE' })).headers.get('X-Descendants-Revoked');
+const childrenOf = async ({ keyVerifier }: TestGateway, parent: string, fields = {}) => {
+  const actor = { ...operator, ...(await keyVerifier.verify(parent)), address: '', requestId: '' };
+  const made = Array.from({ length: childrenCount }, () => keyVerifier.management.create(fields, actor));
+  return (await Promise.all(made)).map(({ key }) => key);
+};
+
+describe('narrowing a key narrows those below it at once, and widening it widens them again:', () => {
+  test('scopes', async () => {
+    const { grandchild, patch } = await makeFamily();
+    expect(await speaks(grandchild.key)).toBe(200);
+    expect(await patch({ scopes: managing.filter((scope) => scope !== 'voices:read') })).toBe(200);
+    expect(await speaks(grandchild.key)).toBe(403);
+    expect((await selfOf(grandchild.key)).scopes).toEqual(['speech:stream']);
+    await patch({ scopes: managing });
+    expect(await speaks(grandchild.key)).toBe(200);
+  });
+
+  test('voices', async () => {
+    const { child, grandchild, patch } = await makeFamily();
+    const voices = async () => {
+      const answer = await gateway.send('/api/voices', { headers: { 'X-API-Key': grandchild.key } });
+      return ((await answer.json()) as { voices: { voice_id: string }[] }).voices.map(({ voice_id }) => voice_id);
+    };
+    await patch({ voice_ids: ['far', 'tone-low'] });
+    expect(await voices()).toEqual(['tone-low', 'far']);
+    await send(`/${child.id}`, { voice_ids: ['far', 'tone-low'] }, { key: admin, method: 'PATCH' });
+    await patch({ voice_ids: ['far', 'tone-high'] });
+    expect(await voices()).toEqual(['far']);
+    await patch({ voice_ids: null });
+    expect(await voices()).toEqual(['tone-low', 'far']);
+  });
+
+  test('addresses', async () => {
+    const { child, grandchild, patch } = await makeFamily();
+    await send(`/${child.id}`, { allowed_ips: ['127.0.0.0/8'] }, { key: admin, method: 'PATCH' });
+    await patch({ allowed_ips: ['127.0.0.1', '10.0.0.0/8'] });
+    expect(await speaks(grandchild.key)).toBe(200);
+    expect((await selfOf(grandchild.key)).allowed_ips).toEqual(['127.0.0.1']);
+    await patch({ allowed_ips: ['10.0.0.0/8'] });
+    expect(await speaks(grandchild.key)).toBe(403);
+    await patch({ allowed_ips: null });
+    expect(await speaks(grandchild.key)).toBe(200);
+  });
+
+  test('limits and expiry', async () => {
+    const { grandchild, patch } = await makeFamily();
+    await patch({ limits: { requests_per_minute: 7, characters_per_month: 9 }, expires_in_days: 1 });
+    const { limits, expires_at } = await selfOf(grandchild.key);
+    expect(limits).toEqual({ requests_per_minute: 7, concurrency: 20, characters_per_month: 9 });
+    expect(Date.parse(String(expires_at)) - Date.now()).toBeLessThanOrEqual(86_400_000);
+    await patch({ limits: null, expires_in_days: null });
+    expect(await selfOf(grandchild.key)).toMatchObject({ limits: { requests_per_minute: 600 }, expires_at: null });
+  });
+
+  test('what it may give to further keys', async () => {
+    const { child, patch } = await makeFamily();
+    await patch({ scopes: ['keys:write', 'voices:read'], voice_ids: ['far'] });
+    const asked = { scopes: ['voices:read', 'speech:stream'], voice_ids: ['tone-low'] };
+    const { status, json } = await send('', asked, { key: child.key });
+    expect([status, json.details]).toMatchObject([400, [{ field: 'voice_ids' }, { field: 'scopes' }]]);
+    expect((await send('', { scopes: ['speech:stream'] }, { key: child.key })).status).toBe(403);
+  });
+
+  test.each([
+    ['voice_ids', { voice_ids: ['far'] }],
+    ['allowed_ips', { allowed_ips: ['127.0.0.0/8'] }],
+    ['expires_in_days', { expires_in_days: 9 }],
+    ['limits.characters_per_month', { limits: { characters_per_month: 9 } }],
+  ])('null does not lift a restriction of %s, in a new key or in its own', async (field, restriction) => {
+    const { child, patch } = await makeFamily();
+    expect(await patch(restriction)).toBe(200);
+    const [name, member] = field.split('.') as [string, string?];
+    const lifted = { [name]: member === undefined ? null : { [member]: null } };
+    for (const [path, method] of [
+      ['', 'POST'],
+      [`/${child.id}`, 'PATCH'],
+    ] as const) {
+      const { status, json } = await send(path, lifted, { key: child.key, method });
+      expect([method, status, json.details]).toMatchObject([method, 400, [{ field, reason: 'range' }]]);
+    }
+  });
+
+  test('and a field of a key below can be changed while others exceed what they may', async () => {
+    const { parent, child, patch } = await makeFamily();
+    await patch({ scopes: ['keys:write', 'keys:read', 'voices:read'], limits: { concurrency: 1 } });
+    const renamed = await send(`/${child.id}`, { name: 'renamed' }, { key: parent.key, method: 'PATCH' });
+    expect([renamed.status, renamed.json.name, renamed.json.limits]).toMatchObject([
+      200,
+      'renamed',
+      { concurrency: 20 },
+    ]);
+  });
+});
+
+describe('revoking a key', () => {
+  test('revokes all that descend from it, ends their streams, keeps their rows and tells how many', async () => {
+    const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+    const { key: parent, apiKey } = await slow.keyVerifier.create({ scopes: managing });
+    const [child = ''] = await childrenOf(slow, parent, { scopes: managing });
+    const [grandchild = ''] = await childrenOf(slow, child);
+    const headers = { 'X-API-Key': grandchild };
+    const stream = await slow.speak({ ...long, method: 'streaming' }, { headers });
+    const others = await slow.speak({ ...long, method: 'streaming' });
+    const revoking = { method: 'POST', headers: { 'X-API-Key': parent } };
+    const revoked = await slow.send(`${url}/self/revoke`, revoking);
+    expect([revoked.status, revoked.headers.get('X-Descendants-Revoked')]).toEqual([204, '40']);
+    await expect(stream.arrayBuffer()).rejects.toThrow();
+    for (const key of [parent, child, grandchild])
+      expect((await slow.send('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(401);
+    const listed = await slow.keyVerifier.list();
+    expect(listed.filter(({ status }) => status === 'revoked')).toHaveLength(41);
+    expect(listed.find(({ keyId }) => keyId === apiKey.keyId)!.status).toBe('revoked');
+    expect(slow.slots.speaking).toBe(1);
+    await others.body!.cancel();
+  });
+
+  test('tells it over gRPC and Connect too, and another store sees it within a second', async () => {
+    const { parent, grandchild } = await makeFamily();
+    const elsewhere = createApiKeyRows(gateway.store);
+    const { services } = gateway;
+    const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+    const client = openGrpcClient(ApiKeyService, `127.0.0.1:${server.port}`);
+    onTestFinished(async () => {
+      client.close();
+      await server.drain(0);
+    });
+    const answer = await client.unary('revokeOwnApiKey', {}, { metadata: { 'x-api-key': parent.key } });
+    expect(answer.descendantsRevoked).toBe(2);
+    expect((await elsewhere.find(grandchild.key.slice(4, 14)))!.revokedAtMs).not.toBeNull();
+    const refused = client.unary('getOwnApiKey', {}, { metadata: { 'x-api-key': grandchild.key } });
+    expect(await failureOf(refused)).toMatchObject({ code: 16 });
+  });
+
+  test('that was replaced ends only it; the keys below belong to its successor', async () => {
+    const { parent, grandchild } = await makeFamily();
+    const next = (await send(`/${parent.id}/rotate`, { grace_seconds: 60 }, { key: admin })).json;
+    expect(await revoke(parent.id)).toBe('0');
+    expect([await speaks(parent.key), await speaks(next.key), await speaks(grandchild.key)]).toEqual([401, 200, 200]);
+    await send(`/${next.id}`, { scopes: ['keys:read'] }, { key: admin, method: 'PATCH' });
+    expect(await speaks(grandchild.key)).toBe(403);
+    expect([await revoke(next.id), await speaks(grandchild.key)]).toEqual(['2', 401]);
+  });
+
+  test('that has expired ends those below it until it is extended', async () => {
+    const { parent, grandchild } = await makeFamily();
+    const setExpiry = (time: number | null) =>
+      gateway.store.query('update api_keys set expires_at_ms = $1 where key_id = $2', time, parent.id);
+    await setExpiry(Date.now() - 1);
+    gateway.keyVerifier.forget();
+    expect(await speaks(grandchild.key)).toBe(401);
+    await setExpiry(null);
+    gateway.keyVerifier.forget();
+    expect(await speaks(grandchild.key)).toBe(200);
+  });
+});
+
+test('at most 1000 living keys descend from a key, in all generations; revoking one makes room', async () => {
+  const { parent, child, grandchild } = await makeFamily();
+  const rows = createApiKeyRows(gateway.store);
+  const row = (await rows.findById(grandchild.id, { path: '' }))!;
+  await gateway.store.transaction(async ({ query }) => {
+    for (let i = 0; i < 998; i++) {
+      const sql = `insert into api_keys (key_id, id_part, hash, hash_kind, owner_id, path, name, scopes, created_at_ms)
+        values ($1, $2, $3, 'sha256', $1, $4, 'one of many', 'voices:read', 1)`;
+      await query(sql, `${grandchild.id}${i}`, `${grandchild.id.slice(-10)}${i}`, row.hash, row.path);
+    }
+  });
+  for (const key of [parent.key, child.key]) {
+    const { status, json } = await send('', {}, { key });
+    expect([status, json]).toMatchObject([403, { error: 'access_denied', limit: 1_000, actual: 1_000 }]);
+    expect(json.message).toContain('revoke some');
+  }
+  await revoke(grandchild.id);
+  expect((await send('', {}, { key: child.key })).status).toBe(201);
+  expect((await send('', {}, { key: parent.key })).status).toBe(403);
+  expect(await revoke(parent.id)).toBe('1000');
+});
+
+describe('20 keys’ worth of children', () => {
+  const limits = { requestsPerMinute: 60, concurrency: 3 };
+  const newFamily = async (fields = {}) => {
+    const limited = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const { key: parent } = await limited.keyVerifier.create({ limits, scopes: managing, ...fields });
+    return { limited, parent, children: await childrenOf(limited, parent) };
+  };
+
+  test('have no more requests a minute than the one key, and an honest key keeps its own', async () => {
+    const { limited, parent, children } = await newFamily();
+    const startMs = performance.now();
+    const requests = [parent, ...children].flatMap((key) =>
+      Array.from({ length: 20 }, () => limited.send('/api/voices/far', { headers: { 'X-API-Key': key } })),
+    );
+    const answers = await Promise.all(requests);
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    const dueSince = Math.ceil((performance.now() - startMs) / 1000);
+    expect(admitted).toBeGreaterThanOrEqual(60);
+    expect(admitted).toBeLessThanOrEqual(60 + dueSince);
+    const refused = answers.findLast(({ status }) => status === 429)!;
+    expect(await refused.json()).toMatchObject({ reason: 'requests', limit: 60, message: /account/ });
+    expect((await limited.send('/api/voices/far')).status).toBe(200);
+  });
+
+  test('have no more streams at once than the one key', async () => {
+    const { limited, children } = await newFamily();
+    const streams = await Promise.all(
+      children.map((key) => limited.speak({ ...long, method: 'streaming' }, { headers: { 'X-API-Key': key } })),
+    );
+    expect(streams.filter(({ status }) => status === 200)).toHaveLength(3);
+    const honest = await limited.speak({ ...long, method: 'streaming' });
+    expect([honest.status, limited.slots.speaking]).toEqual([200, 4]);
+    for (const { body } of [honest, ...streams]) await body!.cancel();
+  });
+
+  test('have no more characters a month than the one key, whoever of them has spent them', async () => {
+    const { limited, parent, children } = await newFamily({ limits: { charactersPerMonth: 60 } });
+    const speak = async (key: string) =>
+      (await limited.speak({ text: 'Twelve chars' }, { headers: { 'X-API-Key': key } })).status;
+    const statuses = [];
+    for (const key of children.slice(0, 6)) statuses.push(await speak(key));
+    expect([...statuses, await speak(parent)]).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    const [{ keyId } = { keyId: '' }] = (await limited.keyVerifier.list()).filter(({ madeBy }) => !madeBy).slice(-2);
+    expect(await limited.usage.charactersSince(keyId, '2020-01-01')).toBe(60);
+  });
+
+  test('have one share of the service beside an honest key, not twenty', async () => {
+    const one = await openTestGateway({ speakingMax: 1, trouble: { pieceDelayMs: 20 } });
+    const { key: parent } = await one.keyVerifier.create({ scopes: managing });
+    const children = await childrenOf(one, parent);
+    const done: string[] = [];
+    const speak = async (name: string, key: string) => {
+      const body = { text: 'one two', return_format: 'buffer' };
+      await (await one.speak(body, { headers: { 'X-API-Key': key, 'Cache-Control': 'no-cache' } })).arrayBuffer();
+      done.push(name);
+    };
+    const crowd = [0, 1].flatMap(() => children.map((key) => speak('child', key)));
+    await expect.poll(() => one.slots.waiting).toBeGreaterThan(20);
+    await Promise.all(Array.from({ length: 5 }, () => speak('honest', one.key)));
+    // Turns alternate; some of the crowd was served before the honest key came, and while its requests arrived.
+    const since = done.length - done.lastIndexOf('honest') - 1;
+    const between = done.slice(done.indexOf('honest'), done.lastIndexOf('honest') + 1);
+    expect(since).toBe(0);
+    expect(between.filter((name) => name === 'child').length).toBeLessThanOrEqual(8);
+    await Promise.all(crowd);
+  });
+
+  test('of a person who signed in have the usual limits of one key together', async () => {
+    const limited = await openTestGateway({ isLimited: true });
+    const { grant, accountId } = toKeyHolder('user', 'https://id.example|ada', []);
+    const actor = { ...operator, grant, accountId };
+    const keys = await Promise.all([1, 2, 3].map(() => limited.keyVerifier.management.create({}, actor)));
+    const requests = keys.flatMap(({ key }) =>
+      Array.from({ length: 60 }, () => limited.send('/api/voices/far', { headers: { 'X-API-Key': key } })),
+    );
+    const startMs = performance.now();
+    const admitted = (await Promise.all(requests)).filter(({ status }) => status === 200).length;
+    expect(admitted).toBeGreaterThanOrEqual(100);
+    expect(admitted).toBeLessThanOrEqual(100 + Math.ceil((performance.now() - startMs) / 100) + 20);
+  });
+});

@@ -1,0 +1,244 @@
+// The whole of door two for a test, on a port of its own: the real heart with the tone engine, real rows, clips, keys and
+// services, in stores of its own (storage.ts); and what was logged. Closed after the test, or when `onClose` says.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type Admit, createAdmit } from '../../src/access/admit.ts';
+import { createSeal } from '../../src/access/seal.ts';
+import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
+import { createUsageLedger, type UsageLedgerOptions } from '../../src/access/usage-ledger.ts';
+import { dayOf } from '../../src/access/usage-period.ts';
+import type { EndedCall } from '../../src/api/ended-call.ts';
+import type { TimeLimits } from '../../src/api/incoming-call.ts';
+import { createRunner } from '../../src/api/runner.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { type GatewayOptions, openGateway } from '../../src/app/gateway.ts';
+import { openClips } from '../../src/app/open-clips.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
+import { openModels } from '../../src/app/open-models.ts';
+import { createOperations } from '../../src/app/operations.ts';
+import { openSharedState } from '../../src/app/shared-state.ts';
+import { openStoredClips } from '../../src/app/stored-clips.ts';
+import { openStoredVoices } from '../../src/app/stored-voices.ts';
+import { createClipRoom, type RoomLimits } from '../../src/delivery/clip-room.ts';
+import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
+import type { LinkTo } from '../../src/delivery/stores/s3-links.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import type { EndedRequest } from '../../src/http/ended-request.ts';
+import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
+import { createServices } from '../../src/rpc/services.ts';
+import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { createSlots } from '../../src/speech/queue/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createJobRows } from '../../src/store/job-rows.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { createUsageRows } from '../../src/store/usage-rows.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createVoicePurge } from '../../src/voices/voice-purge.ts';
+import { openKeys } from '../access/open-keys.ts';
+import { createStorage } from '../distributed/storage.ts';
+import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
+
+export interface GatewayTestOptions {
+  trouble?: ToneTrouble;
+  settings?: Partial<GatewayOptions['settings']>;
+  /** As SONANT_DEFAULT_VOICE. */
+  defaultVoice?: string;
+  checks?: GatewayOptions['watch']['checks'];
+  admit?: (real: Admit) => Admit;
+  speakingMax?: number;
+  retentionMs?: number;
+  /** Where audio is kept, if not where the rest is. */
+  store?: { clips: ClipStore; linkTo?: LinkTo };
+  /** Whether keys and addresses are held to their limits. */
+  isLimited?: boolean;
+  badKeysPerMinute?: number;
+  signing?: Partial<SignInOptions>;
+  room?: Partial<RoomLimits>;
+  ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
+  engine?: ToneOptions;
+  /** In place of the tone engine. */
+  engines?: Engine[];
+  timeLimits?: TimeLimits;
+  /** Chapters of jobs that are spoken at once. */
+  jobChaptersMax?: number;
+}
+
+/** In another script than ours, so that its name cannot stand in a header as it is. */
+export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
+
+const unlimited = { takeSynthesis: async () => ({ end() {} }) };
+
+export async function openTestGateway(
+  options: GatewayTestOptions = {},
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
+  const {
+    trouble,
+    engine: tuning,
+    settings,
+    checks = [],
+    admit = (real) => real,
+    speakingMax = 64,
+    retentionMs = 86_400_000,
+  } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing, timeLimits } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
+  const storage = await createStorage(folder);
+  const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
+  const config = loadConfig({ env, folder, engines: [] });
+  const store = await openStore(config);
+  const opened = options.store ?? (await openClips(config));
+  const storedClips = openStoredClips(store, { linkTo: undefined, ...opened });
+  const { index: rows, memory } = storedClips;
+  const { clips } = memory;
+  const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
+  const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const limits = { bytesMax: 0, accountBytesMax: 0, ...options.room };
+  const room = createClipRoom({ clips, index: rows, limits, onFault });
+  const { isSegmentClip: isNeeded } = createJobRows(store);
+  const sweep = openClipSweep({ clips, index: rows, room, isNeeded, onFault });
+  const purge = createVoicePurge({ index: rows, segments: createJobRows(store), memory, sweep });
+  const keeping = await openStoredVoices(config, store, { purge, onFault });
+  const { engines = [engine] } = options;
+  const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
+  const guards = createEngineGuards();
+  const slots = createSlots({ speakingMax, waitingMax: 256 });
+  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, slots, guards });
+  const baseUrl = 'http://sonant.test';
+  const calls: EndedCall[] = [];
+  const requests: EndedRequest[] = [];
+  const usage = createUsageRows(store);
+  const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
+  const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
+  // Longer than any pause of a busy machine, after which limits would be kept without Redis.
+  const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
+  const { limiter, addresses, singleFlight } = sharing;
+  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
+  const seal = createSeal('a secret of the tests');
+  const signInRules = { subjects: [], domains: [], groups: [] };
+  const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
+  const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
+  const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
+  const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
+  const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
+    openJobs({
+      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, onFault, chaptersMax: 4 },
+      limiter: isLimited ? limiter : unlimited,
+      findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
+      ...more,
+    });
+  const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
+  const operations = createOperations({
+    jobs: jobs.operations,
+    core: { engines, voices, speech },
+    keys: keyVerifier.management,
+    installs,
+    voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    lexicons: keeping.lexicons,
+    store,
+    clips: storedClips,
+    room,
+    ledger,
+    onFault,
+    links,
+    limiter: isLimited ? limiter : unlimited,
+    singleFlight,
+    seal,
+  });
+  const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });
+  const services = createServices({ runner, ...operations, isStrict: settings?.isStrict ?? false });
+  store.listen('keys', () => {
+    keyVerifier.forget();
+    runner.checkKeys();
+  });
+  store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault));
+  const gateway = await openGateway({
+    runner,
+    operations,
+    addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
+    admit: realAdmit,
+    signing: { signIn, addresses },
+    settings: {
+      address: { host: '127.0.0.1', port: 0 },
+      baseUrl: () => baseUrl,
+      isStrict: false,
+      allowedOrigins: [],
+      ...settings,
+    },
+    watch: { checks, onRequestEnd: (request) => requests.push(request), readMetrics: () => '', onFault },
+  });
+  onClose(async () => {
+    await gateway.drain(0);
+    await jobs.close();
+    await tone.close();
+    await clips.close();
+    await keyVerifier.close();
+    await keeping.close();
+    await sweep.close();
+    await ledger.close();
+    await sharing.close();
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const makeKey = async (scopes?: readonly string[]) => (await keyVerifier.create(scopes ? { scopes } : {})).key;
+  const key = await makeKey();
+  const url = `http://127.0.0.1:${gateway.port}`;
+  /** Where a public address really is. */
+  const here = (address: string) => address.replace(baseUrl, url);
+  /** A request with the key; a body is sent as JSON. */
+  const send = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
+    fetch(here(path.startsWith('/') ? url + path : path), {
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...init,
+      headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    });
+  const speak = (body: object, init: Omit<RequestInit, 'body'> = {}) =>
+    send('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
+  return {
+    gateway,
+    runner,
+    operations,
+    services,
+    tone,
+    slots,
+    keyVerifier,
+    makeKey,
+    key,
+    url,
+    here,
+    send,
+    speak,
+    calls,
+    requests,
+    faults,
+    folder,
+    storage,
+    store,
+    /** Without the memory in front of them. */
+    clips: opened.clips,
+    rows,
+    limiter,
+    usage,
+    ledger,
+    room,
+    sweep,
+    storedClips,
+    speech,
+    jobs,
+    /** Another that works on the jobs of the same stores. */
+    openOwnJobs,
+  };
+}
+
+export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>;
+
+export const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
