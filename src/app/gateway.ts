@@ -25,6 +25,7 @@ import type { GetUsage } from '../api/usage.ts';
 import type { VoiceOperations } from '../api/voices.ts';
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
+import { failureForms } from '../compat/failure-forms.ts';
 import { addOpenAiRoutes } from '../compat/openai/routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
@@ -144,6 +145,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isLeaving: () => isLeaving,
     isDraining: () => isDraining,
     onRequestEnd: watch.onRequestEnd,
+    failureForms,
   });
   const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];

@@ -1,9 +1,8 @@
 // Makes clones of a person's voice: reads and checks the recordings, has each chosen engine make a clone, and has each
 // clone speak a sentence, which proves that it works and gives its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
-import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
-import type { Pcm } from '../audio/pcm.ts';
+import { join, type Pcm } from '../audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createEngineQuota, type EngineQuota } from '../speech/engine-quota.ts';
