@@ -121,14 +121,14 @@ export async function openStoredVoices(
     createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);
-      const makeClones = createCloneMaking({ engines, readSamples, speak });
+      const cloneMaking = createCloneMaking({ engines, readSamples, speak });
       return createVoiceManagement({
         rows,
         voiceCache,
         voices,
         lexicons: lexiconCache,
         engines,
-        making: { makeClones, vault, voicesPerAccount },
+        making: { cloneMaking, vault, voicesPerAccount },
       });
     },
     async close() {

@@ -8,6 +8,7 @@ import { questionOf } from '../runtime/nearest-name.ts';
 import { findDefault } from '../speech/default-voice.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
+import { breaksOf } from '../voices/voice-fields.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 
 interface NameFlags {
@@ -83,7 +84,11 @@ export async function nameVoice(
       const aliases = remove ? kept : [...before, ...missing];
       await withFlagNames(
         (field) => aliases[Number(/\d+/.exec(field)?.[0])] ?? field,
-        () => management.update(voice.voiceId, { aliases }, operator),
+        async () => {
+          const details = breaksOf({ aliases });
+          if (details.length > 0) throw new Failure('invalid_request', { details });
+          return management.update(voice.voiceId, { aliases }, operator);
+        },
       );
     }
     const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];

@@ -8,7 +8,7 @@ import { nearestVoice } from '../speech/nearest-voice.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import { blendOf, isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { checkVoiceId } from '../voices/voice-fields.ts';
+import { breaksOf } from '../voices/voice-fields.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import {
   type Command,
@@ -256,7 +256,12 @@ async function blendVoice(
   };
   return withOpened(await openVoiceManagement(registry), ({ management, voices }) => {
     const blend = parts.map(({ part, weight }) => ({ voiceId: findPart(part, voices), weight }));
-    return withFlagNames(flagOf, () => management.create(id, { name, blend }, operator));
+    return withFlagNames(flagOf, async () => {
+      const faults = [...breaksOf({ voiceId: id, name, blend })];
+      const checked = management.checkNew(id, { name, blend }, operator, faults);
+      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+      return management.create(id, { name, blend }, checked, operator);
+    });
   });
 }
 
@@ -267,13 +272,7 @@ function parsePart(given: string): { part: string; weight: number } {
   return { part, weight: Number(weight) };
 }
 
-function isVoiceId(name: string): boolean {
-  let isId = true;
-  checkVoiceId(name, () => {
-    isId = false;
-  });
-  return isId;
-}
+const isVoiceId = (name: string) => !breaksOf({ voiceId: name }).some(({ field }) => field === 'voice_id');
 
 function findPart(part: string, voices: Voices): string {
   const ids = voices.list().flatMap(({ voice: { voiceId }, bindings: [bound] }) => {
