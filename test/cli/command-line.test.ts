@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
-import { benchCommand } from '../../src/cli/bench.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
 import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
@@ -26,7 +25,6 @@ import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 const commands = [
-  benchCommand,
   configCommand,
   createCompletionCommand(async () => []),
   dbCommand,
@@ -147,7 +145,6 @@ test.each([
   ['voice import nowhere', 'cannot read nowhere'],
   ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
   ['db migrate more', 'the command is sonant db'],
-  ['bench nowhere', 'nowhere is not a URL'],
   ['webhook more', 'the command is sonant webhook secret'],
   ['webhook secret', 'the command is sonant webhook secret'],
   ['completion tcsh', 'the command is sonant completion'],
