@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createServiceMetrics } from '../src/app/service-metrics.ts';
+import { createServiceMetrics } from '../src/app/metrics.ts';
 import { Schedule } from '../src/speech/schedule.ts';
 import { isInstalled } from './programs.ts';
 

@@ -108,7 +108,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   if (bytesMax === undefined) return undefined;
   const refuse = (byteCount: number) => {
     const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
-    const details: FieldViolation[] = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    const details: FieldViolation[] = [{ field: 'buffer_bytes_max', reason: 'too_long', message }];
     return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
   };
   return { bytesMax, refuse };

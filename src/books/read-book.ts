@@ -11,7 +11,7 @@ import type { BookFaultReason } from './book-fault.ts';
 import { bookBytesMax, bookCharsMax, readingCpuSecondsMax, readingMegabytesMax } from './book-limits.ts';
 import type { ReadingNews, ReadingTask } from './reading-process.ts';
 
-export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax'> {
+export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {
   /** The path of a file, or its bytes. */
   source: string | Uint8Array;
   /** Of all chapters together. */
@@ -40,7 +40,7 @@ export async function readBook({
   const bytes = typeof source === 'string' ? await readSource(source) : source;
   signal.throwIfAborted();
   const name = typeof source === 'string' ? basename(source) : undefined;
-  const task: ReadingTask = { ...(name && { name }), ...reading, readsCode, charsMax };
+  const task: ReadingTask = { ...(name && { name }), ...reading, readsCode, charsMax, byteCount: bytes.length };
   const child = spawn('/bin/sh', ['-c', limitedNode, process.execPath, ...flags, program, JSON.stringify(task)], {
     env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     serialization: 'advanced',

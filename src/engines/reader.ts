@@ -2,7 +2,7 @@
 // seconds, no more than `stalledBytesMax` are held where the engine can say the same again: the rest is dropped, and spoken
 // once more from there when the reader goes on. What any other engine says is held to the end of its segment.
 // Small pieces that wait for the reader are joined: each costs a pass through the pipeline and a turn of the event loop.
-import { join } from '../audio/join.ts';
+import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
 

@@ -4,10 +4,8 @@
 // Where `open` answers undefined (not installed here), one line says so and the tests are skipped. The bounds on time
 // are there to end a hang; they say nothing of speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
-import type { Pcm } from '../../src/audio/pcm.ts';
-import { secondsOf } from '../../src/audio/pcm.ts';
+import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import { type OpenedGuard, openGuard } from '../engines/open-guard.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { join as joinPieces } from '../../src/audio/join.ts';
+import { join as joinPieces } from '../../src/audio/pcm.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';

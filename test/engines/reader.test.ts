@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { readAtEngineSpeed } from '../../src/engines/reader.ts';
 import { openTone } from '../engines/tone-engine.ts';

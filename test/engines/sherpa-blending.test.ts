@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
-import { join as joinSamples } from '../../src/audio/join.ts';
+import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
 import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';

@@ -1,7 +1,7 @@
 // Faults in the sound of a segment: each is found before it is heard, the segment is spoken once more, and what is still
 // faulty fails. Good sound is never taken for faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';

@@ -53,7 +53,7 @@ test.each([
   await expect
     .poll(async () => {
       const before = begun();
-      await sleep(500);
+      await sleep(250);
       return before > 0 && begun() === before;
     }, patient)
     .toBe(true);
@@ -82,7 +82,7 @@ test.each([
 ])(
   'a peer of %s that sends text and never reads is closed after a while',
   async (to, first, toMessage) => {
-    const gateway = await openTestGateway({ settings: { readerStallMs: 2_000 } });
+    const gateway = await openTestGateway({ settings: { readerStallMs: 500 } });
     const { socket, send } = await connect(gateway, to);
     const callsBefore = gateway.calls.length;
     socket.pause();

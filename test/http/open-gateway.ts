@@ -12,15 +12,14 @@ import { dayOf } from '../../src/access/usage-period.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import { createRunner } from '../../src/api/runner.ts';
+import { openSharedState } from '../../src/app/access.ts';
+import { openModels } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { type GatewayOptions, openGateway } from '../../src/app/gateway.ts';
-import { openClips } from '../../src/app/open-clips.ts';
-import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
-import { openModels } from '../../src/app/open-models.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/jobs.ts';
 import { createOperations } from '../../src/app/operations.ts';
-import { openSharedState } from '../../src/app/shared-state.ts';
-import { openStoredClips } from '../../src/app/stored-clips.ts';
-import { openStoredVoices } from '../../src/app/stored-voices.ts';
+import { openStoredVoices } from '../../src/app/speech.ts';
+import { openClips, openStoredClips } from '../../src/app/storage.ts';
 import { createClipRoom, type RoomLimits } from '../../src/delivery/clip-room.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
@@ -125,7 +124,7 @@ export async function openTestGateway(
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
-  const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
+  const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({

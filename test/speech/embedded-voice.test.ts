@@ -2,7 +2,7 @@
 // parallel requests hear nothing of each other, speeds come out as asked, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

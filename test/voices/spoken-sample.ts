@@ -1,6 +1,7 @@
 // A sample as a person would send it, spoken by the voice that is always there, and what spoils it.
-import { join } from '../../src/audio/join.ts';
+
 import { toFloat } from '../../src/audio/level.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { noise, rms } from '../audio/measure-tone.ts';
