@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Engine, SpokenPcm } from '../src/engines/engine.ts';
 import { openSherpaEngine } from '../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createSlots } from '../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
+import { Schedule } from '../src/speech/schedule.ts';
 import { createSpeech } from '../src/speech/synthesize.ts';
 import { createVoices } from '../src/speech/voice.ts';
 import { makeTinyVits } from '../test/engines/tiny-vits.ts';
@@ -53,7 +53,7 @@ function asFixed(engine: Engine, spoken: ReadonlyMap<string, readonly SpokenPcm[
 function openPipeline(engine: Engine) {
   const speech = createSpeech({
     voices: createVoices([engine]),
-    slots: createSlots({ speakingMax: 64, waitingMax: 0 }),
+    schedule: new Schedule({ speakingMax: 64, waitingMax: 0 }),
   });
   /** The seconds of sound, and how long until its first byte. */
   return async (format: string, caller = 'bench'): Promise<{ seconds: number; firstMs: number }> => {

@@ -1,8 +1,11 @@
-// A short run of `npm run fuzz`, always with the same inputs.
+// A short run of `npm run fuzz`, always with the same inputs; `npm run test:long` has three times as many.
 import { expect, test } from 'vitest';
 import { doorTargets } from './fuzz/door-targets.ts';
 import { createDice, mutate } from './fuzz/mutate.ts';
 import { parserTargets } from './fuzz/parser-targets.ts';
+import { isLongRun } from './long/run-length.ts';
+
+const count = isLongRun ? { parser: 150, door: 60 } : { parser: 50, door: 20 };
 
 const run = async (open: (typeof parserTargets)[number], count: number) => {
   const target = await open();
@@ -20,6 +23,8 @@ const run = async (open: (typeof parserTargets)[number], count: number) => {
   }
 };
 
-test.each([...parserTargets.keys()])('no random input breaks parser %i', (index) => run(parserTargets[index]!, 150));
+test.each([...parserTargets.keys()])('no random input breaks parser %i', (index) =>
+  run(parserTargets[index]!, count.parser),
+);
 
-test.each([...doorTargets.keys()])('no random input breaks door %i', (index) => run(doorTargets[index]!, 60));
+test.each([...doorTargets.keys()])('no random input breaks door %i', (index) => run(doorTargets[index]!, count.door));

@@ -1,65 +1,62 @@
-// Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
+// Builds the service from a Config, and closes it in reverse order. The only file that imports every room.
+import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FirstKey } from '../access/first-key.ts';
 import type { Runner } from '../api/runner.ts';
-import type { EngineDefinition } from '../engines/engine.ts';
+import type { ConnectionOptions } from '../compat/wyoming/connection.ts';
+import { openWyomingServer } from '../compat/wyoming/wyoming-server.ts';
+import { freeBytesMin } from '../delivery/clip-room.ts';
+import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { openAdminServer } from '../http/health/admin-server.ts';
+import { createModelInstalls } from '../models/model-installs.ts';
+import { loadModels, modelEngines } from '../models/model-table.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import type { Listener, Tls } from '../net/listen.ts';
 import { openSharedPort } from '../net/shared-port.ts';
 import { addRpcRoutes } from '../rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from '../rpc/rpc-server.ts';
 import { createServices, type Services } from '../rpc/services.ts';
-import { removeLeftTemporaryFolders } from '../runtime/temporary-folder.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createVoicePurge } from '../voices/voice-purge.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
+import { type Access, openAccess, openRunner } from './access.ts';
 import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
-import { drainListeners } from './drain-listeners.ts';
 import { type Gateway, openGateway } from './gateway.ts';
-import { localUrl } from './local-url.ts';
-import { logEnd, logFault } from './log-end.ts';
-import { type Access, openAccess, openRunner } from './open-access.ts';
-import { openJobs } from './open-jobs.ts';
-import { openModels } from './open-models.ts';
-import { openSpeech } from './open-speech.ts';
-import { openStored } from './open-stored.ts';
-import { openTracing, traceEngine, traceFlights } from './open-tracing.ts';
-import { openServiceWebhooks } from './open-webhooks.ts';
-import { openWyoming } from './open-wyoming.ts';
-import type { Opening } from './opening.ts';
+import { openJobs, openServiceWebhooks } from './jobs.ts';
+import { logEnd } from './logging.ts';
+import { beginOpening, type Opening } from './opening.ts';
 import { createOperations } from './operations.ts';
-import { createServiceMetrics } from './service-metrics.ts';
-import { openStoredVoices } from './stored-voices.ts';
+import { openSpeech, openStoredVoices } from './speech.ts';
+import { openStored } from './storage.ts';
+import { traceEngine, traceFlights } from './tracing.ts';
 
-/** All of it, serving. */
+/** The running service. */
 export interface Service {
   httpPort: number;
   grpcPort: number;
-  /** Undefined where health and metrics have no port of their own. */
+  /** Undefined if health and metrics have no port of their own. */
   adminPort: number | undefined;
-  /** Undefined where the Wyoming protocol is not served. */
+  /** Undefined if the Wyoming protocol is not served. */
   wyomingPort: number | undefined;
   baseUrl: string;
-  /** The key that was created because there was none. */
+  /** The key that was created because the database had none. */
   firstKey: FirstKey | undefined;
-  /** Whether no call runs. */
+  /** Whether no call is running. */
   isIdle(): boolean;
-  /** Reports not ready, lets running requests finish for a while, ends the rest, and closes everything. */
+  /** Reports not ready, gives running requests time to finish, ends the others, and closes everything. */
   drain(): Promise<void>;
 }
 
-export interface ServiceOptions {
+export async function openService(options: {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
   /** Serve gRPC on the HTTP address too. */
   isSinglePort: boolean;
-}
-
-export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
+}): Promise<Service> {
+  const { config, definitions, log, isSinglePort } = options;
   const tls = await checkSettings(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const opening = beginOpening({ config, definitions, log, opened });
@@ -100,7 +97,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const parts = { runner, services, operations, access, stored, core: speaking.core, baseUrl };
   const gateway = await openHttp(listeners, parts);
   speaking.gateways.push(gateway);
-  const wyoming = await openWyoming({ config, log, onFault, runner, operations });
+  const wyoming = await openWyoming(opening, runner, operations);
   if (wyoming) opened.defer(() => wyoming.drain(0));
   const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
   const adminPort = await openAdmin(opening, gateway);
@@ -115,27 +112,17 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     firstKey: access.firstKey,
     isIdle: runner.isIdle,
     async drain() {
-      // Load balancers see that it is not ready before a request is refused.
+      // Load balancers must see that the service is not ready before it refuses a request.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       runner.leave();
       await drainListeners([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
-      // All that was acknowledged is stored already; what else goes wrong now is for the log.
+      // Everything that was acknowledged is stored already, so an error is only logged.
       await kept.disposeAsync().catch(onFault);
     },
   };
-}
-
-function beginOpening(begun: Pick<Opening, 'config' | 'definitions' | 'log' | 'opened'>): Opening {
-  const { log, opened } = begun;
-  const onFault = (fault: unknown) => logFault(log, fault);
-  const metrics = createServiceMetrics();
-  opened.defer(metrics.close);
-  const sweep = removeLeftTemporaryFolders().catch(onFault);
-  opened.defer(() => sweep);
-  return { ...begun, onFault, metrics, tracing: openTracing({ ...begun, onFault, metrics }) };
 }
 
 interface JobParts extends Omit<Changing, 'runner'> {
@@ -171,7 +158,7 @@ interface Changing {
   runner: Runner;
 }
 
-/** What other processes change takes effect at once where the store can notify. */
+/** Applies changes of other processes at once if the store can notify. */
 function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
   const onKeys = () => {
     access.keyVerifier.forget();
@@ -182,7 +169,7 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
   opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
 }
 
-/** The engines, the voices and speech. */
+/** Opens the engines, the voices, speech and the installation of models. */
 async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
@@ -208,7 +195,7 @@ async function openSpeaking(
   });
   opened.defer(core.close);
   metrics.watchSpeech(core);
-  const installs = await openModels({ config, definitions, log, engines: core.engines });
+  const installs = await openModels({ config, definitions, log }, core.engines);
   opened.defer(installs.close);
   const voiceManagement = keeping.createManagement(core);
   return { core, installs, voiceCache, lexiconCache, lexicons, voiceManagement, gateways };
@@ -285,7 +272,7 @@ function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, 
   );
 }
 
-/** Returns the port; undefined where none is set. It is open until all else is closed. */
+/** Returns the port, or undefined if none is configured. The listener closes after all others. */
 async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks }: Gateway) {
   const { adminAddr: address } = config;
   if (address === '') return undefined;
@@ -294,4 +281,59 @@ async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks
   );
   opened.defer(admin.close);
   return admin.port;
+}
+
+/** Opens the Wyoming listener. Returns undefined if it is not configured. */
+async function openWyoming(
+  { config, log, onFault }: Opening,
+  runner: Runner,
+  { live, voices }: Pick<ConnectionOptions, 'live' | 'voices'>,
+) {
+  const { wyomingAddr: address, wyomingKey: key, wyomingAllow: allowed } = config;
+  if (address === '') return undefined;
+  const onRefused = (from: string) => log.debug('a Wyoming connection was refused', { address: from });
+  return asConfigError(config, 'SONANT_WYOMING_ADDR', () =>
+    openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault }),
+  );
+}
+
+/** Opens the installation of models: the table of models, with those of the operator, and the folder. */
+export async function openModels(
+  { config, definitions, log }: Pick<Opening, 'config' | 'definitions' | 'log'>,
+  opened: readonly Engine[],
+) {
+  const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = config;
+  const engines = modelEngines(definitions);
+  return createModelInstalls({
+    offered: await loadModels(modelsFile, engines),
+    engines,
+    dataDir,
+    modelsUrl,
+    isOffline,
+    // Models leave the same disk space free as stored audio does.
+    leaveFree: freeBytesMin,
+    isOffered(engineName, voiceIds) {
+      const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];
+      const offered = new Set(voices.map(({ voiceId }) => voiceId));
+      return voiceIds.every((voiceId) => offered.has(voiceId));
+    },
+    onEvent: (message, facts, failure) => logEnd(log, 'info', message, facts, failure),
+  });
+}
+
+/** Drains all listeners in parallel and waits for every one, even if one fails: what they use is closed afterwards. */
+export async function drainListeners(
+  listeners: readonly { drain(timeoutMs: number): Promise<void> }[],
+  timeoutMs: number,
+  onFault: (fault: unknown) => void,
+): Promise<void> {
+  const ends = await Promise.allSettled(listeners.map((listener) => listener.drain(timeoutMs)));
+  for (const end of ends) if (end.status === 'rejected') onFault(end.reason);
+}
+
+/** The URL of a listener for clients on this machine. A listener on all addresses is reached through localhost. */
+function localUrl(host: string, port: number, isSecure: boolean): string {
+  const isWildcard = host === '0.0.0.0' || host === '::';
+  const name = isWildcard ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
+  return `${isSecure ? 'https' : 'http'}://${name}:${port}`;
 }

@@ -8,7 +8,7 @@ import type { BookFaultReason } from './book-fault.ts';
 import { bookBytesMax, bookCharsMax, readingCpuSecondsMax, readingMegabytesMax } from './book-limits.ts';
 import type { ReadingNews, ReadingTask } from './reading-process.ts';
 
-export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax'> {
+export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {
   /** The path of a file, or its bytes. */
   source: string | Uint8Array;
   /** Of all chapters together. */
@@ -30,7 +30,7 @@ export async function readBook({
 }: BookReading): Promise<Book> {
   const bytes = typeof source === 'string' ? await readSource(source) : source;
   const name = typeof source === 'string' ? basename(source) : undefined;
-  const task: ReadingTask = { ...(name && { name }), ...reading, readsCode, charsMax };
+  const task: ReadingTask = { ...(name && { name }), ...reading, readsCode, charsMax, byteCount: bytes.length };
   const news = await runInProcess<ReadingNews>({
     file: new URL('./reading-process.ts', import.meta.url),
     task,

@@ -121,14 +121,13 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw full(to, error);
+      if (isUntrusted(error)) throw notFetched(url, error);
       cause = error;
     }
     fruitless = part.length > before ? 0 : fruitless + 1;
     // A source that breaks off after a byte or two is a slow one.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
-    if (fruitless >= patience.attemptsMax) {
-      throw unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
-    }
+    if (fruitless >= patience.attemptsMax) throw notFetched(url, cause);
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
     const pause = { pauseMs: pauseMs ?? doubled, attempt: fruitless + 1, attemptsMax: patience.attemptsMax };
     onRetry?.({ host: new URL(url).host, why: explain(cause), ...pause });
@@ -136,6 +135,13 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
     rate.add(0);
   }
 }
+
+const notFetched = (url: string, cause: unknown): Failure =>
+  unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
+
+/** The certificate of the source was rejected, which another attempt does not change. */
+const isUntrusted = (error: unknown): boolean =>
+  /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 
 const full = (to: string, cause: unknown) =>
   new Failure('storage_full', { message: `there is no room on the disk for ${basename(to)}` }, cause);

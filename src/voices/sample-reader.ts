@@ -4,7 +4,7 @@
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { LimitReached, runInThread } from '../runtime/run-once.ts';
-import { createSlots } from '../speech/queue/slots.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
 /** What an engine needs, from its `cloning`. */
@@ -43,10 +43,14 @@ export interface SampleReaderOptions {
 
 export function createSampleReader(options: SampleReaderOptions = {}): ReadSamples {
   const { readMsMax = readMsDefault, readingsMax = readingsDefault } = options;
-  const slots = createSlots({ speakingMax: readingsMax, waitingMax });
+  const slots = new SlotQueue({
+    slotsMax: readingsMax,
+    waitingMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
 
   const read = async (bytes: Uint8Array, wanted: WantedSample, signal: AbortSignal): Promise<SampleReading> => {
-    const release = await slots.take('samples', signal);
+    const release = await slots.take({ signal });
     try {
       return await readInThread({ bytes, wanted }, readMsMax, signal);
     } finally {

@@ -1,18 +1,19 @@
-// `sonant book` as a person meets it: a book becomes a file with marks, and an interrupted command goes on where it was.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `sonant book`: a book becomes a file with marks and captions. book.programs.ts has interrupted commands.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chooseChapters, parseVoices } from '../../src/cli/book-chapters.ts';
-import { parseSpeakers, silentSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
-import { createTimeLeft } from '../../src/cli/time-left.ts';
+import {
+  chooseChapters,
+  parseSpeakers,
+  parseVoices,
+  silentSpeakers,
+  withSpeakers,
+} from '../../src/cli/book-request.ts';
+import { createTimeLeft } from '../../src/cli/progress.ts';
 import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
-import { isInstalled } from '../programs.ts';
-import { sentences } from '../sentences.ts';
-import { main, runSonant } from './sonant-program.ts';
+import { runMain } from './run-main.ts';
+import { runSonant } from './sonant-program.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -31,13 +32,10 @@ beforeAll(() => {
     'OEBPS/cover.png': pngOf(),
   });
   writeFileSync(join(folder, 'ledger.epub'), epub);
-  const said = 'The keeper wrote the day and the weather into the ledger. ';
-  const long = [1, 2, 3].map((n) => `Chapter ${n}\n\n${`${said.repeat(16)}`}`).join('\n\n');
-  writeFileSync(join(folder, 'long.txt'), long);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const sonant = (...args: string[]) => runSonant(folder, ['book', ...args]);
+const sonant = (...args: string[]) => runMain(folder, ['book', ...args]);
 
 test('lists the chapters of a book', async () => {
   const { code, out } = await sonant('ledger.epub', '--list');
@@ -68,7 +66,7 @@ test('names a speaker whom no line has', () => {
 
 test('speaks chosen chapters into one file with marks, cover and captions, and leaves nothing else', async () => {
   const flags = ['--skip', 'front', '--chapters', '1-3', '--captions', 'vtt', '--json'];
-  const { code, out, err } = await sonant('ledger.epub', '-o', 'ledger.mp3', ...flags);
+  const { code, out, err } = await runSonant(folder, ['book', 'ledger.epub', '-o', 'ledger.mp3', ...flags]);
   expect([code, err]).toEqual([0, '']);
   const made = JSON.parse(out);
   const file = readFileSync(join(folder, 'ledger.mp3'));
@@ -96,55 +94,6 @@ test('speaks chosen chapters into one file with marks, cover and captions, and l
   ]);
 });
 
-test.skipIf(!isInstalled('ffmpeg'))('chapters in two voices are equally loud, within 1 LU', async () => {
-  const chapter = (n: number) => `# ${n}\n\n${sentences.slice(10 * n, 10 * n + 10).join(' ')}\n\n`;
-  writeFileSync(join(folder, 'loud.md'), chapter(0) + chapter(1) + chapter(2));
-  const voices = ['--voice', 'arthur', '--voice', '2=clara', '--voice', '3=fergus'];
-  const { code, out, err } = await sonant('loud.md', '-o', 'loud.wav', ...voices, '--json');
-  expect([code, err]).toEqual([0, expect.any(String)]);
-  const loudness = (JSON.parse(out).chapters as { start: number; end: number }[]).map(({ start, end }) => {
-    const cut = ['-ss', `${start}`, '-to', `${end}`, '-i', join(folder, 'loud.wav')];
-    const { stderr } = spawnSync('ffmpeg', ['-nostats', ...cut, '-af', 'ebur128', '-f', 'null', '-']);
-    return Number([...stderr.toString().matchAll(/I:\s+(-[\d.]+) LUFS/g)].at(-1)![1]);
-  });
-  expect(loudness).toHaveLength(3);
-  expect(Math.max(...loudness) - Math.min(...loudness)).toBeLessThanOrEqual(1);
-});
-
-test('goes on where it was interrupted, to the same bytes', async () => {
-  const data = mkdtempSync(join(folder, 'data-'));
-  const options = { cwd: folder, env: { ...process.env, SONANT_DATA_DIR: data } };
-  const whole = await sonant('long.txt', '-o', 'whole.flac');
-  expect([whole.code, whole.err]).toEqual([0, '']);
-  let interrupted = 0;
-  const work = join(folder, 'parts.flac.work');
-  for (let round = 0; round < 20; round++) {
-    const program = spawn(process.execPath, [main, 'book', 'long.txt', '-o', 'parts.flac'], options);
-    const ended = once(program, 'exit');
-    const before = segmentsIn(work);
-    while (program.exitCode === null && segmentsIn(work) < before + 2) await sleep(5);
-    program.kill(round % 2 === 0 ? 'SIGINT' : 'SIGKILL');
-    const [code, signal] = await ended;
-    if (code === 0) break;
-    interrupted++;
-    expect(code === 130 || signal === 'SIGKILL').toBe(true);
-    expect(existsSync(join(folder, 'parts.flac'))).toBe(false);
-    if (interrupted === 2) break;
-  }
-  expect(interrupted).toBeGreaterThan(0);
-  const last = await sonant('long.txt', '-o', 'parts.flac');
-  expect([last.code, last.err]).toEqual([0, '']);
-  expect(readFileSync(join(folder, 'parts.flac')).equals(readFileSync(join(folder, 'whole.flac')))).toBe(true);
-  expect(existsSync(work)).toBe(false);
-}, 240_000);
-
-/** What is kept there. */
-const segmentsIn = (work: string): number =>
-  existsSync(join(work, 'audio'))
-    ? readdirSync(join(work, 'audio'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-        .length
-    : 0;
-
 test.each<[what: string, args: string[], words: string]>([
   ['no output', ['ledger.epub'], 'name a file for the sound'],
   ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
@@ -171,8 +120,8 @@ describe('flags', () => {
   });
 
   test('choose voices for all and for some chapters', () => {
-    const { usual, ofChapter } = parseVoices(['amy', '2-3=bob'], 4);
-    expect([usual, ...ofChapter]).toEqual(['amy', [2, 'bob'], [3, 'bob']]);
+    const { ofBook, ofChapter } = parseVoices(['amy', '2-3=bob'], 4);
+    expect([ofBook, ...ofChapter]).toEqual(['amy', [2, 'bob'], [3, 'bob']]);
   });
 
   test('give speakers their voices', () => {

@@ -1,4 +1,4 @@
-// The rest of the command line as a person meets it: the program is run, and its exit codes and words are looked at.
+// The rest of the command line: its exit codes and messages, in the process of the test; and as a program once a command.
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
-import { benchCommand } from '../../src/cli/bench.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
 import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
@@ -22,10 +21,10 @@ import { webhookCommand } from '../../src/cli/webhook.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { freePort } from '../free-port.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
+import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 const commands = [
-  benchCommand,
   configCommand,
   createCompletionCommand(async () => []),
   dbCommand,
@@ -43,10 +42,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const sonant = (args: string[], input?: string, env?: Record<string, string>) => runSonant(folder, args, input, env);
+const sonant = (args: string[], input?: string, env?: Record<string, string>) => runMain(folder, args, input, env);
+const program = (args: string[], env?: Record<string, string>) => runSonant(folder, args, '', env);
 
 test('voice list names the voices, the default first, for people and for programs', async () => {
-  const table = await sonant(['voice', 'list']);
+  const table = await program(['voice', 'list']);
   const voices = JSON.parse(Buffer.from((await sonant(['voice', 'list', '--json'])).out, 'latin1').toString());
   expect(table.code).toBe(0);
   expect(table.out.split('\n')[1]).toContain(voices[0].voice_id);
@@ -78,7 +78,7 @@ test('a data folder that cannot be made is named, with its setting', async () =>
 });
 
 test('doctor looks at everything, and a broken setting is explained', async () => {
-  const { code, out } = await sonant(['doctor']);
+  const { code, out } = await program(['doctor']);
   expect(code).toBe(0);
   expect(out).toMatch(/^ready +node/m);
   const broken = await sonant(['doctor'], '', { SONANT_SPEAKING_MAX: 'x', SONANT_WAITING_MAX: 'y' });
@@ -145,7 +145,6 @@ test.each([
   ['voice import nowhere', 'cannot read nowhere'],
   ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
   ['db migrate more', 'the command is sonant db'],
-  ['bench nowhere', 'nowhere is not a URL'],
   ['webhook more', 'the command is sonant webhook secret'],
   ['webhook secret', 'the command is sonant webhook secret'],
   ['completion tcsh', 'the command is sonant completion'],
@@ -165,8 +164,8 @@ test.each([
 
 test('webhook secret makes a secret for a key, shows it once, and takes only a fitting grace', async () => {
   const env = { SONANT_DATA_DIR: 'webhooks' };
-  const { id } = JSON.parse((await sonant(['key', 'create', '--json'], '', env)).out);
-  const none = await sonant(['webhook', 'secret', id], '', env);
+  const { id } = JSON.parse((await program(['key', 'create', '--json'], env)).out);
+  const none = await program(['webhook', 'secret', id], env);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('no webhook secret yet') });
   const { secret, hint } = JSON.parse((await sonant(['webhook', 'secret', id, '--rotate', '--json'], '', env)).out);
   expect(secret).toMatch(/^whsec_.{44}$/);
@@ -223,7 +222,7 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
   ];
   const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*another program listens there already/;
   const inTls = /SONANT_TLS_CERT = none.pem .*ENOENT/;
-  const served = await sonant(['serve'], '', { ...env, SONANT_S3_BUCKET: 'audio' });
+  const served = await program(['serve'], { ...env, SONANT_S3_BUCKET: 'audio' });
   expect(served.code).toBe(2);
   for (const told of [...inSettings, inUse, inTls, /SONANT_S3_PUBLIC_URL .*must be the address/])
     expect(served.err).toMatch(told);
@@ -288,7 +287,7 @@ test('doctor reports a voice that two engines offer', async () => {
 
 test('--version and -v print the version, and the program can be run by its name', async () => {
   for (const flag of ['--version', '-v']) {
-    const { code, out } = await sonant([flag]);
+    const { code, out } = await program([flag]);
     expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
   }
   for (const file of [main, join(main, '../..', packageFile.bin.sonant)])
@@ -306,7 +305,7 @@ test('a broken optional engine fails only where it is required', async () => {
 });
 
 test('config prints what is in force and where it comes from', async () => {
-  const { out } = await sonant(['config'], '', { SONANT_SPEAKING_MAX: '7' });
+  const { out } = await program(['config'], { SONANT_SPEAKING_MAX: '7' });
   expect(out).toMatch(/SONANT_SPEAKING_MAX +7 +environment/);
   expect((await sonant(['config', '--help'])).out).toContain('SONANT_DATA_DIR');
 });

@@ -1,10 +1,12 @@
-// `sonant say` as a person meets it: the program is run, and its files, exit codes and words are looked at.
+// `sonant say`: its files, exit codes and messages, in the process of the test; and as a program where signals, pipes and
+// descriptors matter.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runMain } from './run-main.ts';
 import { main, runSonant, untilWaiting } from './sonant-program.ts';
 
 let folder: string;
@@ -13,7 +15,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const sonant = (args: string[], input?: string, env?: Record<string, string>) => runSonant(folder, args, input, env);
+const sonant = (args: string[], input?: string | Uint8Array, env?: Record<string, string>) =>
+  runMain(folder, args, input, env);
 
 /** Runs it with what a shell does to its input and output, in a data folder of its own. */
 const shell = (command: string, before = '') =>
@@ -31,7 +34,7 @@ function wavOf(bytes: Buffer) {
 }
 
 test('speaks the argument into a file with true sizes', async () => {
-  const { code, err } = await sonant(['say', 'Hello. This is Sonant.', '-o', 'hello.wav']);
+  const { code, err } = await runSonant(folder, ['say', 'Hello. This is Sonant.', '-o', 'hello.wav']);
   expect([code, err]).toEqual([0, '']);
   const file = readFileSync(join(folder, 'hello.wav'));
   const wav = wavOf(file);
@@ -41,7 +44,7 @@ test('speaks the argument into a file with true sizes', async () => {
 });
 
 test('speaks standard input into a pipe, with sizes that say they are not known', async () => {
-  const { code, out } = await sonant(['say'], 'Hello from a pipe.');
+  const { code, out } = await runSonant(folder, ['say'], 'Hello from a pipe.');
   const bytes = Buffer.from(out, 'latin1');
   expect(code).toBe(0);
   expect(wavOf(bytes)).toMatchObject({ rateHz: 44100, dataBytes: 0xffffffff });
@@ -180,7 +183,7 @@ test('pipes with names are read to their end and written to their end', async ()
   execFileSync('mkfifo', [join(folder, 'in'), join(folder, 'out')]);
   const child = spawn('sh', ['-c', 'echo Hello. > in & cat out > heard.wav'], { cwd: folder });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  expect((await sonant(['say', '-i', 'in', '-o', 'out', '-f', 'wav'])).code).toBe(0);
+  expect((await runSonant(folder, ['say', '-i', 'in', '-o', 'out', '-f', 'wav'])).code).toBe(0);
   await ended;
   const heard = readFileSync(join(folder, 'heard.wav'));
   expect(wavOf(heard)).toMatchObject({ rateHz: 44100, dataBytes: 0xffffffff });
@@ -247,10 +250,10 @@ test.each<[string, Buffer, RegExp]>([
 ])('a text %s is refused, in a file and on standard input', async (_, bytes, fault) => {
   writeFileSync(join(folder, 'odd.txt'), bytes);
   const read = await sonant(['say', '-i', 'odd.txt', '-o', 'x.wav']);
-  const piped = shell('say -o x.wav < odd.txt');
+  const piped = await sonant(['say', '-o', 'x.wav'], bytes);
   expect(read).toMatchObject({ code: 2, err: expect.stringMatching(/^sonant: cannot read odd\.txt: [^\n]*\n$/) });
-  expect(piped).toMatchObject({ status: 2, stderr: expect.stringMatching(/^sonant: cannot read standard input: /) });
-  for (const words of [read.err, piped.stderr]) expect(words).toMatch(fault);
+  expect(piped).toMatchObject({ code: 2, err: expect.stringMatching(/^sonant: cannot read standard input: /) });
+  for (const words of [read.err, piped.err]) expect(words).toMatch(fault);
   expect(existsSync(join(folder, 'x.wav'))).toBe(false);
 });
 
@@ -262,8 +265,9 @@ test.skipIf(!existsSync('/dev/urandom'))('random bytes are no text', async () =>
   });
 });
 
-test('a text with U+FFFD in it is a text', async () => {
-  expect((await sonant(['say', '-o', 'replaced.wav'], 'one \ufffd two')).code).toBe(0);
+test('a text with U+FFFD in it is a text, and a file may be standard input', () => {
+  writeFileSync(join(folder, 'replaced.txt'), 'one \ufffd two');
+  expect(shell('say -o replaced.wav < replaced.txt')).toMatchObject({ status: 0, stderr: '' });
 });
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', async () => {

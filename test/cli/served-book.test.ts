@@ -1,6 +1,5 @@
-// `sonant book --server URL`, the program against a running service: the same file as on this machine, over interruptions,
-// broken connections and refusals.
-import { spawn } from 'node:child_process';
+// `sonant book --server URL` against a running service: the same file as on this machine, over broken connections and
+// refusals. served-book.programs.ts has interrupted commands.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
@@ -9,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runMain } from './run-main.ts';
 import { serve } from './serving-program.ts';
-import { main, runSonant } from './sonant-program.ts';
 
 let folder: string;
 let service: Awaited<ReturnType<typeof serve>>;
@@ -77,7 +76,7 @@ async function openProxy() {
   return Object.assign(state, { url: `http://127.0.0.1:${port}`, close });
 }
 
-const book = (...args: string[]) => runSonant(folder, ['book', ...args]);
+const book = (...args: string[]) => runMain(folder, ['book', ...args]);
 const atService = (...args: string[]) => book(...args, '--server', service.url, '--key', service.key);
 const read = (name: string) => readFileSync(join(folder, name));
 const jobs = async (): Promise<{ id: string; status: string }[]> => {
@@ -113,47 +112,6 @@ test(
     expect(readdirSync(folder).filter((name) => name.includes('.work'))).toEqual([]);
     const lines = await atService('ledger.md', '--list');
     expect(lines.out).toBe((await book('ledger.md', '--list')).out);
-  },
-  ms,
-);
-
-test(
-  'goes on with its job where it was interrupted',
-  async () => {
-    const before = await jobs();
-    const work = join(folder, 'long.mp3.work');
-    const env = { ...process.env, SONANT_API_KEY: service.key };
-    const args = ['book', 'long.txt', '-o', 'long.mp3', '--server', service.url];
-    const job = () => JSON.parse(readFileSync(join(work, 'job.json'), 'utf8'));
-    const ids = new Set<string>();
-    for (const signal of ['SIGINT', 'SIGKILL'] as const) {
-      const program = spawn(process.execPath, [main, ...args], { cwd: folder, env });
-      let said = '';
-      program.stderr.on('data', (bytes) => {
-        said += bytes;
-      });
-      const ended = once(program, 'close');
-      while (!existsSync(join(work, 'job.json'))) await sleep(5);
-      ids.add(job().id);
-      while ((await jobs()).length === before.length) await sleep(20);
-      // The same command may be given once at a time.
-      if (signal === 'SIGINT') expect((await atService('long.txt', '-o', 'long.mp3')).err).toContain('another command');
-      program.kill(signal);
-      const [code, killed] = await ended;
-      expect(code ?? killed).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
-      if (signal === 'SIGINT') expect(said).toContain('the same command fetches what it makes');
-      expect(existsSync(join(folder, 'long.mp3'))).toBe(false);
-    }
-    const here = await book('long.txt', '-o', 'long.mp3');
-    expect([here.code, here.err]).toEqual([2, expect.stringContaining('add --server')]);
-    // The flags are the same in another order.
-    const last = await atService('-o', 'long.mp3', 'long.txt', '--json');
-    expect([last.code, last.err]).toEqual([0, '']);
-    ids.add(JSON.parse(last.out).job_id);
-    expect(ids.size).toBe(1);
-    expect((await jobs()).length).toBe(before.length + 1);
-    expect(read('long.mp3').toString('latin1', 0, 3)).toBe('ID3');
-    expect(existsSync(work)).toBe(false);
   },
   ms,
 );

@@ -10,6 +10,7 @@ import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { openConnectProxy } from '../models/connect-proxy.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
+import { runMain } from './run-main.ts';
 import { serve } from './serving-program.ts';
 import { runSonant } from './sonant-program.ts';
 
@@ -50,15 +51,15 @@ test('the best voice of a model becomes the default one, of a service that runs 
     return answer.headers.get('X-Voice-Id');
   };
   expect(await spoken()).toBe('arthur');
-  const got = await runSonant(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
+  const got = await runMain(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
   expect(got).toMatchObject({ code: 0, out: expect.stringMatching(/\nchoir-2 is the default voice \(chosen\)\.\n$/) });
-  await expect.poll(spoken, { timeout: 30_000, interval: 500 }).toBe('choir-2');
-  const other = await runSonant(service.folder, ['voice', 'get', 'amy', '--default', '--json'], '', env);
+  await expect.poll(spoken, { timeout: 30_000, interval: 100 }).toBe('choir-2');
+  const other = await runMain(service.folder, ['voice', 'get', 'amy', '--default', '--json'], '', env);
   expect(JSON.parse(other.out)).toMatchObject({ is_new: true, voice_ids: ['amy'], chosen_voice_id: 'amy' });
-  const again = await runSonant(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
+  const again = await runMain(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
   expect(again.out).toMatch(/choir is here already.*\nchoir-2 is the default voice/);
-  await runSonant(service.folder, ['voice', 'remove', 'choir'], '', env);
-  await expect.poll(spoken, { timeout: 30_000, interval: 500 }).toBe('arthur');
+  await runMain(service.folder, ['voice', 'remove', 'choir'], '', env);
+  await expect.poll(spoken, { timeout: 30_000, interval: 100 }).toBe('arthur');
 });
 
 test('the program tells each time that it tries the source again', async () => {
@@ -66,7 +67,7 @@ test('the program tells each time that it tries the source again', async () => {
   const modelsFile = join(place, 'models.json');
   await writeFile(modelsFile, JSON.stringify({ models: [row] }));
   const env = { SONANT_MODELS: modelsFile, SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
-  const { code, err } = await runSonant(place, ['voice', 'get', 'amy'], '', env);
+  const { code, err } = await runMain(place, ['voice', 'get', 'amy'], '', env);
   const { host } = new URL(mirror.url);
   const told = `sonant: cannot fetch from ${host}: it answers 503; trying again in 0.5 s (attempt 2 of 7)\n`;
   expect([code, err]).toEqual([0, told]);

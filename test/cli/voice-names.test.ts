@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runSonant } from './sonant-program.ts';
+import { runMain } from './run-main.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const sonant = (args: string[], env: Record<string, string> = {}) =>
-  runSonant(folder, args, '', { SONANT_DATA_DIR: 'data', ...env });
+  runMain(folder, args, '', { SONANT_DATA_DIR: 'data', ...env });
 const voice = async (...args: string[]) => {
   const { code, out, err } = await sonant(['voice', ...args]);
   return code === 0 ? out.trimEnd() : err.trimEnd();

@@ -1,5 +1,5 @@
 // Takes the screenshots of docs/console of the API key prompt, the Speak and the Talk page and the models, in light, dark and on a
-// phone, from a service that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
+// phone, from a service that it starts. Those of the other pages are taken by console-pages.programs.ts, which creates data to show. Needs Chromium;
 // `npm run screenshots` runs both.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// The suites of the gateway, of the contract and of webhooks again, with everything distributed: `npm run test:distributed`. They are
-// the very files that `npm test` runs, on PostgreSQL, Redis and S3 (storage.ts). What stands in rpc/ keeps nothing.
+// The tests of the gateway, the contract, jobs and webhooks again, on PostgreSQL, Redis and S3 (storage.ts): `npm run
+// test:distributed`. They are the same files that `npm test` and `npm run test:programs` run.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 
@@ -10,7 +10,7 @@ export default mergeConfig(
   { ...usual, test },
   {
     test: {
-      include: ['test/{contract,gateway,jobs,webhooks}/**/*.test.ts'],
+      include: ['test/{contract,gateway,jobs,webhooks}/**/*.{test,programs}.ts'],
       env: { TEST_STORES: 'distributed' },
       globalSetup: ['test/distributed/servers.ts'],
     },

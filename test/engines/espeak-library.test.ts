@@ -7,17 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { join as joinPieces } from '../../src/audio/join.ts';
+import { join as joinPieces } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
 import { type LibraryRequest, libraryCodec } from '../../src/engines/espeak-ng/library-frames.ts';
 import { toSpokenText } from '../../src/engines/espeak-ng/plain-text.ts';
 import { withoutInnerStops } from '../../src/engines/inner-stops.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isInstalled } from '../programs.ts';
 import { isAlive } from './is-alive.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 const library = 'libespeak-ng.so.1';
 const sources = join(import.meta.dirname, '../../src');
@@ -27,7 +27,7 @@ engineConformance('espeak-ng', () => openEspeakNg(), { needs: `the library ${lib
 const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
 describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
-  const opened: EngineGuard[] = [];
+  const opened: OpenedGuard[] = [];
   let hasLibrary = false;
 
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
   const open = async (options: Partial<EspeakNgOptions> = {}) => {
     const pids: number[] = [];
     const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;
-    const guard = createEngineGuard(engine);
+    const guard = openGuard(engine);
     opened.push(guard);
     return { engine, guard, pids };
   };

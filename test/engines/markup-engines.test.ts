@@ -1,7 +1,7 @@
 // Phonemes and pitch in the engines that have them: flite, and eSpeak NG if it is installed.
 import { expect, test } from 'vitest';
 import { medianPitchHz } from '../../bench/measuring/pitch.ts';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { toEspeakPhonemes } from '../../src/engines/espeak-ng/espeak-phonemes.ts';

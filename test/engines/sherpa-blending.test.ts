@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
-import { join as joinSamples } from '../../src/audio/join.ts';
+import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
 import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';
@@ -14,9 +14,9 @@ import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { openGuards } from './open-guard.ts';
 import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 import { makeTinyVits } from './tiny-vits.ts';
@@ -62,7 +62,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
       ...options,
     });
     onTestFinished(() => engine.close());
-    const guard = createEngineGuards()(engine);
+    const guard = openGuards()(engine);
     const say = async (voice: Voice, more: Partial<Segment> = {}) => {
       const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
       const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -50,7 +50,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const voices = createVoices([engine]);
     const speech = createSpeech({
       voices,
-      slots: createSlots({ speakingMax: streamCount + 10, waitingMax: streamCount }),
+      schedule: new Schedule({ speakingMax: streamCount + 10, waitingMax: streamCount }),
     });
     const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
       const fields = {

@@ -12,7 +12,7 @@ import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createStorage } from '../distributed/storage.ts';
 
-async function openReplicas(runners: readonly (string | undefined)[] = []) {
+async function openReplicas(runners: readonly (string | undefined)[] = [], leaseMs = 3000) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-idempotency-'));
   const { settings } = await createStorage(folder);
   const config = loadConfig({ env: settings, folder, engines: [] });
@@ -23,7 +23,7 @@ async function openReplicas(runners: readonly (string | undefined)[] = []) {
   });
   const all = stores.map(createAnswerRows);
   const [here, there] = all.map((rows, i) =>
-    createIdempotency({ rows, isAlive: async () => isAlive, leaseMs: 3000, ...(runners[i] && { runner: runners[i] }) }),
+    createIdempotency({ rows, isAlive: async () => isAlive, leaseMs, ...(runners[i] && { runner: runners[i] }) }),
   );
   const once = (replica: typeof here, work: () => Promise<number> = async () => 1, more: object = {}) =>
     replica!.once({
@@ -87,7 +87,7 @@ const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
 const nobody = new Promise<number>(() => {});
 
 test('a request whose process has died with its machine counts as running for the rest of its lease, and no longer', async () => {
-  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1'], 500);
   rows.renew = async () => {};
   await begin((work) => once(here, work), nobody);
   while (await isTaken(once(there, two))) await sleep(50);
@@ -95,10 +95,10 @@ test('a request whose process has died with its machine counts as running for th
 });
 
 test('a request whose process runs keeps its lease however long it takes', async () => {
-  const { here, there, once } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  const { here, there, once } = await openReplicas(['elsewhere|pid:[1]|4711|run_1'], 1500);
   const end = Promise.withResolvers<number>();
   const { running } = await begin((work) => once(here, work), end.promise);
-  await sleep(4500);
+  await sleep(2200);
   expect(await isTaken(once(there, two))).toBe(true);
   end.resolve(7);
   expect([await running, await once(there, two)]).toEqual([7, 7]);
@@ -115,7 +115,7 @@ test.each([
 });
 
 test('who lost its lease does not overwrite the answer of another', async () => {
-  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1'], 500);
   rows.renew = async () => {};
   const end = Promise.withResolvers<number>();
   const { running: slow } = await begin((work) => once(here, work), end.promise);

@@ -1,7 +1,17 @@
 // The tests that take long because compilers, a speech recognizer or many texts do: `npm run test:long`. Everything named
-// *.long.ts, and files of `npm test` that have more texts here (run-length.ts).
+// *.long.ts, and files of `npm test` that have more cases here.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
+
+/** Of `npm test`, with more cases here (run-length.ts). */
+const longer = [
+  'test/audio/book-file/book-file.test.ts',
+  'test/fuzz.test.ts',
+  'test/http/limits.test.ts',
+  'test/jobs/killed-jobs.test.ts',
+  'test/engines/sound-check.test.ts',
+  'test/store/killed.test.ts',
+];
 
 const { include: _, globalSetup: __, ...test } = usual.test!;
 
@@ -10,7 +20,7 @@ export default mergeConfig(
   { ...usual, test },
   {
     test: {
-      include: ['test/**/*.long.ts', 'test/engines/sound-check.test.ts'],
+      include: ['test/**/*.long.ts', ...longer],
       env: { TEST_RUN: 'long' },
       globalSetup: ['test/programs.ts'],
     },

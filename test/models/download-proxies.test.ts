@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Download, download } from '../../src/models/download.ts';
+import { type Download, download, type Retry } from '../../src/models/download.ts';
 import { leastRateDefault } from '../../src/models/transfer-rate.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { type ConnectProxy, openConnectProxy } from './connect-proxy.ts';
@@ -103,12 +103,13 @@ describe('over HTTPS, through a proxy that leads tunnels', () => {
     await expectWhole();
   });
 
-  test('a source with a certificate that is not trusted is refused', async () => {
-    await expect(fetchIt({ url })).rejects.toMatchObject({
+  test('a source with a certificate that is not trusted is refused at once', async () => {
+    const retries: Retry[] = [];
+    await expect(fetchIt({ url, onRetry: (retry) => retries.push(retry) })).rejects.toMatchObject({
       reason: 'engine_unavailable',
       message: expect.stringMatching(/localhost:9\/file cannot be fetched: .*self-signed certificate/),
     });
-    expect([mirror.requests, await there()]).toEqual([[], []]);
+    expect([retries, mirror.requests, await there()]).toEqual([[], [], []]);
   });
 
   test('a proxy that refuses is told, and goes round where NO_PROXY says so', async () => {

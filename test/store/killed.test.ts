@@ -12,12 +12,13 @@ import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { isLongRun } from '../long/run-length.ts';
 import { clipBytes } from './clip-bytes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sonant-killed-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const { KILLS = '10' } = process.env;
+const { KILLS = isLongRun ? '10' : '3' } = process.env;
 const kills = Number(KILLS);
 
 /** Lets a process write for a while, kills it, and answers what it had acknowledged. */

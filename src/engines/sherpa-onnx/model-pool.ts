@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { soundFault } from '../sound-fault.ts';
+import { soundFault } from '../sound-check.ts';
 import type { Model } from './model.ts';
 import type { ModelPiece, ModelRequest, ModelStart } from './model-child.ts';
 import { isSpokenByRules, type SpokenBy, toLibraryConfig, toLibraryRequest } from './model-request.ts';

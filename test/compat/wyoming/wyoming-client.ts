@@ -1,7 +1,7 @@
 // A Wyoming listener before the whole service, and a client of it that speaks in recorded frames: what the `wyoming` package
 // 1.7 of Python writes, byte for byte, and what it reads back.
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { openWyomingServer, type WyomingServerOptions } from '../../../src/compat/wyoming/wyoming-server.ts';
 import { type GatewayTestOptions, openTestGateway, type TestGateway } from '../../http/open-gateway.ts';
@@ -31,8 +31,18 @@ export async function openWyoming(
     onRefused: (address) => refused.push(address),
     onFault: (fault) => faults.push(fault),
   });
-  onTestFinished(() => server.drain(0));
-  return { ...gateway, server, refused, faults, connect: () => openClient(server.port) };
+  const clients: Socket[] = [];
+  const connectClient = () => {
+    const client = openClient(server.port);
+    clients.push(client.socket);
+    return client;
+  };
+  onTestFinished(async () => {
+    // The server would wait for clients that have not left.
+    for (const client of clients) client.destroy();
+    await server.drain(0);
+  });
+  return { ...gateway, server, refused, faults, connect: connectClient };
 }
 
 /** As Python writes it: a space after each colon and comma, data after the line. */

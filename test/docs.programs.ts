@@ -1,0 +1,92 @@
+// The code in the documents works: every block is run in order, page by page, beside one service, or is marked with the reason
+// why it is not (docs.test.ts counts those).
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openPage } from './console/chromium.ts';
+import { openFaultProxy } from './delivery/stores/fault-proxy.ts';
+import { blocksOf, pages, root } from './document-blocks.ts';
+import { openStage, type Stage } from './document-stage.ts';
+import { isInstalled } from './programs.ts';
+
+const blocks = pages.flatMap(blocksOf);
+const service = blocks.find(({ serves }) => serves)!;
+/** For a machine with much else to do. */
+const pageMsMax = 240_000;
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+for (const page of pages) {
+  const own = blocksOf(page).filter(({ notRun }) => notRun === undefined);
+  test(
+    `${page} runs`,
+    async () => {
+      if (page !== 'README.md' && own.length > 0) await stage.play(service);
+      for (const block of own) {
+        const program = block.language === 'python' ? 'python3' : block.needs;
+        if (program === undefined || isInstalled(program)) await stage.play(block);
+      }
+    },
+    pageMsMax,
+  );
+}
+
+test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in a browser', async () => {
+  const page = await openPage(onTestFinished);
+  const { goTo, run, until, send } = page;
+  const click = { expression: "document.getElementById('speak').click()", userGesture: true };
+  for (const name of ['media-source', 'web-audio', 'event-source']) {
+    await goTo(stage.toHere(`http://127.0.0.1:3000/${name}.html`));
+    await send('Runtime.evaluate', click);
+    await until(`document.getElementById('state').value !== ''`);
+    expect([name, await run(`document.getElementById('state').value`)]).toEqual([name, 'complete']);
+    if (name !== 'web-audio') await until(`document.getElementById('player').duration > 1`);
+  }
+  expect(await run(`document.getElementById('words').textContent`)).toMatch(/^Each \(0\.\d\d s\) word /);
+});
+
+test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md reads on where it is cut', async () => {
+  const file = join(stage.folder, 'events.mp3');
+  const whole = readFileSync(file);
+  const proxy = await openFaultProxy(stage.toHere('http://127.0.0.1:8080'));
+  const cuts = [2000, 5000, 3000];
+  proxy.faultOf = () => {
+    const afterBytes = cuts.shift();
+    return afterBytes === undefined ? undefined : { kind: 'cut-answer', afterBytes };
+  };
+  const block = blocks.find(({ name }) => name === 'events.py')!;
+  await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
+  expect(readFileSync(file).equals(whole)).toBe(true);
+  expect(proxy.requests.length).toBe(4);
+});
+
+test('what they are to write is there', () => {
+  const files = ['hello.wav', 'reader.wav', 'hello.mp3', 'letter.mp3', 'piped.pcm', 'news.wav', 'hello-node.mp3'];
+  files.push('stream-node.mp3', 'grpc.mp3', 'migrated.mp3', 'migrated-stream.mp3', 'migrated-cartesia.mp3', 'live.pcm');
+  if (isInstalled('python3')) files.push('hello-python.mp3', 'stream.mp3', 'events.mp3', 'backup.db');
+  if (isInstalled('ffmpeg')) files.push('counted.m4a');
+  if (isInstalled('sox')) files.push('counted.wav');
+  for (const file of files) expect([file, statSync(join(stage.folder, file)).size > 2000]).toEqual([file, true]);
+});
+
+test('git ignores what they write', () => {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: stage.folder, encoding: 'utf8' });
+  git('init', '--quiet');
+  copyFileSync(join(root, '.gitignore'), join(stage.folder, '.gitignore'));
+  const ours =
+    /^\?\? (package\.json|src\/|gen\/|proto\/|tsconfig\.json|node_modules|compiled\/|\.gitignore|(docs|README)-.*)$/;
+  const seen = git('status', '--porcelain').split('\n');
+  expect(seen.filter((line) => line !== '' && !ours.test(line))).toEqual([]);
+});
+
+test('TypeScript is typed', () => {
+  const options = { extends: join(root, 'tsconfig.json'), compilerOptions: { types: ['node'] }, include: ['*.ts'] };
+  writeFileSync(join(stage.folder, 'tsconfig.json'), JSON.stringify(options));
+  expect(existsSync(join(stage.folder, 'node_modules'))).toBe(true);
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', stage.folder], { stdio: 'pipe' });
+});
