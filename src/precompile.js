@@ -14,5 +14,5 @@ process.env.SONANT_DATA_DIR = folder;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');
 // `say` loads the commands and speech, but not the APIs.
 await import('./cli/serve.ts');
-await import('./app/app.ts');
+await import('./app/service.ts');
 await import('./sonant.js');

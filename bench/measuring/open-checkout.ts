@@ -26,7 +26,9 @@ export async function openCheckout({ root, engine, logLevel, settings = {} }: Ch
   process.on('exit', () => rmSync(folder, { recursive: true }));
   /** A checkout may be older than the folders of today. */
   const find = (...paths: string[]) => join(root, paths.find((path) => existsSync(join(root, path)))!);
-  const { openService }: typeof import('../../src/app/app.ts') = await import(find('src/app/app.ts', 'src/app.ts'));
+  const { openService }: typeof import('../../src/app/service.ts') = await import(
+    find('src/app/service.ts', 'src/app/app.ts', 'src/app.ts')
+  );
   const { loadConfig }: typeof import('../../src/app/config.ts') = await import(
     find('src/app/config.ts', 'src/config.ts')
   );

@@ -17,7 +17,7 @@ export interface Config extends SettingValues<typeof serviceSettings> {
   inForce: readonly SettingInForce[];
 }
 
-export interface SettingInForce {
+interface SettingInForce {
   setting: Setting;
   value: unknown;
   /** Where the value comes from: "environment", ".env", "sonant.toml" or "default". */
@@ -63,14 +63,16 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
-export interface ConfigSources {
+/** `folder` contains `.env` and `sonant.toml`, and is the base of relative paths. */
+export function loadConfig({
+  env,
+  folder,
+  engines,
+}: {
   env: Readonly<Record<string, string | undefined>>;
-  /** The folder of `.env` and `sonant.toml`, and the base of relative paths. */
   folder: string;
   engines: readonly EngineDefinition[];
-}
-
-export function loadConfig({ env, folder, engines }: ConfigSources): Config {
+}): Config {
   const mistakes: ConfigMistake[] = [];
   const given = [
     { source: 'environment', values: onlySonant(env) },

@@ -2,9 +2,9 @@
 // complete; and what else commands use: exit errors, tables, opened parts of the service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
-import type { Service } from '../app/app.ts';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
 import { type Config, loadConfig } from '../app/config.ts';
+import type { Service } from '../app/service.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
@@ -96,7 +96,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openUsage: async () => (await loadParts()).openUsage(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
-    const { openService } = await import('../app/app.ts');
+    const { openService } = await import('../app/service.ts');
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),

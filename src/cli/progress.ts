@@ -1,18 +1,13 @@
 // The progress of a command on a terminal: a bar, the remaining time, and how far a book is. In a pipe, nothing is shown.
 
-export interface ProgressBar {
-  show(share: number, note: string): void;
-  clear(): void;
-}
-
 const width = 30;
 const redrawMs = 100;
 
-export function createProgressBar(terminal: NodeJS.WriteStream): ProgressBar {
-  if (!terminal.isTTY) return { show() {}, clear() {} };
+export function createProgressBar(terminal: NodeJS.WriteStream) {
   let drawnAt = -redrawMs;
   return {
-    show(share, note) {
+    show(share: number, note: string): void {
+      if (!terminal.isTTY) return;
       const now = performance.now();
       if (now - drawnAt < redrawMs) return;
       drawnAt = now;
@@ -20,7 +15,9 @@ export function createProgressBar(terminal: NodeJS.WriteStream): ProgressBar {
       const percent = `${Math.floor(share * 100)} %`.padStart(5);
       terminal.write(`\r\x1b[K[${'#'.repeat(done)}${'-'.repeat(width - done)}]${percent}  ${note}`);
     },
-    clear: () => void terminal.write('\r\x1b[K'),
+    clear(): void {
+      if (terminal.isTTY) terminal.write('\r\x1b[K');
+    },
   };
 }
 

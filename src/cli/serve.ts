@@ -3,8 +3,8 @@
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Service } from '../app/app.ts';
 import type { Config } from '../app/config.ts';
+import type { Service } from '../app/service.ts';
 import { isLoopbackHost } from '../net/loopback.ts';
 import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 

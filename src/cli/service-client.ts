@@ -42,21 +42,14 @@ interface Sending {
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface ServiceClient {
-  url: string;
-  /** Rejects with the failure that the service states. */
-  send(path: string, sending?: Sending): Promise<Response>;
-  sendForJson<Answer>(path: string, sending?: Sending): Promise<Answer>;
-  /** Opens a link of the service, which needs no key, from this byte on. */
-  open(link: string, fromByte: number): Promise<Response>;
-}
+export type ServiceClient = ReturnType<typeof createServiceClient>;
 
 function unreadable(url: string, error: unknown): Unreachable {
   const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
   return new Unreachable(`cannot reach ${url}: ${cause?.message || cause?.code || message}`);
 }
 
-export function createServiceClient(url: string, apiKey: string, signal: AbortSignal): ServiceClient {
+export function createServiceClient(url: string, apiKey: string, signal: AbortSignal) {
   const get = async (address: string, init: RequestInit) => {
     const response = await fetch(address, { ...init, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -65,7 +58,8 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
     if (response.ok) return response;
     throw await toFault(url, response);
   };
-  const send: ServiceClient['send'] = (path, { method, body, headers = {} } = {}) => {
+  /** Rejects with the failure that the service states. */
+  const send = (path: string, { method, body, headers = {} }: Sending = {}): Promise<Response> => {
     const isBytes = body instanceof Uint8Array;
     const type: Record<string, string> = body && !isBytes ? { 'content-type': 'application/json' } : {};
     return get(`${url}${path}`, {
@@ -79,14 +73,16 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
   return {
     url,
     send,
-    async sendForJson<Answer>(path: string, sending?: Sending) {
+    async sendForJson<Answer>(path: string, sending?: Sending): Promise<Answer> {
       const response = await send(path, sending);
       return (await response.json().catch((error) => {
         signal.throwIfAborted();
         throw unreadable(url, error);
       })) as Answer;
     },
-    open: (link, fromByte) => get(link, { headers: fromByte > 0 ? { range: `bytes=${fromByte}-` } : {} }),
+    /** Opens a link of the service, which needs no key, from this byte on. */
+    open: (link: string, fromByte: number): Promise<Response> =>
+      get(link, { headers: fromByte > 0 ? { range: `bytes=${fromByte}-` } : {} }),
   };
 }
 
