@@ -162,7 +162,7 @@ function grpcLoads(
   };
   const { synthesizeSpeech, streamSpeech } = SpeechService.method;
   const { getVoice } = VoiceService.method;
-  const inline = { voiceId: 'ada', text: 'Hello', returnFormat: ReturnFormat.INLINE };
+  const inline = { voiceId: 'ada', text: 'Hello', returnFormat: ReturnFormat.BUFFER };
   const chunks = { voiceId: 'ada', textChunks: ['Hello'] };
   return [
     load('gRPC voice', counts.voice, { method: getVoice, message: { voiceId: 'ada' } }),

@@ -193,11 +193,11 @@ async function measureCpu(service: Service) {
     for await (const _ of events);
   };
   async function* write(pieces: readonly string[]): AsyncGenerator<LiveRequest> {
-    yield { request: { case: 'start', value: { voiceId, sampleRateHz } } };
+    yield { request: { case: 'start', value: { voiceId, sampleRate: sampleRateHz } } };
     for (const piece of pieces) yield { request: { case: 'text', value: { text: piece } } };
   }
   const contenders = {
-    StreamSpeech: () => read(speech.streamSpeech({ voiceId, sampleRateHz, textChunks: [text] }, options)),
+    StreamSpeech: () => read(speech.streamSpeech({ voiceId, sampleRate: sampleRateHz, textChunks: [text] }, options)),
     LiveSpeech: () => read(speech.liveSpeech(write([text]), options)),
     'LiveSpeech, in pieces': () => read(speech.liveSpeech(write(toPieces(text, random)), options)),
   };

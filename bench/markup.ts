@@ -7,8 +7,8 @@ import { loudFrom } from '../src/audio/seam.ts';
 import type { Engine } from '../src/engines/engine.ts';
 import { openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../src/engines/flite/flite.ts';
-import { createSlots } from '../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
+import { Schedule } from '../src/speech/schedule.ts';
 import { createSpeech } from '../src/speech/synthesize.ts';
 import { createVoices } from '../src/speech/voice.ts';
 import { readSsml } from '../src/text/ssml.ts';
@@ -40,8 +40,8 @@ const documents: readonly (readonly [element: string, body: string])[] = [
 ];
 
 async function measure(engines: readonly Engine[], voiceId: string, other: string): Promise<Cell[][]> {
-  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices(engines), slots });
+  const schedule = new Schedule({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices(engines), schedule });
   const rows: Cell[][] = [];
   for (const [element, body] of documents) {
     const ssml = `<speak>${body.replace('"other"', `"${other}"`)}</speak>`;
@@ -90,7 +90,7 @@ export const bench: Bench = {
   about: 'what each element of SSML makes of what is heard, and how soon malformed documents are refused',
   async run() {
     const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
-    const espeak = await openEspeakNg({ program: 'espeak-ng' });
+    const espeak = await openEspeakNg();
     const engines = [await openFlite({ threads: 1, dataDir }), openTone(), ...(espeak ? [espeak] : [])];
     const rows = await measure(engines, 'clara', espeak ? 'espeak-en-us' : 'arthur');
     if (espeak) rows.push(...(await measure(engines, 'espeak-en-us', 'clara')));

@@ -7,10 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Engine, SpokenPcm } from '../src/engines/engine.ts';
-import { ModelProcess } from '../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine } from '../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createSlots } from '../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
+import { Schedule } from '../src/speech/schedule.ts';
 import { createSpeech } from '../src/speech/synthesize.ts';
 import { createVoices } from '../src/speech/voice.ts';
 import { makeTinyVits } from '../test/engines/tiny-vits.ts';
@@ -33,11 +32,7 @@ async function openModel(folder: string, options: { threads: number; processes: 
   const engine = await openSherpaEngine({
     ...{ dataDir, threads: options.threads, processesMax: 8, modelProcessesMax: options.processes },
     ...{ idleSeconds: 600, steps: 0, hearAfterMs: 3_600_000 },
-    start(each) {
-      const process = new ModelProcess(each);
-      pids.push(process.pid!);
-      return process;
-    },
+    onStart: ({ pid }) => pids.push(pid!),
   });
   return { engine, pids };
 }
@@ -58,7 +53,7 @@ function asFixed(engine: Engine, spoken: ReadonlyMap<string, readonly SpokenPcm[
 function openPipeline(engine: Engine) {
   const speech = createSpeech({
     voices: createVoices([engine]),
-    slots: createSlots({ speakingMax: 64, waitingMax: 0 }),
+    schedule: new Schedule({ speakingMax: 64, waitingMax: 0 }),
   });
   /** The seconds of sound, and how long until its first byte. */
   return async (format: string, caller = 'bench'): Promise<{ seconds: number; firstMs: number }> => {

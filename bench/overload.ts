@@ -1,18 +1,15 @@
 // More requests than can be served: what a service with flite serves in a second, by its CPU and by the clock, when it is
 // offered once, twice and ten times what it can do, and how soon that is heard; what is refused, how soon, and whether who
-// comes back when told is served; short streams among long texts; and the adaptive limit against another, simulated. The
-// service has a core of its own, where there are two. SONANT_BENCH_BEFORE names another checkout to measure as well.
+// comes back when told is served; clients that leave after two seconds; 64 clients that wait; and short streams among long
+// texts. The service has a core of its own, where there are two. SONANT_BENCH_BEFORE names another checkout to measure as well.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { createAdaptiveLimit } from '../src/speech/queue/adaptive-limit.ts';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal, Table } from './measuring/bench.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { median } from './measuring/rounds.ts';
-import { createGradient2 } from './overload/gradient2.ts';
 import { closedLoop, learnStreams, longText, type Offered, openLoop, pacedLoop } from './overload/load.ts';
-import { simulate } from './overload/simulated-engine.ts';
 
 const seconds = 4;
 const rounds = 3;
@@ -23,6 +20,11 @@ const fewClients = 2 * cores;
 /** Before any is counted. */
 const refusalsBefore = 1500;
 const warmUpSeconds = 12;
+/** Clients that ask for a sentence each, one after the other: a batch script with as many threads. */
+const politeClients = 64;
+const politeSeconds = 8;
+/** Of clients that leave without a word. */
+const leaveMs = 2000;
 const goodputMin = 0.9;
 const firstSoundMax = 2;
 
@@ -46,7 +48,7 @@ export const bench: Bench = {
     const { SONANT_BENCH_BEFORE: beforeRoot } = process.env;
     if (beforeRoot !== undefined) tables.push((await measureCheckout(beforeRoot, 'before')).table);
     const { table, ...own } = await measureCheckout(join(import.meta.dirname, '..'), 'this checkout');
-    tables.push(table, compareLimits());
+    tables.push(table);
     goals.push(...own.goals);
     return { tables, goals };
   },
@@ -70,6 +72,14 @@ async function measureCheckout(root: string, name: string) {
     },
   }));
   const open = times.map((n) => ({ title: `${n} times capacity`, run: () => openLoop(load, n * capacity) }));
+  const leaving = {
+    title: `ten times capacity, leaving after ${leaveMs / 1000} s`,
+    run: () => openLoop({ ...load, seconds: politeSeconds, leaveMs }, 10 * capacity),
+  };
+  const polite = {
+    title: `${politeClients} clients`,
+    run: () => closedLoop({ ...load, seconds: politeSeconds }, politeClients),
+  };
   const alone = { title: 'a client that rests', run: () => pacedLoop(load) };
   let bulkServed = 0;
   const amongBulk = {
@@ -81,8 +91,8 @@ async function measureCheckout(root: string, name: string) {
       return offered;
     },
   };
-  const measured = await measureInTurn(service, [...clients, ...open, alone, amongBulk]);
-  const saturated = measured.slice(0, -2);
+  const measured = await measureInTurn(service, [...clients, ...open, leaving, polite, alone, amongBulk]);
+  const saturated = measured.slice(0, -4);
   const peaks = { cpu: Math.max(...saturated.map(perCpuSecond)), wall: Math.max(...saturated.map(perSecond)) };
   const place = isPinned
     ? 'the service on one core, the clients on another'
@@ -92,16 +102,19 @@ async function measureCheckout(root: string, name: string) {
     columns: [
       { name: 'offered' },
       ...['served/s', 'of peak', 'served/CPU s', 'of peak'].map((title) => ({ name: title, digits: 2 })),
-      ...['first sound p50 ms', 'p95', 'late or cut', 'refused', 'refused after ms'].map((title) => ({ name: title })),
+      ...['first sound p50 ms', 'p95', 'p99', 'late or cut', 'refused', 'refused after ms'].map((title) => ({
+        name: title,
+      })),
       { name: 'returns served', digits: 2 },
     ],
     rows: measured.map((each) => rowOf(each, peaks)),
   };
-  const [atTwice, atTen, unloaded, loaded] = measured.slice(-4);
+  const [atTwice, atTen, afterLeaving, fromQueue, unloaded, loaded] = measured.slice(-6);
   const goals: Goal[] = (
     [
       ['twice', atTwice!],
       ['ten times', atTen!],
+      ['ten times, leaving,', afterLeaving!],
     ] as const
   ).flatMap(([offered, each]) => [
     {
@@ -112,6 +125,8 @@ async function measureCheckout(root: string, name: string) {
     },
     { name: `the same by CPU`, figure: perCpuSecond(each) / peaks.cpu, digits: 2, min: goodputMin },
   ]);
+  const refusals = fromQueue!.offered.filter(({ isRefused }) => isRefused).length;
+  goals.push({ name: `refusals of ${politeClients} clients`, figure: refusals, digits: 0, max: 0 });
   const slowdown = firstOf(loaded!) / firstOf(unloaded!);
   goals.push({ name: 'first sound among long texts : alone', figure: slowdown, digits: 2, max: firstSoundMax });
   return { table, goals };
@@ -171,46 +186,13 @@ function rowOf(measured: Measured, peaks: { wall: number; cpu: number }): Cell[]
   return [
     ...[title, perSecond(measured), perSecond(measured) / peaks.wall],
     ...[perCpuSecond(measured), perCpuSecond(measured) / peaks.cpu],
-    ...[firsts[Math.floor(0.5 * firsts.length)], firsts[Math.floor(0.95 * firsts.length)]],
+    ...[
+      firsts[Math.floor(0.5 * firsts.length)],
+      firsts[Math.floor(0.95 * firsts.length)],
+      firsts[Math.floor(0.99 * firsts.length)],
+    ],
     ...[offered.length - firsts.length - refused.length, refused.length],
     refused.length === 0 ? undefined : median(refused.map(({ endMs }) => endMs)),
     returns.length === 0 ? undefined : returnsServed / returns.length,
   ];
-}
-
-/** Vegas against Gradient2, 64 clients that always want to be heard. */
-function compareLimits(): Table {
-  const setUps = [
-    { title: '2 threads', threads: 2, sigma: 0.1 },
-    { title: '2 threads, uneven', threads: 2, sigma: 0.4 },
-    { title: '8 threads', threads: 8, sigma: 0.2 },
-    { title: 'a thousand threads', threads: 1000, sigma: 0.3 },
-  ];
-  const rows = setUps.flatMap(({ title, threads, sigma }): Cell[][] =>
-    (
-      [
-        ['Vegas', createAdaptiveLimit],
-        ['Gradient2', createGradient2],
-      ] as const
-    ).map(([algorithm, create]) => {
-      const limit = create({ min: 2, max: 64, initial: 16 });
-      const load = { threads, sigma, segmentMs: 100, wanting: 64, requests: 20_000, random: randomNumbers() };
-      const { heardPerSecond, medianMs, limitMean } = simulate(limit, load);
-      return [title, algorithm, heardPerSecond, medianMs, limitMean];
-    }),
-  );
-  const columns = [
-    ...[{ name: 'engine' }, { name: 'limit by' }, { name: 'heard/s', digits: 1 }],
-    ...[{ name: 'first sound p50 ms' }, { name: 'limit', digits: 1 }],
-  ];
-  return { title: 'Simulated: 100 ms until the first sound without a queue, 64 clients', columns, rows };
-}
-
-/** The same for each. */
-function randomNumbers(): () => number {
-  let state = 7;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
 }

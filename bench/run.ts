@@ -4,7 +4,7 @@
 // `npm run bench report` writes docs/performance.md from what was kept last.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { markingFlag, newSpaceFlag, serviceEnvironment } from '../src/service-memory.js';
+import { markingFlag, newSpaceFlag, serviceEnvironment } from '../src/memory.js';
 import { type Bench, isMet } from './measuring/bench.ts';
 import { machineFacts, watchMachine } from './measuring/machine.ts';
 import { keepReport, reportText } from './measuring/report.ts';

@@ -1,16 +1,15 @@
 #!/usr/bin/env node
-// The command line: `sonant COMMAND ...`. Finds and runs a command (one a file in cli/), and converts its failure to a
-// message on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted,
-// 141 standard output closed.
-import './node-version.js';
+// The command line: `sonant COMMAND ...`. Finds and runs a command (cli/ has one file for each), and converts a failure to a message
+// on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130 interrupted, 141 standard output
+// closed.
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { ConfigError } from './app/config.ts';
-import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
+import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
 import { toFailure } from './errors.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
 
-/** A command is loaded, with what it needs, when it is run. */
+/** A command and its imports are loaded when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand,
   say: async () => (await import('./cli/say.ts')).sayCommand,
@@ -21,7 +20,6 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,
-  bench: async () => (await import('./cli/bench.ts')).benchCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
   completion: async () => (await import('./cli/completion.ts')).createCompletionCommand(allCommands),
@@ -40,7 +38,7 @@ sonant COMMAND --help describes a command; sonant --version prints the version.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-// Writing to standard output may fail: its reader has closed the pipe, as head does, or the disk is full.
+// Writing to standard output fails if the reader has closed the pipe, as head does, or the disk is full.
 let outputFault: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
   outputFault = error;
@@ -63,13 +61,13 @@ async function run([name, ...args]: string[]): Promise<number> {
   const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(command.help());
+    process.stdout.write(helpOf(command));
     return 0;
   }
   return command.run({ ...commandLine, args, signal: interrupted.signal });
 }
 
-/** A fault of the machine, such as a full disk, that its message explains. */
+/** An error of the machine, such as a full disk, whose message is enough. */
 const isSystemError = (error: unknown): error is Error =>
   error instanceof Error && 'syscall' in error && 'errno' in error;
 

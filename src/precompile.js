@@ -1,20 +1,18 @@
-// What npm runs after an install, and the build of the image: compiles the code, so that the first start takes less than
-// half the time. It speaks a word without settings in a temporary folder: Node keeps what was compiled for what ran.
+// Compiles the code after an install and in the build of the image, so that the first start takes less than half the time. Node stores
+// compiled code only of what ran, so this speaks a word, without settings and in a temporary folder.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import './node-version.js';
-import './compile-cache.js';
-import './quick-imports.js';
+import './start.js';
 
 for (const name of Object.keys(process.env)) if (name.startsWith('SONANT_')) delete process.env[name];
 const folder = mkdtempSync(join(tmpdir(), 'sonant-precompile-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// A sonant.toml of the folder where npm runs is no concern of this.
+// Ignores a sonant.toml in the folder where npm runs.
 process.chdir(folder);
 process.env.SONANT_DATA_DIR = folder;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');
-// Loaded by `say` are the commands and the speech, but neither API.
+// `say` loads the commands and speech, but not the APIs.
 await import('./cli/serve.ts');
-await import('./app/app.ts');
+await import('./app/service.ts');
 await import('./sonant.js');

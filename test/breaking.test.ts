@@ -1,7 +1,7 @@
 // The promise that gRPC clients have: `.ci/breaking` lets what was added since the last release pass, however many commits
 // ago, and nothing that was renamed or taken away.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -34,6 +34,7 @@ test('a change that breaks clients of the last release fails the check', () => {
   };
 
   for (const part of ['proto', 'buf.yaml', '.ci']) cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   git('init', '-q');
   commit();
   git('tag', 'v1.0.0');

@@ -33,6 +33,8 @@ test('what is not run has its reason, and is counted', () => {
     'needs an account at Google': 3,
     'needs an engine that clones': 1,
     'needs an issuer': 1,
+    'needs ghz': 1,
+    'needs k6': 2,
     'needs the package openai': 1,
     'starts a second service': 1,
     'takes minutes': 2,

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createServiceMetrics } from '../src/app/service-metrics.ts';
-import { createSlots } from '../src/speech/queue/slots.ts';
+import { createServiceMetrics } from '../src/app/metrics.ts';
+import { Schedule } from '../src/speech/schedule.ts';
 import { isInstalled } from './programs.ts';
 
 const folder = join(import.meta.dirname, '../deploy');
@@ -23,7 +23,7 @@ function familyNames(): string[] {
   metrics.watchSpeech({
     engines: [],
     guards: (() => ({})) as never,
-    slots: createSlots({ speakingMax: 1, waitingMax: 1 }),
+    schedule: new Schedule({ speakingMax: 1, waitingMax: 1 }),
   });
   metrics.close();
   return metrics.families().map(({ name }) => name);

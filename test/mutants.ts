@@ -1,17 +1,18 @@
-// Mutation test: `npm run mutants [SEED [COUNT]]` draws small faults over all folders of src, puts each into a copy of the
+// Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` draws small faults over all folders of src, puts each into a copy of the
 // last commit, and runs the tests that reach its file, the closest first. A fault that no test notices has survived. A fault
-// that does not compile is drawn again. A test file that fails without the fault too does not count.
+// that does not compile is drawn again. A test file that fails without the fault too does not count. To resume a run, give the
+// number of the first fault that has not been tested.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
 
-const [seed = '1', count = '40'] = process.argv.slice(2);
+const [seed = '1', count = '40', first = '1'] = process.argv.slice(2);
 const root = join(import.meta.dirname, '..');
 const copy = join(mkdtempSync(join(tmpdir(), 'sonant-mutants-')), 'copy');
 /** How many test files run together. The next batch runs if the one before has no failure; the rest of the files never do. */
-const batches = [4, 12, 40];
+const batches = [1, 3, 12, 40];
 const batchSeconds = 400;
 
 let state = Number(seed);
@@ -114,6 +115,9 @@ async function runTests(files: readonly string[]): Promise<string[]> {
   return failed.length > 0 ? failed : [...files];
 }
 
+/** Whether a test file fails without any fault. */
+const failsAnyway = new Map<string, boolean>();
+
 /** What noticed the fault; undefined if nothing did. */
 async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<string | undefined> {
   const path = join(copy, mutant.file);
@@ -126,8 +130,10 @@ async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<strin
     writeFileSync(path, withMutant(source, mutant));
     const failed = await runTests(batch).finally(() => writeFileSync(path, source));
     if (failed.length === 0) continue;
-    const failedWithout = await runTests(failed);
-    const suspects = failed.filter((file) => !failedWithout.includes(file));
+    const unknown = failed.filter((file) => !failsAnyway.has(file));
+    const failedWithout = unknown.length > 0 ? await runTests(unknown) : [];
+    for (const file of unknown) failsAnyway.set(file, failedWithout.includes(file));
+    const suspects = failed.filter((file) => !failsAnyway.get(file));
     if (suspects.length === 0) continue;
     // A test that failed only because the machine was busy does not fail again.
     writeFileSync(path, withMutant(source, mutant));
@@ -144,7 +150,9 @@ async function compiles(mutant: Mutant): Promise<boolean> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, 'utf8');
   writeFileSync(path, withMutant(source, mutant));
-  const code = await run('npx', ['tsc'], 120).finally(() => writeFileSync(path, source));
+  const code = await run('npx', ['tsc', '--incremental', '--tsBuildInfoFile', '../tsc.json'], 120).finally(() =>
+    writeFileSync(path, source),
+  );
   return code === 0;
 }
 
@@ -158,13 +166,13 @@ try {
   const drawn: string[][] = [];
   let survivors = 0;
   let names: string[] = [];
-  while (drawn.length < Number(count)) {
+  for (let number = 1; number <= Number(count); ) {
     // Each folder once before any has a second turn.
     if (names.length === 0) names = [...folders.keys()];
     const files = folders.get(names.splice(random(names.length), 1)[0]!)!;
     const all = files.flatMap(mutantsOf);
     const mutant = all[random(all.length)];
-    if (!mutant || !(await compiles(mutant))) continue;
+    if (!mutant || !(await compiles(mutant)) || number++ < Number(first)) continue;
     const closest = tests
       .filter(({ steps }) => steps.has(mutant.file))
       .sort(
@@ -179,7 +187,7 @@ try {
       text.replace(/\s+/g, ' ').slice(0, 60),
     );
     drawn.push([`${mutant.file}:${mutant.line}`, change.join(' -> '), killer ?? 'SURVIVED']);
-    console.log(`${drawn.length} ${drawn.at(-1)!.join(' | ')}`);
+    console.log(`${number - 1} ${drawn.at(-1)!.join(' | ')}`);
   }
   const killed = drawn.length - survivors;
   console.log(`seed ${seed}: ${killed} of ${drawn.length} killed (${Math.round((100 * killed) / drawn.length)} %)`);

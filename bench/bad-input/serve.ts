@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import koffi from 'koffi';
 import { operator } from '../../src/access/actor.ts';
 import { firstKeyScopes } from '../../src/access/scopes.ts';
-import { openService } from '../../src/app/app.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { openService } from '../../src/app/service.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 

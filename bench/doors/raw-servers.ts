@@ -87,15 +87,15 @@ async function write(to: Writable, bytes: Uint8Array | string): Promise<void> {
   if (!to.write(bytes, 'latin1')) await once(to, 'drain');
 }
 
-const spoken = { voiceId: voice.voiceId, voiceName: voice.name, sampleRateHz: 24_000 };
+const spoken = { voiceId: voice.voiceId, voiceName: voice.name, sampleRate: 24_000 };
 const about = { voiceId: voice.voiceId, name: voice.name, description: voice.description, labels: voice.labels };
 const saidWhole = { ...spoken, audio: { case: 'audioBytes' as const, value: sound } };
 
 function* events(): Generator<MessageInitShape<typeof StreamSpeechResponseSchema>> {
   yield { event: { case: 'info', value: spoken } };
-  for (let n = 0; n < pieceCount; n++) yield { event: { case: 'audio', value: { audioBytes: piece } } };
-  yield { event: { case: 'chunkDone', value: { endSeconds: 2 } } };
-  yield { event: { case: 'done', value: { byteCount: BigInt(pieceCount * piece.length) } } };
+  for (let n = 0; n < pieceCount; n++) yield { event: { case: 'audio', value: { audio: piece } } };
+  yield { event: { case: 'chunkDone', value: { end: 2 } } };
+  yield { event: { case: 'done', value: { bytes: BigInt(pieceCount * piece.length) } } };
 }
 
 const encode = <D extends DescMessage>(type: D, message: MessageInitShape<D>) => toBinary(type, create(type, message));

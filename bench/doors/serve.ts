@@ -25,7 +25,7 @@ import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
 import { createGetUsage } from '../../src/api/usage.ts';
-import { createVoiceOperations } from '../../src/api/voices.ts';
+import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
 import { openGateway } from '../../src/app/gateway.ts';
 import { createClipMemory } from '../../src/delivery/clip-memory.ts';
 import { createStoredAudio } from '../../src/delivery/stored-audio.ts';
@@ -100,7 +100,8 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       idempotency,
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
-    voices: createVoiceOperations({ voices, engines: [], management, preview }),
+    voices: createVoiceOperations(voices),
+    handlers: { voices: createVoiceHandlers({ voices, engines: [], management, preview }) },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
     books: createBookOperations(),
     jobs: {} as JobOperations,

@@ -3,7 +3,7 @@
 // settings of memory that it has when it is started as a program.
 import { type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { serviceEnvironment } from '../../src/service-memory.js';
+import { serviceEnvironment } from '../../src/memory.js';
 
 export interface AskedProcess<Told> {
   pid: number;

@@ -1,6 +1,6 @@
 // Opens the service of a checkout in this process, in a folder of its own that is removed at the end, with a key that no
 // limit stops. The checkout is an argument, so that a bench can measure two of them in the same rounds.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EngineDefinition } from '../../src/engines/engine.ts';
@@ -24,15 +24,23 @@ const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
 export async function openCheckout({ root, engine, logLevel, settings = {} }: CheckoutOptions): Promise<OpenCheckout> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
-  const { openService }: typeof import('../../src/app/app.ts') = await import(join(root, 'src/app/app.ts'));
-  const { loadConfig }: typeof import('../../src/app/config.ts') = await import(join(root, 'src/app/config.ts'));
+  /** A checkout may be older than the folders of today. */
+  const find = (...paths: string[]) => join(root, paths.find((path) => existsSync(join(root, path)))!);
+  const { openService }: typeof import('../../src/app/service.ts') = await import(
+    find('src/app/service.ts', 'src/app/app.ts', 'src/app.ts')
+  );
+  const { loadConfig }: typeof import('../../src/app/config.ts') = await import(
+    find('src/app/config.ts', 'src/config.ts')
+  );
   const { createLog }: typeof import('../../src/telemetry/log.ts') = await import(join(root, 'src/telemetry/log.ts'));
   const { openKeys }: typeof import('../../src/app/command-line.ts') = await import(
     join(root, 'src/app/command-line.ts')
   );
-  const { operator }: typeof import('../../src/access/actor.ts') = await import(join(root, 'src/access/actor.ts'));
+  const { operator }: typeof import('../../src/access/actor.ts') = await import(
+    find('src/access/actor.ts', 'src/keys/actor.ts')
+  );
   const { firstKeyScopes: scopes }: typeof import('../../src/access/scopes.ts') = await import(
-    join(root, 'src/access/scopes.ts')
+    find('src/access/scopes.ts', 'src/keys/scopes.ts')
   );
   const env = {
     ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: logLevel },

@@ -1,7 +1,6 @@
 // The embedded engine's program by itself, in this thread: no pool, no messages, nothing of ours around it but the host
 // that it runs in. What the pipeline costs is measured against this.
-import { join } from '../../src/audio/join.ts';
-import type { Pcm } from '../../src/audio/pcm.ts';
+import { join, type Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
 import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';

@@ -21,6 +21,8 @@ export interface Load {
   service: OpenCheckout;
   seconds: number;
   request(n: number): SpeechWanted;
+  /** Clients that have heard nothing by then disconnect. Default: they wait. */
+  leaveMs?: number;
 }
 
 export interface SpeechWanted {
@@ -43,7 +45,7 @@ const streamOf = (n: number): object => ({
 /** Streams of a sentence each, with the sound that the service makes of it when nothing else is asked. */
 export async function learnStreams(service: OpenCheckout): Promise<Load['request']> {
   const sounds: Buffer[] = [];
-  for (let n = 0; n < textsMax; n++) sounds.push((await ask(service, { fields: streamOf(n) }, false)).bytes);
+  for (let n = 0; n < textsMax; n++) sounds.push((await ask(service, { fields: streamOf(n) })).bytes);
   return (n) => ({ fields: streamOf(n), sound: sounds[n % textsMax] });
 }
 
@@ -56,7 +58,7 @@ export async function pacedLoop({ service, seconds, request }: Load): Promise<Of
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
   for (let n = 0; performance.now() < untilMs; n++) {
-    const { offered } = await ask(service, request(n), false);
+    const { offered } = await ask(service, request(n));
     all.push(offered);
     await sleep(offered.endMs);
   }
@@ -71,7 +73,7 @@ export async function closedLoop({ service, seconds, request }: Load, clients: n
   const run = async () => {
     let isReturn = false;
     while (performance.now() < untilMs) {
-      const { retryAfterMs, offered } = await ask(service, request(n++), isReturn);
+      const { retryAfterMs, offered } = await ask(service, request(n++), { isReturn });
       all.push(offered);
       isReturn = retryAfterMs !== undefined;
       if (retryAfterMs === undefined) continue;
@@ -84,13 +86,13 @@ export async function closedLoop({ service, seconds, request }: Load, clients: n
 }
 
 /** So many a second, evenly. */
-export async function openLoop({ service, seconds, request }: Load, perSecond: number): Promise<Offered[]> {
+export async function openLoop({ service, seconds, request, leaveMs }: Load, perSecond: number): Promise<Offered[]> {
   const running: Promise<Offered>[] = [];
   const begunMs = performance.now();
   for (let n = 0; n < seconds * perSecond; n++) {
     const waitMs = begunMs + (1000 * n) / perSecond - performance.now();
     if (waitMs > 1) await sleep(waitMs);
-    running.push(ask(service, request(n), false).then(({ offered }) => offered));
+    running.push(ask(service, request(n), { leaveMs }).then(({ offered }) => offered));
   }
   return Promise.all(running);
 }
@@ -101,7 +103,16 @@ interface Answered {
   retryAfterMs: number | undefined;
 }
 
-function ask({ port, apiKey }: OpenCheckout, { fields, sound }: SpeechWanted, isReturn: boolean): Promise<Answered> {
+interface Asking {
+  isReturn?: boolean;
+  leaveMs?: number | undefined;
+}
+
+function ask(
+  { port, apiKey }: OpenCheckout,
+  { fields, sound }: SpeechWanted,
+  { isReturn = false, leaveMs }: Asking = {},
+): Promise<Answered> {
   const { promise, resolve, reject } = Promise.withResolvers<Answered>();
   const begunMs = performance.now();
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
@@ -118,6 +129,7 @@ function ask({ port, apiKey }: OpenCheckout, { fields, sound }: SpeechWanted, is
     const isOk = answer.statusCode === 200;
     const isRefused = answer.statusCode === 503;
     if (!isOk && !isRefused) reject(new Error(`status ${answer.statusCode}`));
+    clearTimeout(leaving);
     let firstMs: number | undefined;
     const pieces: Buffer[] = [];
     answer.on('data', (piece: Buffer) => {
@@ -135,6 +147,7 @@ function ask({ port, apiKey }: OpenCheckout, { fields, sound }: SpeechWanted, is
       resolve({ offered, bytes, retryAfterMs });
     });
   });
+  const leaving = leaveMs === undefined ? undefined : setTimeout(() => call.destroy(), leaveMs);
   call.end(JSON.stringify(fields));
   return promise;
 }

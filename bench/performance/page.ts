@@ -47,8 +47,8 @@ npm run bench doors      # one bench, or several; without a name all, also those
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
   `Contenders whose program is missing (nginx, ffmpeg, Flask, FastAPI, PyAV) are left out. \`espeak\` and \`served-espeak\` need eSpeak NG's
-library and koffi, \`replicas\` needs PostgreSQL and Redis: without them these fail, and the others run. \`sonant bench\` loads a service
-that runs elsewhere ([operations](operations.md)).`,
+library and koffi, \`replicas\` needs PostgreSQL and Redis: without them these fail, and the others run. [Load testing](load-testing.md)
+shows how to load a service that runs elsewhere.`,
 ];
 
 function goalsOf(reports: Reports): string[] {

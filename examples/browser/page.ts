@@ -39,12 +39,12 @@ async function speak(fields: FormData, signal: AbortSignal): Promise<void> {
   const sentAt = performance.now();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   const textChunks = text!.split('\n').filter((line) => line.trim());
-  const request = { voiceId: voiceId!, textChunks, outputFormat: OutputFormat.PCM, sampleRateHz };
+  const request = { voiceId: voiceId!, textChunks, outputFormat: OutputFormat.PCM, sampleRate: sampleRateHz };
   // A loop that ends without an exception has had all the audio.
   for await (const { event } of speech.streamSpeech(request, { headers: { 'x-api-key': key! }, signal })) {
     if (event.case !== 'audio') continue;
     if (pieces.length === 0) tell(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
-    const piece = new Uint8Array(event.value.audioBytes);
+    const piece = new Uint8Array(event.value.audio);
     pieces.push(piece);
     player.play(piece);
   }

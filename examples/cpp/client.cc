@@ -50,7 +50,7 @@ grpc::Status SynthesizeToFile(SpeechService::Stub& speech) {
   request.set_voice_id("clara");
   request.set_text("Hello from Sonant.");
   request.set_output_format(sonant::v1::OUTPUT_FORMAT_MP3);
-  request.set_return_format(sonant::v1::RETURN_FORMAT_INLINE);
+  request.set_return_format(sonant::v1::RETURN_FORMAT_BUFFER);
   sonant::v1::SynthesizeSpeechResponse response;
   Call call;
   const grpc::Status status = speech.SynthesizeSpeech(&call, request, &response);
@@ -70,7 +70,7 @@ grpc::Status Stream(SpeechService::Stub& speech) {
   request.add_text_chunks("Dear reader, it cost $19.99.");
   request.add_text_chunks("Yours, Clara.");
   request.set_output_format(sonant::v1::OUTPUT_FORMAT_PCM);
-  request.set_sample_rate_hz(24000);
+  request.set_sample_rate(24000);
 
   const auto asked = steady_clock::now();
   Call call;
@@ -82,7 +82,7 @@ grpc::Status Stream(SpeechService::Stub& speech) {
   while (events->Read(&response)) {
     if (!response.has_audio()) continue;
     if (size == 0) std::cout << "first sound after " << (steady_clock::now() - asked) / 1ms << " ms" << std::endl;
-    const std::string& piece = response.audio().audio_bytes();
+    const std::string& piece = response.audio().audio();
     size += piece.size();
     EVP_DigestUpdate(hash.get(), piece.data(), piece.size());
   }

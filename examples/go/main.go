@@ -65,7 +65,7 @@ func synthesizeToFile(ctx context.Context, speech sonantv1.SpeechServiceClient) 
 		VoiceId:      "clara",
 		Text:         "Hello from Sonant.",
 		OutputFormat: sonantv1.OutputFormat_OUTPUT_FORMAT_MP3,
-		ReturnFormat: sonantv1.ReturnFormat_RETURN_FORMAT_INLINE,
+		ReturnFormat: sonantv1.ReturnFormat_RETURN_FORMAT_BUFFER,
 	})
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 		VoiceId:      "clara",
 		TextChunks:   []string{"Dear reader, it cost $19.99.", "Yours, Clara."},
 		OutputFormat: sonantv1.OutputFormat_OUTPUT_FORMAT_PCM,
-		SampleRateHz: &sampleRate,
+		SampleRate: &sampleRate,
 	})
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 			if size == 0 {
 				fmt.Printf("first sound after %d ms\n", time.Since(asked).Milliseconds())
 			}
-			size += len(audio.AudioBytes)
-			digest.Write(audio.AudioBytes)
+			size += len(audio.Audio)
+			digest.Write(audio.Audio)
 		}
 	}
 	fmt.Printf("streamed %d bytes, SHA-256 %x\n", size, digest.Sum(nil))

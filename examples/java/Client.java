@@ -76,7 +76,7 @@ public final class Client {
             .setVoiceId("clara")
             .setText("Hello from Sonant.")
             .setOutputFormat(OutputFormat.OUTPUT_FORMAT_MP3)
-            .setReturnFormat(ReturnFormat.RETURN_FORMAT_INLINE)
+            .setReturnFormat(ReturnFormat.RETURN_FORMAT_BUFFER)
             .build();
     SynthesizeSpeechResponse response = withDeadline().synthesizeSpeech(request);
     byte[] audio = response.getAudioBytes().toByteArray();
@@ -93,7 +93,7 @@ public final class Client {
             .addTextChunks("Dear reader, it cost $19.99.")
             .addTextChunks("Yours, Clara.")
             .setOutputFormat(OutputFormat.OUTPUT_FORMAT_PCM)
-            .setSampleRateHz(24000)
+            .setSampleRate(24000)
             .build();
     long asked = System.nanoTime();
     int size = 0;
@@ -106,7 +106,7 @@ public final class Client {
       if (size == 0) {
         System.out.println("first sound after " + (System.nanoTime() - asked) / 1_000_000 + " ms");
       }
-      byte[] bytes = event.getAudio().getAudioBytes().toByteArray();
+      byte[] bytes = event.getAudio().getAudio().toByteArray();
       size += bytes.length;
       digest.update(bytes);
     }

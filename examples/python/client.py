@@ -34,7 +34,7 @@ def synthesize_to_file(speech, key):
         voice_id="clara",
         text="Hello from Sonant.",
         output_format=speech_pb2.OUTPUT_FORMAT_MP3,
-        return_format=speech_pb2.RETURN_FORMAT_INLINE,
+        return_format=speech_pb2.RETURN_FORMAT_BUFFER,
     )
     response = speech.SynthesizeSpeech(request, metadata=key, timeout=DEADLINE_SECONDS)
     with open("hello.mp3", "wb") as file:
@@ -48,7 +48,7 @@ def stream(speech, key):
         voice_id="clara",
         text_chunks=["Dear reader, it cost $19.99.", "Yours, Clara."],
         output_format=speech_pb2.OUTPUT_FORMAT_PCM,
-        sample_rate_hz=24000,
+        sample_rate=24000,
     )
     asked = time.monotonic()
     size, digest = 0, hashlib.sha256()
@@ -57,8 +57,8 @@ def stream(speech, key):
         if response.WhichOneof("event") == "audio":
             if size == 0:
                 print(f"first sound after {1000 * (time.monotonic() - asked):.0f} ms")
-            size += len(response.audio.audio_bytes)
-            digest.update(response.audio.audio_bytes)
+            size += len(response.audio.audio)
+            digest.update(response.audio.audio)
     print(f"streamed {size} bytes, SHA-256 {digest.hexdigest()}")
 
 

@@ -31,7 +31,7 @@ async function synthesizeToFile(): Promise<void> {
     voiceId: 'clara',
     text: 'Hello from Sonant.',
     outputFormat: OutputFormat.MP3,
-    returnFormat: ReturnFormat.INLINE,
+    returnFormat: ReturnFormat.BUFFER,
   });
   if (audio.case !== 'audioBytes') throw new Error('a link has come where bytes were asked for');
   await writeFile('hello.mp3', audio.value);
@@ -45,7 +45,7 @@ async function stream(): Promise<void> {
     voiceId: 'clara',
     textChunks: ['Dear reader, it cost $19.99.', 'Yours, Clara.'],
     outputFormat: OutputFormat.PCM,
-    sampleRateHz: 24_000,
+    sampleRate: 24_000,
   });
   let size = 0;
   const hash = createHash('sha256');
@@ -53,8 +53,8 @@ async function stream(): Promise<void> {
   for await (const { event } of events) {
     if (event.case !== 'audio') continue;
     if (size === 0) console.log(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
-    size += event.value.audioBytes.length;
-    hash.update(event.value.audioBytes);
+    size += event.value.audio.length;
+    hash.update(event.value.audio);
   }
   console.log(`streamed ${size} bytes, SHA-256 ${hash.digest('hex')}`);
 }

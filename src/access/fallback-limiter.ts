@@ -3,7 +3,8 @@
 import { Failure } from '../errors.ts';
 import { toLimitStatus } from './limit-status.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts';
-import type { FallbackName } from './redis-settings.ts';
+
+export type FallbackName = 'degrade' | 'open' | 'closed';
 
 export interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
   fallback: FallbackName;

@@ -1,5 +1,5 @@
 // Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once, and one of an account:
-// each takes a thread and its memory.
+// each takes a process and its memory.
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { type BookReading, readBook } from '../books/read-book.ts';

@@ -93,8 +93,8 @@ export function createJobOperations(options: JobOperationsOptions): JobOperation
     },
     async listJobs({ caller }, { status = '' }: { status?: string | undefined }, page) {
       const found = await rows.list(caller.callerId, { status, limit: page.size + 1, after: page.after });
-      const { items, nextPageToken } = toPage(found, page, ({ jobKey }) => jobKey);
-      return { items: await Promise.all(items.map(view)), nextPageToken };
+      const { items, nextCursor } = toPage(found, page, ({ jobKey }) => jobKey);
+      return { items: await Promise.all(items.map(view)), nextCursor };
     },
     getJob: async (call, id) => view(await find(call, id)),
     watchJob: (call, id, afterRevision) => watch(call, () => find(call, id), afterRevision, options),

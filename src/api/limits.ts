@@ -37,7 +37,7 @@ export const heardTurnsMax = 8;
 export const turnWaitMsMax = 5_000;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
-export const pageTokenCharsMax = 2_000;
+export const cursorCharsMax = 2_000;
 /** Of the texts that a list of voices is filtered by. */
 export const voiceFilterCharsMax = 200;
 /** How many voices are filtered before other calls get a turn. */

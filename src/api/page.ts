@@ -1,56 +1,48 @@
-// Pages of a list. A page token holds the position of the last item before the page, such as its id, so that items which
+// Pages of a list. A cursor holds the position of the last item before the page, such as its id, so that items which
 // are added or deleted meanwhile cause no gaps and no duplicates. It is valid for its list and the filters of that list.
 import { createHash } from 'node:crypto';
 import type { FieldViolation } from '../errors.ts';
-import { pageSizeDefault, pageSizeMax, pageTokenCharsMax } from './limits.ts';
+import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './limits.ts';
 
 export interface Page {
   size: number;
   /** The position of the last item before it; undefined for the first page. */
   after: string | undefined;
-  /** What page tokens of the list begin with. */
+  /** What cursors of the list begin with. */
   tokenPrefix: string;
 }
 
 export interface PageOf<Item> {
   items: readonly Item[];
   /** Empty on the last page. */
-  nextPageToken: string;
-}
-
-/** The names of the page fields in an API. */
-export interface PageNames {
-  size: string;
-  token: string;
-  next: string;
+  nextCursor: string;
 }
 
 /** The requested page of a list, which is identified by its name and filters. Violations are added to those found before. */
 export function parsePage(
-  { pageSize = pageSizeDefault, pageToken }: { pageSize?: number | undefined; pageToken: string },
+  { limit = pageSizeDefault, cursor }: { limit?: number | undefined; cursor: string },
   list: readonly string[],
-  names: PageNames,
   violations: FieldViolation[],
 ): Page {
   const tokenPrefix = createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, prefixChars);
-  if (pageSize < 1 || pageSize > pageSizeMax)
-    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
-  const isReadable = pageToken !== '' && pageToken.length <= pageTokenCharsMax;
-  const after = isReadable ? fromToken(pageToken, tokenPrefix) : undefined;
-  if (pageToken !== '' && after === undefined)
+  if (limit < 1 || limit > pageSizeMax)
+    violations.push({ field: 'limit', reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+  const isReadable = cursor !== '' && cursor.length <= cursorCharsMax;
+  const after = isReadable ? fromToken(cursor, tokenPrefix) : undefined;
+  if (cursor !== '' && after === undefined)
     violations.push({
-      field: names.token,
+      field: 'cursor',
       reason: 'format',
-      message: `must be a ${names.next} of this list and filter`,
+      message: 'must be a next_cursor of this list and filter',
     });
-  return { size: pageSize, after, tokenPrefix };
+  return { size: limit, after, tokenPrefix };
 }
 
 /** The first items, as many as the page has, with the token of the page behind them, if there are more. */
 export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string): PageOf<Item> {
   const first = items.slice(0, page.size);
   const hasMore = items.length > page.size;
-  return { items: first, nextPageToken: hasMore ? toToken(positionOf(first.at(-1)!), page.tokenPrefix) : '' };
+  return { items: first, nextCursor: hasMore ? toToken(positionOf(first.at(-1)!), page.tokenPrefix) : '' };
 }
 
 const prefixChars = 8;

@@ -3,10 +3,9 @@
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { relay } from '../runtime/relay.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
-import { createSlots } from '../speech/queue/slots.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -43,7 +42,11 @@ export interface SpeechOperationsOptions {
 
 export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
   const { speech, delivery, metering, idempotency } = options;
-  const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
+  const estimateSlots = new SlotQueue({
+    slotsMax: estimatesAtOnceMax,
+    waitingMax: estimatesWaitingMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
   return {
     async check(request, caller) {
       await speech.plan(request, caller);
@@ -70,23 +73,19 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       });
     },
 
-    streamSpeech(call, request) {
+    async *streamSpeech(call, request) {
       const { caller, signal } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
-      return relay(async () => {
-        await speech.checkRoom(request, caller);
-        const planned = await speech.plan(request, caller);
-        const events = metering.chargeStream(call, planned, () => speak(planned, caller, signal));
-        const source = events[Symbol.asyncIterator]();
-        return { first: await source.next(), source };
-      });
+      await speech.checkRoom(request, caller);
+      const planned = await speech.plan(request, caller);
+      yield* metering.chargeStream(call, planned, () => speak(planned, caller, signal));
     },
 
     async estimateSpeech(call, request) {
       const { caller, signal } = call;
       const planned = await speech.plan(request, caller);
       return metering.occupy(call, async () => {
-        const giveBack = await estimateSlots.take(caller.callerId, signal);
+        const giveBack = await estimateSlots.take({ owner: caller.callerId, signal });
         try {
           return await estimateSpeech(planned, signal);
         } finally {
@@ -109,7 +108,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   if (bytesMax === undefined) return undefined;
   const refuse = (byteCount: number) => {
     const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
-    const details: FieldViolation[] = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    const details: FieldViolation[] = [{ field: 'buffer_bytes_max', reason: 'too_long', message }];
     return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
   };
   return { bytesMax, refuse };

@@ -1,51 +1,167 @@
 // Voices: listed, previewed, made, cloned, changed and ended by callers, among those that they may use.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Engine } from '../engines/engine.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type CloneVoiceRequest,
+  type CreateVoiceRequest,
+  type DefaultVoiceSchema,
+  DefaultVoiceSourceSchema,
+  type ListVoicesRequest,
+  type UpdateVoiceRequest,
+  VoiceAccessSchema,
+  VoiceKindSchema,
+  VoiceOwnerSchema,
+  type VoiceSchema,
+  type VoiceService,
+  type VoiceSpec,
+  VoiceSpecSchema,
+  VoiceStatusSchema,
+} from '../../gen/sonant/v1/voice_pb.ts';
+import { formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { enumNames } from '../contract/schema.ts';
+import type { Violations } from '../contract/violations.ts';
+import type { Cloning, Engine } from '../engines/engine.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
+import { speakingRates } from '../speech/fields.ts';
 import { isMiss } from '../speech/find-current.ts';
-import { type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from '../speech/voice.ts';
+import type { VoiceAccess, VoiceConsent } from '../speech/stored-voices.ts';
+import { bindingIdsOf, blendOf, type OfferedVoice, ownerOf, type Voices, voicesFor } from '../speech/voice.ts';
+import { toLanguageCode } from '../text/language-code.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { actorOf, type Call } from './call.ts';
 import { voicesPerTurn } from './limits.ts';
-import { type Page, toPage } from './page.ts';
-import { toPredicate, type VoiceFilter } from './voice-filter.ts';
+import { defined, nameOf, pageOf, pathsOf, toEnum, toTime, unlessEmpty } from './messages.ts';
+import { toPage } from './page.ts';
+import { checked, type Handlers } from './service.ts';
+import { toPredicate } from './voice-filter.ts';
 
-/** A voice, and whose it is for the caller. */
-export type ListedVoice = OfferedVoice & { owner: VoiceOwner };
-
-export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
-
-export interface VoiceOperationsOptions {
+interface VoiceHandlersOptions {
   voices: Voices;
   engines: readonly Engine[];
   management: VoiceManagement;
   preview: PreviewVoice;
 }
 
-export function createVoiceOperations({ voices, engines, management, preview }: VoiceOperationsOptions) {
+export function createVoiceHandlers({ voices, engines, management, preview }: VoiceHandlersOptions) {
   const { findCurrent } = voices;
-  const listFor = ({ caller }: Call) => voicesFor(voices, caller).list();
-  const toListed = (offered: OfferedVoice, { caller }: Call): ListedVoice => ({
-    ...offered,
-    owner: ownerOf(offered.kept, caller),
-  });
+  const inVoice = (offered: OfferedVoice, call: Call) => ({ voice: toVoice(offered, call) });
+
+  /** Reports what the check finds, after it has run again where it misses a voice or lexicon. */
+  const checkCurrent = async <Plan>(
+    violations: Violations,
+    check: (faults: FieldViolation[]) => Plan | Promise<Plan>,
+  ): Promise<Plan | undefined> => {
+    try {
+      return await findCurrent(async () => {
+        const details: FieldViolation[] = [];
+        const plan = await check(details);
+        const failure = details.length > 0 && new Failure('invalid_request', { details });
+        if (failure && isMiss(failure)) throw failure;
+        violations.add(details);
+        return plan;
+      });
+    } catch (error) {
+      if (!(error instanceof Failure) || error.reason !== 'invalid_request' || !error.facts.details) throw error;
+      violations.add(error.facts.details);
+      return undefined;
+    }
+  };
+
   return {
-    async listVoices(call: Call, filter: VoiceFilter, page: Page) {
-      const { size, after = '' } = page;
-      const isWanted = toPredicate(filter);
-      const found: ListedVoice[] = [];
-      for (const [i, offered] of listFor(call).entries()) {
-        if (found.length > size) break;
-        if (i % voicesPerTurn === voicesPerTurn - 1) {
-          await nextTurn();
-          call.signal.throwIfAborted();
+    listVoices: checked(
+      ({ languageCode: given, engine, text, limit, cursor }: ListVoicesRequest, _call, violations) => {
+        const languageCode = given === '' ? '' : toLanguageCode(given);
+        if (languageCode === undefined)
+          violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US');
+        const isWanted = toPredicate({ languageCode: languageCode ?? '', engine, text });
+        return { isWanted, page: pageOf({ limit, cursor }, ['voices', given, engine, text], violations) };
+      },
+      async (_message, call, { isWanted, page }) => {
+        const { size, after = '' } = page;
+        const found: OfferedVoice[] = [];
+        for (const [i, offered] of voicesFor(voices, call.caller).list().entries()) {
+          if (found.length > size) break;
+          if (i % voicesPerTurn === voicesPerTurn - 1) {
+            await nextTurn();
+            call.signal.throwIfAborted();
+          }
+          if (offered.position > after && isWanted(offered)) found.push(offered);
         }
-        if (offered.position > after && isWanted(offered)) found.push(toListed(offered, call));
-      }
-      return toPage(found, page, ({ position }) => position);
+        const { items, nextCursor } = toPage(found, page, ({ position }) => position);
+        return { voices: items.map((item) => toVoice(item, call)), nextCursor };
+      },
+    ),
+    getVoice: async ({ voiceId }, call) =>
+      inVoice(await findCurrent(() => voicesFor(voices, call.caller).find(voiceId)), call),
+    getDefaultVoice: async (_message, { caller }) => ({
+      defaultVoice: toDefault(findDefault(voicesFor(voices, caller))),
+    }),
+    async setDefaultVoice({ voiceId }, call) {
+      await findCurrent(() => management.chooseDefault(voiceId || undefined, actorOf(call)));
+      return { defaultVoice: toDefault(findDefault(voicesFor(voices, call.caller))) };
     },
+    async previewVoice({ voiceId }, { caller, signal }) {
+      const { audio, contentType, text } = await findCurrent(() => preview(voiceId, caller, signal));
+      return { audioBytes: audio, contentType, text };
+    },
+    createVoice: checked(
+      async ({ voiceId, spec }: CreateVoiceRequest, call, violations) => {
+        const fields = toNewFields(spec);
+        const check = (faults: FieldViolation[]) => {
+          const found = management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
+          // A blend that could not be read was to stand in place of bindings.
+          const missing = faults.findIndex(({ field, reason }) => field === 'bindings' && reason === 'required');
+          if (missing >= 0 && violations.has('blend')) faults.splice(missing, 1);
+          return found;
+        };
+        return { fields, found: await checkCurrent(violations, check) };
+      },
+      async ({ voiceId }, call, { fields, found }) =>
+        inVoice(await management.create(voiceId || undefined, fields, found!, actorOf(call)), call),
+    ),
+    describeCloning: async () => ({
+      engines: engines.flatMap(({ name, cloning }) => (cloning ? toCloningEngine(name, cloning) : [])),
+    }),
+    cloneVoice: checked(
+      async (message: CloneVoiceRequest, call, violations) => {
+        const fields = toCloneFields(message);
+        const faults: FieldViolation[] = [];
+        const prepared = await management.checkClone(fields, actorOf(call), faults, call.signal);
+        violations.add(faults);
+        return { fields, prepared };
+      },
+      async (_message, call, { fields, prepared }) =>
+        inVoice(await management.clone(fields, prepared, actorOf(call), call.signal), call),
+    ),
+    updateVoice: checked(
+      async ({ voiceId, spec, updateMask }: UpdateVoiceRequest, call, violations) => {
+        const paths = pathsOf(VoiceSpecSchema, updateMask, violations);
+        const fields = toChange(spec, paths, violations);
+        const check = (faults: FieldViolation[]) => management.checkUpdate(voiceId, fields, actorOf(call), faults);
+        if (paths.size > 0 && voiceId !== '') await checkCurrent(violations, check);
+        return fields;
+      },
+      async ({ voiceId }, call, fields) =>
+        inVoice(await findCurrent(() => management.update(voiceId, fields, actorOf(call))), call),
+    ),
+    async deleteVoice({ voiceId }, call) {
+      await findCurrent(() => management.remove(voiceId, actorOf(call)));
+      return {};
+    },
+    revokeVoiceConsent: async ({ voiceId }, call) =>
+      inVoice(await findCurrent(() => management.revokeConsent(voiceId, actorOf(call))), call),
+  } satisfies Handlers<typeof VoiceService>;
+}
+
+export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
+
+/** What the APIs of other vendors need of voices. */
+export function createVoiceOperations(voices: Voices) {
+  const { findCurrent } = voices;
+  return {
     /** All that can speak now, in the order of voices, each with the aliases by which the caller finds it. */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
@@ -53,10 +169,7 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
       const isFound = (offered: OfferedVoice) => (alias: string) => usable.lookUp(alias) === offered;
       return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
     },
-    getVoice: (call: Call, voiceId: string) =>
-      findCurrent(() => toListed(voicesFor(voices, call.caller).find(voiceId), call)),
-    /** Of the voices that the caller may use. */
-    getDefaultVoice: async ({ caller }: Call): Promise<DefaultVoice> => findDefault(voicesFor(voices, caller)),
+    getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
     /** The caller's own or everyone's voice, or the default voice where there is no such voice or none is named. */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
@@ -69,31 +182,106 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
       const found = idOrAlias === undefined && offered ? undefined : await findCurrent(find).catch(fallBack);
       return { voiceId: (found ?? offered!).voice.voiceId, isDefault: !found };
     },
-    /** Undefined takes the choice back. */
-    async setDefaultVoice(call: Call, voiceId: string | undefined): Promise<DefaultVoice> {
-      await findCurrent(() => management.chooseDefault(voiceId, actorOf(call)));
-      return findDefault(voicesFor(voices, call.caller));
-    },
-    previewVoice: ({ caller, signal }: Call, voiceId: string) => findCurrent(() => preview(voiceId, caller, signal)),
-    describeCloning: async (_call: Call) =>
-      engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),
-    createVoice: async (call: Call, voiceId: string | undefined, fields: VoiceFields) =>
-      toListed(await findCurrent(() => management.create(voiceId, withoutEmpty(fields), actorOf(call))), call),
-    cloneVoice: async (call: Call, fields: CloneFields) =>
-      toListed(await management.clone(fields, actorOf(call), call.signal), call),
-    updateVoice: async (call: Call, voiceId: string, fields: VoiceFields) =>
-      toListed(await findCurrent(() => management.update(voiceId, fields, actorOf(call))), call),
-    deleteVoice: (call: Call, voiceId: string) => findCurrent(() => management.remove(voiceId, actorOf(call))),
-    revokeVoiceConsent: async (call: Call, voiceId: string) =>
-      toListed(await findCurrent(() => management.revokeConsent(voiceId, actorOf(call))), call),
   };
 }
 
+/** The same for all voices: Sonant does what an engine cannot. */
+const capabilities = {
+  sampleRates: [...outputSampleRatesHz],
+  outputFormats: [...formatNames],
+  speakingRate: speakingRates,
+};
+
+function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<typeof VoiceSchema> {
+  const { voice, status, kept, aliases } = offered;
+  return defined({
+    voiceId: voice.voiceId,
+    name: voice.name,
+    description: voice.description,
+    kind: toEnum(VoiceKindSchema, voice.kind),
+    engine: voice.engine,
+    status: toEnum(VoiceStatusSchema, status),
+    languageCodes: [...voice.languageCodes],
+    labels: { ...voice.labels },
+    bindings: bindingIdsOf(offered).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    blend: (blendOf(offered) ?? []).map((part) => ({ ...part })),
+    consent: kept?.consent && toConsent(kept.consent),
+    createdAt: toTime(kept?.createdAt),
+    updatedAt: toTime(kept?.updatedAt),
+    access: toEnum(VoiceAccessSchema, kept?.access ?? 'everyone'),
+    owner: toEnum(VoiceOwnerSchema, ownerOf(kept, caller)),
+    aliases: [...aliases],
+    lexiconIds: [...(kept?.lexiconIds ?? [])],
+    capabilities,
+  });
+}
+
+const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
+  defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
+
+const toDefault = ({ offered, source, chosen }: DefaultVoice): MessageInitShape<typeof DefaultVoiceSchema> => ({
+  voiceId: offered?.voice.voiceId ?? '',
+  source: toEnum(DefaultVoiceSourceSchema, source),
+  chosenVoiceId: chosen?.voice.voiceId ?? '',
+});
+
+const toCloningEngine = (engine: string, cloning: Cloning) => ({
+  engine,
+  sampleLanguageCodes: [...cloning.sampleLanguageCodes],
+  sampleSeconds: { ...cloning.sampleSeconds },
+  needsReferenceText: cloning.needsReferenceText,
+  consentScripts: { ...cloning.consentScripts },
+});
+
+const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
+const toBindings = (spec: VoiceSpec | undefined) =>
+  spec?.bindings.map(({ engine, voiceId }) => ({ engine, voiceId })) ?? [];
+const toBlend = (spec: VoiceSpec | undefined) => spec?.blend.map(({ voiceId, weight }) => ({ voiceId, weight })) ?? [];
+
 /** What is empty in a new voice has its default. */
-const withoutEmpty = ({ description, languageCodes, bindings, blend, ...fields }: VoiceFields): VoiceFields => ({
+const toNewFields = (spec: VoiceSpec | undefined): VoiceFields => ({
+  name: spec?.name,
+  description: spec?.description || undefined,
+  languageCodes: unlessEmpty(spec?.languageCodes),
+  labels: spec?.labels,
+  bindings: unlessEmpty(toBindings(spec)),
+  blend: unlessEmpty(toBlend(spec)),
+  enabled: spec?.enabled,
+  access: toAccess(spec?.access),
+  aliases: spec?.aliases,
+  lexiconIds: spec?.lexiconIds,
+});
+
+/** The fields that the mask names; one that is not set is reset to its default. */
+function toChange(spec: VoiceSpec | undefined, paths: ReadonlySet<string>, violations: Violations): VoiceFields {
+  const names = enumNames(VoiceAccessSchema).names;
+  const access = toAccess(spec?.access);
+  if (paths.has('access') && access === undefined)
+    violations.report('access', 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+  return {
+    ...(paths.has('name') && { name: spec?.name ?? '' }),
+    ...(paths.has('description') && { description: spec?.description ?? '' }),
+    ...(paths.has('language_codes') && { languageCodes: spec?.languageCodes ?? [] }),
+    ...(paths.has('labels') && { labels: spec?.labels ?? {} }),
+    ...(paths.has('bindings') && { bindings: toBindings(spec) }),
+    ...(paths.has('blend') && { blend: toBlend(spec) }),
+    ...(paths.has('enabled') && { enabled: spec?.enabled ?? true }),
+    ...(paths.has('access') && { access }),
+    ...(paths.has('aliases') && { aliases: spec?.aliases ?? [] }),
+    ...(paths.has('lexicon_ids') && { lexiconIds: spec?.lexiconIds ?? [] }),
+  };
+}
+
+const toCloneFields = ({
+  voiceId,
+  access,
+  referenceAudio,
+  consentAudio,
+  ...fields
+}: CloneVoiceRequest): CloneFields => ({
   ...fields,
-  description: description || undefined,
-  languageCodes: languageCodes?.length ? languageCodes : undefined,
-  bindings: bindings?.length ? bindings : undefined,
-  blend: blend?.length ? blend : undefined,
+  voiceId: voiceId || undefined,
+  access: toAccess(access),
+  reference: referenceAudio,
+  consent: consentAudio,
 });

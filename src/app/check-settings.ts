@@ -1,18 +1,18 @@
-// Checks settings that are valid one by one, taken together, before anything is opened. `serve` refuses to start with what is
-// found, all of it at once; `doctor` reports it.
+// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links, sign-in. `serve`
+// refuses to start and prints all mistakes; `doctor` reports them.
+import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { Tls } from '../net/listen.ts';
+import { isLoopbackHost } from '../net/loopback.ts';
 import type { Address } from '../runtime/setting.ts';
-import { type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
-import { linkMistakes } from './open-clips.ts';
-import { wyomingMistakes } from './open-wyoming.ts';
-import { readTls } from './read-tls.ts';
-import { missingSecrets } from './shared-secrets.ts';
-import { signInMistakes } from './sign-in-options.ts';
+import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
+import { missingSecrets, signInMistakes } from './secrets.ts';
+import { linkMistakes } from './storage.ts';
 
 const portMax = 65_535;
 
-/** Returns the certificate; a ConfigError names every mistake, the ports that are in use among them. */
+/** Returns the certificate. Throws one ConfigError with all mistakes, including ports in use. */
 export async function checkSettings(config: Config, isSinglePort: boolean): Promise<Tls | undefined> {
   const mistakes = [...settingMistakes(config, isSinglePort), ...(await portsInUse(config, isSinglePort))];
   const tls = await readTls(config).catch((error: ConfigError) => {
@@ -23,7 +23,7 @@ export async function checkSettings(config: Config, isSinglePort: boolean): Prom
   return tls;
 }
 
-/** Those that the settings alone show. */
+/** Mistakes that the settings alone show. */
 export const settingMistakes = (config: Config, isSinglePort: boolean): ConfigMistake[] => [
   ...sharedPorts(config, isSinglePort),
   ...missingSecrets(config),
@@ -42,7 +42,7 @@ function listenersOf({ httpAddr, grpcAddr, adminAddr, wyomingAddr }: Config, isS
   return listeners;
 }
 
-/** The second listener of a port would report it as taken by another program. */
+/** Without this check, the second listener of a port would report that another program uses it. */
 function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
   const listeners = listenersOf(config, isSinglePort);
   return listeners.flatMap(([name, address], i) => {
@@ -52,11 +52,11 @@ function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
   });
 }
 
-/** The addresses at which another program listens. */
+/** Addresses at which another program listens. */
 export async function portsInUse(config: Config, isSinglePort: boolean): Promise<ConfigMistake[]> {
   const listeners = listenersOf(config, isSinglePort);
   const taken: Listening[] = [];
-  // One after another, so that one probe does not find the port of the other taken.
+  // One after another, so that a probe does not find the port of another probe in use.
   for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
   const used = new Set(listeners.map(([, { port }]) => port));
   return taken.map(([name, address]) => {
@@ -65,7 +65,7 @@ export async function portsInUse(config: Config, isSinglePort: boolean): Promise
   });
 }
 
-/** Whether another program listens there. What else keeps us from listening is told by the listener itself. */
+/** Whether the address is in use. Other errors surface when the listener starts. */
 function isTaken({ host, port }: Address): Promise<boolean> {
   if (port === 0) return Promise.resolve(false);
   const server = createServer((socket) => void socket.destroy());
@@ -75,7 +75,7 @@ function isTaken({ host, port }: Address): Promise<boolean> {
   });
 }
 
-/** The address with the next port that is not used, and is from then on. */
+/** Returns the address with the next unused port, and adds that port to `used`. */
 function nextOf(address: Address, used: Set<number>): string {
   const step = address.port + used.size < portMax ? 1 : -1;
   let port = address.port + step;
@@ -84,10 +84,39 @@ function nextOf(address: Address, used: Set<number>): string {
   return String(address).replace(/\d+$/, String(port));
 }
 
-/** An address that stands for all of the machine collides with each of them. */
+/** A wildcard address collides with every address of its family. */
 function collide(a: Address, b: Address): boolean {
   if (a.port !== b.port || a.port === 0) return false;
   const isAll = (host: string) => host === '0.0.0.0' || host === '::';
   const areOneFamily = !(isIPv4(a.host) && isIPv6(b.host)) && !(isIPv6(a.host) && isIPv4(b.host));
   return a.host === b.host || a.host === '::' || b.host === '::' || ((isAll(a.host) || isAll(b.host)) && areOneFamily);
+}
+
+/** The Wyoming protocol has no authentication: whoever connects speaks with the key of the operator. */
+function wyomingMistakes(config: Config): ConfigMistake[] {
+  const { wyomingAddr: address, wyomingKey, wyomingAllow } = config;
+  const mistakes: ConfigMistake[] = [];
+  if (address === '') return mistakes;
+  if (wyomingKey === '')
+    mistakes.push(mistakeIn(config, 'SONANT_WYOMING_KEY', 'SONANT_WYOMING_ADDR needs an API key to speak with'));
+  if (!isLoopbackHost(address.host) && wyomingAllow.length === 0) {
+    const allowed = 'asks for no key: listen on 127.0.0.1, or list those who may connect in SONANT_WYOMING_ALLOW';
+    mistakes.push(mistakeIn(config, 'SONANT_WYOMING_ADDR', allowed));
+  }
+  return mistakes;
+}
+
+/** Reads and checks the certificate and key. Returns undefined if TLS is not configured. */
+export async function readTls(config: Config): Promise<Tls | undefined> {
+  const { tlsCert, tlsKey } = config;
+  if (tlsCert === '' && tlsKey === '') return undefined;
+  const read = (name: string, file: string) =>
+    asConfigError(config, name, async () => {
+      if (file === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY must be set together');
+      return readFile(file, 'utf8');
+    });
+  const tls = { cert: await read('SONANT_TLS_CERT', tlsCert), key: await read('SONANT_TLS_KEY', tlsKey) };
+  await asConfigError(config, 'SONANT_TLS_CERT', async () => createSecureContext({ cert: tls.cert }));
+  await asConfigError(config, 'SONANT_TLS_KEY', async () => createSecureContext(tls));
+  return tls;
 }

@@ -1,22 +1,21 @@
-// Opens the parts of Sonant that the commands work on, without the service.
+// Opens the parts of Sonant that commands use, without the service.
 import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
+import { openRedis } from '../store/redis.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import type { Config } from './config.ts';
-import { openSpeech } from './open-speech.ts';
-import { pepperOf } from './shared-secrets.ts';
-import { publishKeyChange } from './shared-state.ts';
-import { openSeal } from './sign-in-options.ts';
-import { openStoredVoices, type StoredVoices } from './stored-voices.ts';
+import { asConfigError, type Config } from './config.ts';
+import { openSeal, pepperOf } from './secrets.ts';
+import { openSpeech, openStoredVoices, type StoredVoices } from './speech.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 
-/** Speech without listeners; with the stored voices if there is a database. */
+/** Opens speech, with the stored voices if the database exists. */
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   const stored = isStoreThere(config) ? await openVoicesOfStore(config, opened) : undefined;
@@ -43,7 +42,7 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   return { rows, vault, voices: speech.voices, management, lexicons, close: () => kept.disposeAsync() };
 }
 
-/** Purges no audio of deleted voices: the service does, when it sees the change. */
+/** The audio of deleted voices is purged by the service when it sees the change. */
 async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const store = await openStore(config);
   opened.defer(() => store.close());
@@ -65,12 +64,18 @@ export async function openKeys(config: Config) {
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
-export interface OpenedUsage {
-  usage: ReturnType<typeof createUsageRows>;
-  close(): Promise<void>;
+/** Publishes to the replicas of the service that a key has ended. */
+async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
+  const { redisUrl: url, redisPrefix: prefix } = config;
+  if (!changed.isEnded || url === '') return;
+  const redis = await asConfigError(config, 'SONANT_REDIS_URL', () => openRedis({ url, prefix }));
+  await markEnded({ redis, prefix }, changed);
+  redis.close();
 }
 
-export async function openUsage(config: Config): Promise<OpenedUsage> {
+export type OpenedUsage = Awaited<ReturnType<typeof openUsage>>;
+
+export async function openUsage(config: Config) {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }

@@ -8,7 +8,7 @@ import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { nearestName, questionOf } from '../runtime/nearest-name.ts';
 import type { Setting, SettingValues } from '../runtime/setting.ts';
-import { serviceSettings } from './service-settings.ts';
+import { serviceSettings } from './settings.ts';
 
 export interface Config extends SettingValues<typeof serviceSettings> {
   /** The values of each engine's own settings, by the engine's name. */
@@ -17,7 +17,7 @@ export interface Config extends SettingValues<typeof serviceSettings> {
   inForce: readonly SettingInForce[];
 }
 
-export interface SettingInForce {
+interface SettingInForce {
   setting: Setting;
   value: unknown;
   /** Where the value comes from: "environment", ".env", "sonant.toml" or "default". */
@@ -45,13 +45,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is wrong with the value of a setting. */
+/** A mistake in the value of a setting. The value of a secret is not shown. */
 export function mistakeIn({ inForce }: Config, name: string, allowed: string): ConfigMistake {
-  const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
-  return { name, given: String(value), source, allowed };
+  const { setting, value, source } = inForce.find((each) => each.setting.name === name)!;
+  return { name, given: setting.secret && value !== '' ? '(secret)' : String(value), source, allowed };
 }
 
-/** Runs what a setting configures; an error becomes a ConfigError that names the setting. */
+/** Runs `work`. An error becomes a ConfigError that names the setting. */
 export async function asConfigError<T>(config: Config, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -63,14 +63,16 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
-export interface ConfigSources {
+/** `folder` contains `.env` and `sonant.toml`, and is the base of relative paths. */
+export function loadConfig({
+  env,
+  folder,
+  engines,
+}: {
   env: Readonly<Record<string, string | undefined>>;
-  /** The folder of `.env` and `sonant.toml`, and the base of relative paths. */
   folder: string;
   engines: readonly EngineDefinition[];
-}
-
-export function loadConfig({ env, folder, engines }: ConfigSources): Config {
+}): Config {
   const mistakes: ConfigMistake[] = [];
   const given = [
     { source: 'environment', values: onlySonant(env) },
@@ -115,7 +117,7 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
   [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
 
-/** All begin alike, which says nothing; where a service listens is an address here, elsewhere a port or a host. */
+/** The closest setting, compared without the common prefix. Other services call an address PORT, HOST, LISTEN or BIND. */
 function nearestSetting(name: string, known: readonly string[]): string | undefined {
   const given = name.slice(prefix.length).replace(/(^|_)(PORT|HOST|LISTEN|BIND)$/, '$1ADDR');
   const meant = nearestName(
@@ -133,7 +135,7 @@ const onlySonant = (values: Readonly<Record<string, string | undefined>>): Recor
     ),
   );
 
-/** The API key that the examples and `sonant bench` send. */
+/** The API key that the examples and `sonant book --server` send. Not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
 /** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
@@ -179,7 +181,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   return values;
 }
 
-/** Messages of the parser, and ours; the line itself is not shown, for it may contain a secret. */
+/** Our messages for those of the parser, which shows the line: it may contain a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'this name has been given a value before'],
   [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
 import type { SignIn } from '../access/sign-in.ts';
@@ -17,12 +18,14 @@ import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { ModelOperations } from '../api/models.ts';
 import type { Runner } from '../api/runner.ts';
+import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Tickets } from '../api/stream-tickets.ts';
 import type { GetUsage } from '../api/usage.ts';
 import type { VoiceOperations } from '../api/voices.ts';
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
+import { failureForms } from '../compat/failure-forms.ts';
 import { addOpenAiRoutes } from '../compat/openai/routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
@@ -96,6 +99,8 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  /** By their services: what gRPC calls too. */
+  handlers: { voices: Handlers<typeof VoiceService> };
   books: BookOperations;
   jobs: JobOperations;
   lexicons: LexiconOperations;
@@ -140,6 +145,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isLeaving: () => isLeaving,
     isDraining: () => isDraining,
     onRequestEnd: watch.onRequestEnd,
+    failureForms,
   });
   const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
@@ -231,8 +237,8 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, lexicons, books, jobs, models, keys, getUsage, audio, idempotency, tickets } =
-    operations;
+  const { handlers, speech, live, voices, lexicons, books, jobs, models, keys } = operations;
+  const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
@@ -247,7 +253,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addAudioRoutes(app, audio);
   addBookRoutes(app, { books, admitTo, isStrict });
   addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
-  addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addVoiceRoutes(app, handlers.voices, { admitTo, isStrict, baseUrl });
   addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

@@ -1,17 +1,34 @@
 // What every stage of opening the service works with.
 import type { EngineDefinition } from '../engines/engine.ts';
+import { removeLeftTemporaryFolders } from '../runtime/temporary-folder.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import type { Config } from './config.ts';
-import type { ServiceMetrics } from './service-metrics.ts';
+import { logFault } from './logging.ts';
+import { createServiceMetrics, type ServiceMetrics } from './metrics.ts';
+import { openTracing } from './tracing.ts';
 
-export interface Opening {
+interface Begun {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
+  /** Closes in reverse order what was opened. */
   opened: AsyncDisposableStack;
+}
+
+export interface Opening extends Begun {
   metrics: ServiceMetrics;
-  /** Undefined where nothing is traced. */
+  /** Undefined if nothing is traced. */
   tracing: Tracing | undefined;
   onFault(fault: unknown): void;
+}
+
+export function beginOpening(begun: Begun): Opening {
+  const { config, log, opened } = begun;
+  const onFault = (fault: unknown) => logFault(log, fault);
+  const metrics = createServiceMetrics();
+  opened.defer(metrics.close);
+  const sweep = removeLeftTemporaryFolders().catch(onFault);
+  opened.defer(() => sweep);
+  return { ...begun, onFault, metrics, tracing: openTracing(config, metrics, log, opened) };
 }

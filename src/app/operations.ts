@@ -15,7 +15,7 @@ import { createModelOperations } from '../api/models.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
-import { createVoiceOperations } from '../api/voices.ts';
+import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
 import { createKnownClips } from '../delivery/known-clips.ts';
 import { createStoredAudio } from '../delivery/stored-audio.ts';
@@ -34,9 +34,9 @@ import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import type { SharedState } from './access.ts';
 import type { GatewayOperations } from './gateway.ts';
-import type { SharedState } from './shared-state.ts';
-import type { StoredClips } from './stored-clips.ts';
+import type { StoredClips } from './storage.ts';
 
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
@@ -87,7 +87,8 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
-    voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    voices: createVoiceOperations(voices),
+    handlers: { voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }) },
     lexicons: createLexiconOperations(options.lexicons, voices),
     books: createBookOperations(),
     jobs: options.jobs,

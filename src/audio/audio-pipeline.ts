@@ -2,8 +2,8 @@
 // pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file. The input may
 // change in between, to another rate, gain or tempo, and silence may come between two sounds.
 import type { AudioFormat } from './formats.ts';
-import { join } from './join.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
+import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 

@@ -2,10 +2,44 @@
 // service knows a format only by its row.
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
-import { createALawEncoder, createMuLawEncoder } from './g711.ts';
+import { toInt16 } from './level.ts';
 import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
+
+const muLawBias = 132;
+const muLawMax = 32635;
+
+/** Positive samples have the sign bit 0x80 set after the inversion, in both laws. */
+function toMuLaw(sample: number): number {
+  const sign = sample < 0 ? 0x80 : 0;
+  const magnitude = Math.min(Math.abs(sample), muLawMax) + muLawBias;
+  const segment = 24 - Math.clz32(magnitude);
+  return ~(sign | (segment << 4) | ((magnitude >> (segment + 3)) & 0x0f)) & 0xff;
+}
+
+function toALaw(sample: number): number {
+  const sign = sample < 0 ? 0 : 0x80;
+  const magnitude = (sample < 0 ? ~sample : sample) >> 3;
+  const segment = Math.max(0, 27 - Math.clz32(magnitude));
+  const step = segment < 2 ? magnitude >> 1 : magnitude >> segment;
+  return (sign | (segment << 4) | (step & 0x0f)) ^ 0x55;
+}
+
+/** A byte for each 16-bit sample. */
+const tableOf = (encode: (sample: number) => number) =>
+  Uint8Array.from({ length: 65_536 }, (_, i) => encode((i << 16) >> 16));
+const tables = new Map<typeof toMuLaw, Uint8Array>();
+
+function createEncoder(law: typeof toMuLaw): Encoder {
+  const table = tables.get(law) ?? tableOf(law);
+  tables.set(law, table);
+  const encode = (samples: Float32Array) => Uint8Array.from(toInt16(samples), (sample) => table[sample & 0xffff]!);
+  return { encode, end: () => new Uint8Array(0), close() {} };
+}
+
+const createMuLawEncoder = (): Encoder => createEncoder(toMuLaw);
+const createALawEncoder = (): Encoder => createEncoder(toALaw);
 
 export interface AudioFormat {
   name: FormatName;
@@ -97,3 +131,15 @@ export const formatNames = liveFormatNames.filter((name) => name !== 'ulaw' && n
 /** The sample rates of responses, and those of live speech. */
 export const outputSampleRatesHz = [24000, 44100, 48000] as const;
 export const liveSampleRatesHz = [8000, 16000, 22050, ...outputSampleRatesHz] as const;
+
+export async function encodeSilence(format: FormatName, sampleRateHz: number, seconds: number): Promise<Uint8Array> {
+  const { openEncoder, encodedRateHz } = audioFormats[format];
+  const encoder = await openEncoder(sampleRateHz);
+  try {
+    const rateHz = encodedRateHz?.(sampleRateHz) ?? sampleRateHz;
+    const first = encoder.encode(new Float32Array(Math.round(rateHz * seconds)));
+    return Buffer.concat([Uint8Array.from(first), encoder.end()]);
+  } finally {
+    encoder.close();
+  }
+}

@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';
-import { join } from './join.ts';
 import { blocksOf, clamped } from './kernels.ts';
+import { join } from './pcm.ts';
 
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;

@@ -6,8 +6,8 @@
 //     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
 // The position of the last page is the end of the sound, so that it decodes to exactly its length.
 import type { Encoder } from './encoder.ts';
-import { join } from './join.ts';
 import { blocksOf, clamped } from './kernels.ts';
+import { join } from './pcm.ts';
 import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;

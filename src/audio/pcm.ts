@@ -15,3 +15,15 @@ export function samplesOf({ buffer, byteOffset, length }: Uint8Array): Int16Arra
   if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, count);
   return new Int16Array(buffer.slice(byteOffset, byteOffset + 2 * count));
 }
+
+type Numbers = Uint8Array<ArrayBuffer> | Int16Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+
+export function join<T extends Numbers>(ArrayOf: new (length: number) => T, parts: readonly ArrayLike<number>[]): T {
+  const whole = new ArrayOf(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

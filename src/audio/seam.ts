@@ -4,8 +4,9 @@
 // what follows tells how much of it is wanted.
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|margin, and trail on request
-import { join } from './join.ts';
+
 import { fromDb } from './level.ts';
+import { join } from './pcm.ts';
 
 // By peak, at the level at which the sound is heard. The hiss between the words of the built-in voices stays below this;
 // the softest consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and

@@ -3,7 +3,7 @@
 // frame before it, and cross-faded with it. Promises: output time t is input time t*factor, within a frame;
 // round(length/factor) samples after flush; the same bits however the input is split; little more than the input of one
 // frame in memory.
-import { join } from './join.ts';
+import { join } from './pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
 

@@ -7,8 +7,8 @@
 // A stream does not know its length: both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a whole
 // file has the true ones.
 import type { Encoder } from './encoder.ts';
-import { join } from './join.ts';
 import { toInt16 } from './level.ts';
+import { join } from './pcm.ts';
 
 export const wavHeadBytes = 44;
 const bytesPerSample = 2;

@@ -23,6 +23,6 @@ export const metadataCharsMax = 4_000;
 /** Of markup. */
 export const elementDepthMax = 1_000;
 export const packageElementsMax = 200_000;
-/** Of the process that reads a book: CPU time, and the heap beside 100 MB of program and buffers. */
+/** Of the process that reads a book: CPU time, and the heap, beside 100 MB of program. 20 MB of Markdown need as much. */
 export const readingCpuSecondsMax = 5;
 export const readingMegabytesMax = 128;

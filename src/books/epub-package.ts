@@ -93,7 +93,10 @@ function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author'
   const all = (name: string) => [...findAll(root, name)];
   const first = (name: string) => textIn(all(name).find((element) => textIn(element) !== ''));
   const creators = all('creator').filter((creator) => textIn(creator) !== '');
-  const authors = creators.filter((creator) => /^(|aut)$/.test(roleOf(root, creator)));
+  const roles = refinedRoles(root);
+  const authors = creators.filter(({ attributes }) =>
+    /^(|aut)$/.test(statedRole(attributes) ?? roles.get(`#${attributes.id}`) ?? ''),
+  );
   const metadata: BookMetadata = {};
   for (const name of ['publisher', 'date', 'description', 'identifier', 'rights'] as const) {
     const value = cutText(withoutTags(first(name)), metadataCharsMax);
@@ -109,14 +112,18 @@ function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author'
   };
 }
 
-/** EPUB 2 states a role in an attribute, EPUB 3 in an element that refines. */
-function roleOf(root: MarkupElement, { attributes }: MarkupElement): string {
-  const own = attributes['opf:role'] ?? attributes.role;
-  if (own !== undefined || !attributes.id) return own ?? '';
-  const refining = [...findAll(root, 'meta')].find(
-    (meta) => meta.attributes.property === 'role' && meta.attributes.refines === `#${attributes.id}`,
-  );
-  return textIn(refining);
+/** As EPUB 2 states it. */
+const statedRole = (attributes: MarkupElement['attributes']): string | undefined =>
+  attributes['opf:role'] ?? attributes.role;
+
+/** As EPUB 3 states them, by the reference to the element that has the role. */
+function refinedRoles(root: MarkupElement): ReadonlyMap<string, string> {
+  const roles = new Map<string, string>();
+  for (const meta of findAll(root, 'meta')) {
+    const { property, refines } = meta.attributes;
+    if (property === 'role' && refines && !roles.has(refines)) roles.set(refines, textIn(meta));
+  }
+  return roles;
 }
 
 const propertyOf = (root: MarkupElement, property: string): string =>

@@ -24,7 +24,8 @@ export function readPlainBook(source: string, options: ChapterOptions): ReadText
   const end = paragraphs.findIndex(({ lines }, at) => at >= from && endMark.test(lines[0]!));
   const to = end < 0 ? paragraphs.length : end;
   const found = findStarts(paragraphs, from, to);
-  const blocks = paragraphs.map((paragraph, at) => toBlock(paragraph, found.includes(at)));
+  const headings = new Set(found);
+  const blocks = paragraphs.map((paragraph, at) => toBlock(paragraph, headings.has(at)));
   const stated = readHeader(paragraphs.slice(0, from));
   const starts: ChapterStart[] = found.map((at) => ({ at, title: toChapterTitle(paragraphs, at, to) }));
   if (from > 0) starts.push({ at: 0, title: '', part: 'front' });

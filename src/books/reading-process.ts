@@ -1,6 +1,7 @@
 // The process that reads one book from its standard input: see read-book.ts.
+import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { basename, extname } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { Book, BookKind } from './book.ts';
 import { BookFault, type BookFaultReason } from './book-fault.ts';
@@ -13,6 +14,7 @@ import { readMarkdownBook } from './markdown-book.ts';
 import { readPlainBook } from './plain-book.ts';
 
 export interface ReadingTask extends ChapterOptions {
+  byteCount: number;
   charsMax: number;
   /** A media type. */
   type?: string;
@@ -23,9 +25,11 @@ export interface ReadingTask extends ChapterOptions {
 
 export type ReadingNews = { book: Book } | { fault: { reason: BookFaultReason; message: string } };
 
+const pieceBytes = 64 << 10;
+
 const send = (news: ReadingNews): boolean => process.send!(news);
 
-async function read(bytes: Buffer, task: ReadingTask): Promise<Book> {
+async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book> {
   const { name } = task;
   const kind = findBookKind(bytes, { ...(task.type && { type: task.type }), ...(name && { name }) });
   const book = await readKind(kind, bytes, task);
@@ -40,15 +44,33 @@ async function read(bytes: Buffer, task: ReadingTask): Promise<Book> {
   };
 }
 
-function readKind(kind: BookKind, bytes: Buffer, task: ReadingTask): ReadText | Promise<ReadText> {
+function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): ReadText | Promise<ReadText> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
+  // Frees the bytes before the text takes its memory: garbage is collected late.
+  bytes.buffer.transfer(0);
   if (kind === 'html') return readHtmlBook(text, task);
   return kind === 'markdown' ? readMarkdownBook(text, task) : readPlainBook(text, task);
 }
 
+/** Pieces of a stream, and the whole that they are joined to, would take more than twice the memory. */
+async function readInput(byteCount: number): Promise<Buffer<ArrayBuffer>> {
+  const bytes = Buffer.from(new ArrayBuffer(byteCount));
+  let at = 0;
+  const callback = (count: number, piece: Uint8Array): boolean => {
+    at += Buffer.from(piece.buffer).copy(bytes, at, 0, count);
+    return true;
+  };
+  await once(
+    new Socket({ fd: 0, onread: { buffer: Buffer.from(new ArrayBuffer(pieceBytes)), callback } }).resume(),
+    'end',
+  );
+  return bytes;
+}
+
 try {
-  send({ book: await read(await buffer(process.stdin), JSON.parse(process.argv[2]!)) });
+  const task: ReadingTask = JSON.parse(process.argv[2]!);
+  send({ book: await read(await readInput(task.byteCount), task) });
 } catch (error) {
   if (error instanceof RangeError) send({ fault: { reason: 'too_deep', message: 'is nested too deeply' } });
   else if (error instanceof BookFault) send({ fault: { reason: error.reason, message: error.message } });

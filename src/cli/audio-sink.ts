@@ -1,17 +1,39 @@
-// The output of `say`: a file, which is written atomically, or a pipe, which is written while the sound is made. Both
-// apply backpressure.
+// The output of `say` and `book`: its format, and a file, which is written atomically, or a pipe, which is written while the
+// audio is generated. Both apply backpressure.
 import { once } from 'node:events';
-import { fstatSync, ftruncateSync, readSync, statSync, writeSync } from 'node:fs';
+import { constants, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { Socket } from 'node:net';
+import { dirname, extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { CommandError, UsageError } from './command.ts';
-import { openFifoToWrite } from './fifo.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { audioFormats, type FormatName, formatNames } from '../audio/formats.ts';
+import { CommandError, UsageError, withOpened } from './command.ts';
+
+const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
+
+/** The format of `--format`, else of the file extension, else WAV. Warns if the flag and the extension disagree. */
+export function chooseFormat(named: string | undefined, output: string): FormatName {
+  const formats = formatNames.map((name) => audioFormats[name]);
+  const given = extname(output).slice(1).toLowerCase();
+  const meant = formats.find(({ extension }) => extension === (otherExtensions[given] ?? given));
+  if (named !== undefined) {
+    const format = formats.find(({ name }) => name === named);
+    if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
+    if (meant && meant !== format)
+      process.stderr.write(`sonant: the name of ${output} says ${meant.name}, but its content is ${format.name}\n`);
+    return format.name;
+  }
+  const extensions = [...formats.map(({ extension }) => extension), ...Object.keys(otherExtensions)].join(', .');
+  if (!meant && given !== '')
+    throw new UsageError(`no format has the extension .${given}; use .${extensions}, or --format`);
+  return meant?.name ?? 'wav';
+}
 
 export interface AudioSink {
   write(bytes: Uint8Array): Promise<void>;
-  /** Completes the output: `head` replaces the first bytes of the file, and the file gets its name. */
+  /** Completes the output: overwrites the first bytes with `head` and renames the file into place. */
   finish(head: Uint8Array | undefined): Promise<void>;
   /** Deletes an unfinished file. */
   close(): Promise<void>;
@@ -54,8 +76,24 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length; ) from += (await file.write(bytes, from)).bytesWritten;
 }
 
+/** Writes a file whole or not at all. Returns the number of bytes. */
+export const writeWhole = async (
+  path: string,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<number> =>
+  withOpened(await openAudioFile(path, signal), async (sink) => {
+    let byteCount = 0;
+    for await (const piece of pieces) {
+      await sink.write(piece);
+      byteCount += piece.length;
+    }
+    await sink.finish(undefined);
+    return byteCount;
+  });
+
 async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
-  const pipe = await openFifoToWrite(path, signal).catch((error) => {
+  const pipe = await waitForReader(path, signal).catch((error) => {
     throw new UsageError(`cannot write into ${path}: ${(error as Error).message}`);
   });
   return {
@@ -69,7 +107,21 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
   };
 }
 
-/** Standard output. In a plain file, as after `>`, the header is corrected if the file has no other content. */
+const pollForReaderMs = 50;
+
+/** Opens a named pipe once it has a reader. A plain `open` would block a thread of the pool and could not be cancelled. */
+async function waitForReader(path: string, signal: AbortSignal): Promise<Socket> {
+  for (;;) {
+    try {
+      return new Socket({ fd: openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), readable: false });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+      await sleep(pollForReaderMs, undefined, { signal });
+    }
+  }
+}
+
+/** Standard output. If it is a file, as after `>`, and was empty, the header is corrected at the end. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
   if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name a file for the sound: -o FILE');
@@ -90,8 +142,8 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
 }
 
 /**
- * Whether it was closed when the program started, as after `>&-`: Node then opens /dev/null in its place, for reading too,
- * which a shell that is told `> /dev/null` does not.
+ * Whether the descriptor was closed when the program started, as after `>&-`. Node then opens /dev/null in its place, for
+ * reading and writing; a shell opens it for `> /dev/null` only for writing.
  */
 function isClosed(fd: number): boolean {
   const { rdev } = fstatSync(fd);
@@ -103,7 +155,7 @@ function isClosed(fd: number): boolean {
   }
 }
 
-/** Writes fail when the reader has closed the pipe. */
+/** Writes fail after the reader has closed the pipe. */
 function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {

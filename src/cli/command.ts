@@ -1,9 +1,10 @@
-// The interface of a command, and what commands share: parsing of arguments, tables, exit errors.
+// The interface of a command and its table of options, from which arguments are parsed, help texts are written and shells
+// complete; and what else commands use: exit errors, tables, opened parts of the service.
 import { createInterface } from 'node:readline/promises';
-import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
-import type { Service } from '../app/app.ts';
+import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
 import { type Config, loadConfig } from '../app/config.ts';
+import type { Service } from '../app/service.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
@@ -22,36 +23,71 @@ export interface CommandLine {
   openUsage(): Promise<OpenedUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
-  /** Asks the person at the terminal; absent where there is none. */
+  /** Asks the person at the terminal; absent without a terminal. */
   ask?(question: string, signal: AbortSignal): Promise<string>;
+}
+
+/** An option as `parseArgs` reads it and as the help text and completion show it. */
+interface Option {
+  type: 'string' | 'boolean';
+  /** Placeholder of the value in the help text. */
+  value?: string;
+  help: string;
+  short?: string;
+  multiple?: boolean;
+  /** The allowed values. */
+  choices?: readonly string[];
 }
 
 export interface Command {
   name: string;
   summary: string;
-  /** Its flags, in the form of parseArgs. */
-  options: ParseArgsOptionsConfig;
-  /** Its subcommands, such as `create` and `list`. */
+  options: Readonly<Record<string, Option>>;
+  /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** The allowed values of a flag, if they are a list. */
-  choices?: Readonly<Record<string, readonly string[]>>;
-  help(): string;
+  /** The usage lines and the description. The options follow in the help text. */
+  usage(): string;
   /** Returns the exit code. */
   run(line: CommandLine): Promise<number>;
 }
 
-/** Wrong usage; the message says how to call the command. */
+/** An option with a value. */
+export const option = <const More extends Pick<Option, 'short' | 'multiple' | 'choices'> = object>(
+  value: string,
+  help: string,
+  more?: More,
+) => ({ type: 'string', value, help, ...more }) as { type: 'string'; value: string; help: string } & More;
+
+/** An option without a value. */
+export const flag = (help: string, short?: string) => ({ type: 'boolean' as const, help, ...(short && { short }) });
+
+export const jsonFlag = flag('print JSON, for programs');
+
+/** The help text of a command. */
+export function helpOf({ usage, options }: Command): string {
+  const indent = Object.values(options).some(({ short }) => short) ? '    ' : '';
+  const names = Object.entries(options).map(
+    ([name, { short, value }]) => `${short ? `-${short}, ` : indent}--${name}${value ? ` ${value}` : ''}`,
+  );
+  const width = Math.max(...names.map(({ length }) => length));
+  const lines = Object.values(options).map(
+    ({ help }, n) => `  ${names[n]!.padEnd(width)}  ${help.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}\n`,
+  );
+  return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n'])].join('');
+}
+
+/** Wrong usage. The message says how to call the command. */
 export class UsageError extends Error {}
 
-/** The command failed; the message says why. */
+/** The command failed. The message says why. */
 export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
-/** The parts of the service are loaded when a command opens them: most commands need few, and `--help` needs none. */
+/** Loads the parts of the service only when a command opens them: most commands need few, and `--help` needs none. */
 const loadParts = () => import('../app/command-line.ts');
 
-/** The real command line; tests pass their own to a command. */
+/** The real command line. Tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),
@@ -60,14 +96,14 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openUsage: async () => (await loadParts()).openUsage(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
-    const { openService } = await import('../app/app.ts');
+    const { openService } = await import('../app/service.ts');
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
-/** Empty where the person ends the input. */
+/** Returns an empty answer if the person closes the input. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
   using lines = createInterface({ input: process.stdin, output: process.stderr });
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
@@ -86,12 +122,10 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
   }
 };
 
-/** What is given for the flags of a command. */
-export type FlagsOf<Options extends ParseArgsOptionsConfig> = ReturnType<
-  typeof parseArgs<{ options: Options }>
->['values'];
+/** The values of a command's options. */
+export type FlagsOf<Options extends Command['options']> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
 
-/** The action that the first argument names, and the arguments after it. */
+/** Returns the action that the first argument names, and the remaining arguments. */
 export function findAction<A>(
   actions: Readonly<Record<string, A>>,
   [name = '', ...rest]: readonly string[],
@@ -102,13 +136,13 @@ export function findAction<A>(
   return [actions[name]!, rest];
 }
 
-/** The only argument of an action. */
+/** Returns the only argument of an action. */
 export function onlyArgument([argument, ...more]: readonly string[], usage: string): string {
   if (argument === undefined || more.length > 0) throw new UsageError(`the command is ${usage}`);
   return argument;
 }
 
-/** Runs `work`; invalid fields of a request are reported under the names of the flags that they were made from. */
+/** Runs `work`. Invalid fields of a request are reported under the names of their flags. */
 export async function withFlagNames<Result>(
   flagOf: (field: string) => string,
   work: () => Promise<Result>,
@@ -122,7 +156,7 @@ export async function withFlagNames<Result>(
   }
 }
 
-/** The same for a request for speech. */
+/** Like `withFlagNames`, for a request for speech. */
 export const withSpeechFlags = <Result>(
   flagOf: (field: string) => string,
   work: () => Promise<Result>,
@@ -132,7 +166,7 @@ export const withSpeechFlags = <Result>(
     throw new UsageError(`there is no such voice;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
   });
 
-/** Runs `work` with what was opened, and closes it afterwards. */
+/** Runs `work` with an opened resource and closes the resource afterwards. */
 export async function withOpened<T extends { close(): Promise<void> }, Result>(
   opened: T,
   work: (opened: T) => Promise<Result>,
@@ -161,7 +195,7 @@ function paintState(cell: string): string {
   return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;
 }
 
-/** Aligns rows in columns, two spaces apart; the states in `stateColumn` are coloured. */
+/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   { stateColumn }: { stateColumn?: number } = {},

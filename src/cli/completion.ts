@@ -1,5 +1,5 @@
-// `sonant completion bash|zsh|fish`: prints a script that completes commands, their actions and flags, and the values of
-// flags. It is generated from the definitions of the commands.
+// `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options and the values of options,
+// generated from the tables of options.
 import { type Command, parseCommandArgs, UsageError } from './command.ts';
 
 const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
@@ -14,14 +14,13 @@ export const createCompletionCommand = (commands: () => Promise<readonly Command
   summary: 'print a completion script for a shell',
   options: {},
   actions: shells,
-  help: () => `Usage: sonant completion ${shells.join('|')}
+  usage: () => `Usage: sonant completion ${shells.join('|')}
 
 Prints a script for the shell to read when it starts:
 
   bash   source <(sonant completion bash)                          in ~/.bashrc
   zsh    source <(sonant completion zsh)                           in ~/.zshrc, after compinit
-  fish   sonant completion fish > ~/.config/fish/completions/sonant.fish
-`,
+  fish   sonant completion fish > ~/.config/fish/completions/sonant.fish`,
   async run({ args, print }) {
     const { positionals } = parseCommandArgs({ args, options: {}, allowPositionals: true });
     const [shell = '', ...rest] = positionals;
@@ -43,13 +42,14 @@ const flagsOf = (command: Command): string[] => [
   '--help',
 ];
 
-/** The values of flags, by `COMMAND FLAG`. */
+/** The allowed values of options, by `COMMAND OPTION`. */
 const choicesOf = (commands: readonly Command[]): { after: string[]; words: readonly string[] }[] =>
   commands.flatMap((command) =>
-    Object.entries(command.choices ?? {}).map(([flag, words]) => ({
-      after: spellingsOf(command, flag).map((spelling) => `${command.name} ${spelling}`),
-      words,
-    })),
+    Object.entries(command.options).flatMap(([flag, { choices }]) =>
+      choices
+        ? [{ after: spellingsOf(command, flag).map((spelling) => `${command.name} ${spelling}`), words: choices }]
+        : [],
+    ),
   );
 
 const cases = (commands: readonly Command[], words: (words: readonly string[]) => string): string =>
@@ -107,10 +107,9 @@ function toFish(commands: readonly Command[]): string {
   return commands.flatMap(toFishLines).join('\n');
 }
 
-function toFishLines({ name, summary, options, actions, choices }: Command): string[] {
+function toFishLines({ name, summary, options, actions }: Command): string[] {
   const within = `__fish_seen_subcommand_from ${name}`;
-  const flags = Object.entries(options).map(([flag, { type, short }]) => {
-    const words = choices?.[flag];
+  const flags = Object.entries(options).map(([flag, { type, short, choices: words }]) => {
     const value = words ? ` -x -a '${words.join(' ')}'` : type === 'string' ? ' -r' : '';
     return `complete -c sonant -n '${within}' -l ${flag}${short ? ` -s ${short}` : ''}${value}`;
   });

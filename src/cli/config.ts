@@ -1,16 +1,15 @@
-// `sonant config`: prints the settings in force and the source of each; with --help, describes all settings.
-
+// `sonant config`: prints the settings in force and the source of each. `--help` describes all settings.
 import { allSettings } from '../app/config.ts';
 import { registry } from '../engines/registry.ts';
-import { type Command, formatTable, parseCommandArgs } from './command.ts';
+import { type Command, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
 
-const options = { json: { type: 'boolean' } } as const;
+const options = { json: jsonFlag };
 
 export const configCommand: Command = {
   name: 'config',
   summary: 'print the settings in force',
   options,
-  help: () => `Usage: sonant config [--json]
+  usage: () => `Usage: sonant config [--json]
 
 Prints every setting with its value and source; secrets are hidden. Settings are read from the environment, .env and
 sonant.toml (data_dir = "..." is SONANT_DATA_DIR), in this order of precedence.
@@ -20,8 +19,7 @@ ${allSettings(registry)
     ({ name, help, allowed, fallback }) =>
       `${name} (${allowed}; default ${fallback === '' ? 'none' : fallback})\n    ${help}`,
   )
-  .join('\n')}
-`,
+  .join('\n')}`,
   async run({ args, loadConfig, print }) {
     const { values } = parseCommandArgs({ args, options });
     const rows = loadConfig().inForce.map(({ setting, value, source }) => ({

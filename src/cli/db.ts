@@ -8,19 +8,20 @@ import {
   type CommandLine,
   findAction,
   formatTable,
+  jsonFlag,
   onlyArgument,
   parseCommandArgs,
   UsageError,
 } from './command.ts';
 
-const options = { json: { type: 'boolean' } } as const;
+const options = { json: jsonFlag };
 
 export const dbCommand: Command = {
   name: 'db',
   summary: 'migrate the database, or move it to PostgreSQL',
   options,
   actions: ['migrate', 'copy'],
-  help: () => `Usage: sonant db migrate [--json]
+  usage: () => `Usage: sonant db migrate [--json]
        sonant db copy [--json]
 
 migrate creates the tables, or migrates them to the schema of this version. Every start does that too; run it as a
@@ -28,10 +29,7 @@ separate job if the service has no privilege to change the schema.
 
 copy copies all rows from SQLite, the file sonant.db in the data folder, to the empty PostgreSQL database of
 SONANT_DATABASE_URL, in one transaction, and compares the number and the hash of the rows of every table. Stop the
-service first. Stored audio, models and secrets stay in the data folder, which is still needed.
-
-  --json   print JSON, for programs
-`,
+service first. Stored audio, models and secrets stay in the data folder, which is still needed.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const usage = 'sonant db migrate or sonant db copy';

@@ -2,36 +2,39 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkIssuer } from '../access/oidc-issuer.ts';
-import { checkClipStore } from '../app/check-clip-store.ts';
-import { portsInUse, settingMistakes } from '../app/check-settings.ts';
+import { portsInUse, readTls, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../app/config.ts';
-import { openClips } from '../app/open-clips.ts';
-import { readTls } from '../app/read-tls.ts';
-import { issuerOptionsOf } from '../app/sign-in-options.ts';
+import { issuerOptionsOf } from '../app/secrets.ts';
+import { checkClipStore, openClips } from '../app/storage.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
 import { inspectRedis } from '../store/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
-import { type Command, type CommandLine, formatTable, parseCommandArgs, withOpened } from './command.ts';
+import {
+  type Command,
+  type CommandLine,
+  flag,
+  formatTable,
+  jsonFlag,
+  parseCommandArgs,
+  withOpened,
+} from './command.ts';
 
 type Finding = EngineReport & { what: string };
 
-const options = { json: { type: 'boolean' }, 'single-port': { type: 'boolean' } } as const;
+const options = { 'single-port': flag('check what sonant serve --single-port needs'), json: jsonFlag };
 
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'check that everything needed works here',
   options,
-  help: () => `Usage: sonant doctor [--single-port] [--json]
+  usage: () => `Usage: sonant doctor [--single-port] [--json]
 
 Checks Node, the settings, the ports, the data folder, the database, TLS, Redis, S3, the OpenID Connect issuer, every
 engine, the voices and the secrets of webhooks. Exits with 1 if anything is broken; an optional engine that is not
-installed is not an error, and neither is a port in use, since the service itself may use it.
-
-  --single-port   check what sonant serve --single-port needs
-`,
+installed is not an error, and neither is a port in use, since the service itself may use it.`,
   async run(line) {
     const { args, loadConfig, print } = line;
     const { values } = parseCommandArgs({ args, options });
@@ -53,9 +56,9 @@ installed is not an error, and neither is a port in use, since the service itsel
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
-    // Two working engines may still offer the same voice.
+    // Two working engines may offer the same voice.
     if (!findings.some(isBroken)) {
-      // Opening a database migrates it, which a check must not do.
+      // A check must not migrate the database, which opening it does.
       const canOpen = database.state === 'ready' || !isStoreThere(config);
       const voices = canOpen
         ? await inspect(() => inspectVoices(line, database.state === 'ready'))
@@ -81,7 +84,7 @@ const ready = (message: string): EngineReport => ({ state: 'ready', message });
 const absent = (message: string): EngineReport => ({ state: 'absent', message });
 const broken = (message: string): EngineReport => ({ state: 'broken', message });
 
-/** What a check finds, or what it fails with. */
+/** The result of a check, or its error. */
 const inspect = (check: () => Promise<EngineReport>): Promise<EngineReport> =>
   check().catch((error: Error & { facts?: FailureFacts }) => {
     if (error instanceof ConfigError) return broken(explainAll(error.mistakes));
@@ -141,7 +144,7 @@ async function inspectIssuer(config: Config): Promise<EngineReport> {
   return ready(`${issuer.issuer} answers`);
 }
 
-/** The path itself, or its closest parent that exists. */
+/** Returns the path itself, or its closest parent that exists. */
 async function closestExisting(path: string): Promise<string> {
   return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestExisting(dirname(path));
 }
@@ -156,7 +159,7 @@ async function inspectVoices(
   });
 }
 
-/** Verifies the voice record, and that the master key decrypts every clone. */
+/** Verifies the audit log of voices, and that the master key decrypts every clone. */
 async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<string> {
   const entries = await Array.fromAsync(rows.readRecord());
   const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
@@ -169,7 +172,7 @@ async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<st
   return `${stored.length} kept here, and their record of ${entries.length} entries is whole`;
 }
 
-/** That the secret of the service decrypts those that sign webhooks. */
+/** Checks that the secret of the service decrypts the webhook secrets. */
 async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<EngineReport> {
   const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
   const cause = 'SONANT_SECRET, or the file secret of the data folder, is not the one that they were made with';

@@ -1,5 +1,4 @@
-// `sonant key create|list|rotate|revoke`: manages API keys on the machine itself.
-
+// `sonant key create|list|rotate|revoke`: manages API keys in the database, without the service.
 import { operator } from '../access/actor.ts';
 import type { ApiKey } from '../access/api-key-record.ts';
 import type { KeyFields } from '../access/key-fields.ts';
@@ -14,7 +13,9 @@ import {
   type FlagsOf,
   findAction,
   formatTable,
+  jsonFlag,
   onlyArgument,
+  option,
   parseCommandArgs,
   UsageError,
   withFlagNames,
@@ -22,17 +23,20 @@ import {
 } from './command.ts';
 
 const options = {
-  name: { type: 'string' },
-  scopes: { type: 'string' },
-  voices: { type: 'string' },
-  'allowed-ips': { type: 'string' },
-  'expires-in-days': { type: 'string' },
-  'requests-per-minute': { type: 'string' },
-  concurrency: { type: 'string' },
-  'characters-per-month': { type: 'string' },
-  'grace-seconds': { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
+  name: option('NAME', 'what the key is for'),
+  scopes: option(
+    'A,B',
+    `what it may do: ${scopes.slice(0, 6).join(', ')},\n${scopes.slice(6).join(', ')};\ndefault: ${defaultScopes.join(', ')}`,
+  ),
+  voices: option('A,B', 'voices that it may use, by id or alias; default: all'),
+  'allowed-ips': option('A,B', 'addresses and CIDR blocks that it may be used from; default: any'),
+  'expires-in-days': option('N', 'when it expires; default: never'),
+  'requests-per-minute': option('N', `default: ${usualLimits.requestsPerMinute}`),
+  concurrency: option('N', `syntheses at once; default: ${usualLimits.concurrency}`),
+  'characters-per-month': option('N', 'default: no limit'),
+  'grace-seconds': option('N', `how long the old key stays valid; default: ${graceSecondsUsual}, a day`),
+  json: jsonFlag,
+};
 
 export const keyCommand: Command = {
   name: 'key',
@@ -41,28 +45,14 @@ export const keyCommand: Command = {
   get actions() {
     return Object.keys(actions);
   },
-  help: () => `Usage: sonant key create [--name NAME] [--scopes A,B] [limits] [--json]
+  usage: () => `Usage: sonant key create [--name NAME] [--scopes A,B] [limits] [--json]
        sonant key list [--json]
        sonant key rotate ID [--grace-seconds N] [--json]
        sonant key revoke ID [--json]
 
 A key is shown once, when it is created; only a hash of it is stored. A revoked key stops working within a second, its
 streams, the keys made from it and those it has replaced included. rotate creates a new key with the same scopes and limits,
-which replaces the old one; revoke ends a replaced key alone.
-
-  --name NAME                what the key is for
-  --scopes A,B               what it may do: ${scopes.slice(0, 6).join(', ')},
-                             ${scopes.slice(6).join(', ')};
-                             default: ${defaultScopes.join(', ')}
-  --voices A,B               voices that it may use, by id or alias; default: all
-  --allowed-ips A,B          addresses and CIDR blocks that it may be used from; default: any
-  --expires-in-days N        when it expires; default: never
-  --requests-per-minute N    default: ${usualLimits.requestsPerMinute}
-  --concurrency N            syntheses at once; default: ${usualLimits.concurrency}
-  --characters-per-month N   default: no limit
-  --grace-seconds N          how long the old key stays valid; default: ${graceSecondsUsual}, a day
-  --json                     print JSON, for programs
-`,
+which replaces the old one; revoke ends a replaced key alone.`,
   async run(line) {
     const { args, openKeys, print } = line;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
@@ -113,7 +103,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
-/** The list of voices of a key to be made, as ids. Engines are opened, because most voices are theirs. */
+/** Replaces aliases of voices with ids. Opens the engines, because most voices are theirs. */
 const checkVoices = async (fields: KeyFields, line: CommandLine): Promise<KeyFields> =>
   withOpened(await line.openApp(), async ({ voices }) =>
     withVoiceIds(fields, voices, { usesAllVoices: fields.scopes?.includes('admin') }),
@@ -121,7 +111,7 @@ const checkVoices = async (fields: KeyFields, line: CommandLine): Promise<KeyFie
 
 const pageSize = 1_000;
 
-/** `limits.requests_per_minute` is made from `--requests-per-minute`, and `scopes[0]` from `--scopes`. */
+/** The flag of a field: `--requests-per-minute` of `limits.requests_per_minute`, `--scopes` of `scopes[0]`. */
 function flagOf(field: string): string {
   const name = field.replace(/^limits\.|\[\d+\]$/g, '');
   return name === 'voice_ids' ? '--voices' : `--${name.replaceAll('_', '-')}`;

@@ -1,31 +1,43 @@
-// `sonant lexicon list|put|show|remove`: keeps lexicons, which state how words are said.
+// `sonant lexicon list|put|show|remove`: manages lexicons, which define how words are pronounced. Reads lexicon files: a PLS
+// document, or JSON, which is a list of entries or an object with a name and entries.
+import { readFile } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
 import { operator } from '../access/actor.ts';
+import { Failure } from '../errors.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
-import { toEntryJson } from '../lexicons/lexicon-fields.ts';
+import { checkLexicon, type LexiconFields, toEntryJson } from '../lexicons/lexicon-fields.ts';
+import { atOnce } from '../runtime/steps.ts';
+import type { OfferedLexicon } from '../speech/lexicons.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { compileLexicon } from '../text/lexicon.ts';
 import { writePls } from '../text/pls.ts';
 import {
   type Command,
+  CommandError,
   type CommandLine,
   type FlagsOf,
   findAction,
+  flag,
   formatTable,
+  jsonFlag,
   onlyArgument,
+  option,
   parseCommandArgs,
   UsageError,
   withOpened,
 } from './command.ts';
-import { nameOfFile, readLexiconFile, withFileFaults } from './lexicon-file.ts';
 
 const options = {
-  id: { type: 'string' },
-  name: { type: 'string' },
-  access: { type: 'string' },
-  pls: { type: 'boolean' },
-  language: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
+  id: option('ID', 'the lexicon to replace'),
+  name: option('NAME', 'default: the name or title in the file, or else the name of the file'),
+  access: option('WHO', 'who may use it: private or everyone; default: private, or as it is', {
+    choices: voiceAccesses,
+  }),
+  pls: flag('print a PLS document, with the entries of --language, or with those of no language'),
+  language: option('CODE', 'with --pls: a language, such as en-GB'),
+  json: jsonFlag,
+};
 
 type Flags = FlagsOf<typeof options>;
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
@@ -37,23 +49,14 @@ export const lexiconCommand: Command = {
   get actions() {
     return Object.keys(actions);
   },
-  choices: { access: voiceAccesses },
-  help: () => `Usage: sonant lexicon list [--json]
+  usage: () => `Usage: sonant lexicon list [--json]
        sonant lexicon put FILE [--id ID] [--name NAME] [--access WHO] [--json]
        sonant lexicon show ID [--pls [--language CODE]]
        sonant lexicon remove ID [--json]
 
 A lexicon states how words are said. list prints the lexicons. put makes one of a file, or replaces that of --id: a document
 in the Pronunciation Lexicon Specification of the W3C, or JSON, as show prints it. remove deletes a lexicon; voices that it
-is bound to speak on without it. "sonant say --lexicon ID" speaks with one.
-
-  --id ID          the lexicon to replace
-  --name NAME      default: the name or title in the file, or else the name of the file
-  --access WHO     who may use it: private or everyone; default: private, or as it is
-  --pls            print a PLS document, with the entries of --language, or with those of no language
-  --language CODE  with --pls: a language, such as en-GB
-  --json           print JSON, for programs
-`,
+is bound to speak on without it. "sonant say --lexicon ID" speaks with one.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, `sonant lexicon ${Object.keys(actions).join(', ')}`);
@@ -79,9 +82,9 @@ const actions: Readonly<Record<string, Action>> = {
     const file = await readLexiconFile(path);
     await withOpened(await line.openVoiceManagement(), async ({ lexicons }) => {
       const fields = { ...file, name: name ?? file.name, access };
-      // The title of a document is known when it is read.
+      // The title of a document is known only once it is parsed.
       const isNameless = fields.name === undefined && !('pls' in file.content && file.content.pls.includes('<meta'));
-      const named = id === undefined && isNameless ? { ...fields, name: nameOfFile(path) } : fields;
+      const named = id === undefined && isNameless ? { ...fields, name: basename(path, extname(path)) } : fields;
       const put = await withFileFaults(path, () =>
         id === undefined ? lexicons.create(named, operator) : lexicons.replace(id, fields, operator),
       );
@@ -122,3 +125,40 @@ const toJson = (lexicon: StoredLexicon) => ({
   entry_count: lexicon.entryCount,
   updated_at: lexicon.updatedAt.toISOString(),
 });
+
+/** Reads a lexicon file. Its name is undefined if the file has none. */
+async function readLexiconFile(path: string): Promise<LexiconFields> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new UsageError(`cannot read ${path}: ${error.message}`);
+  });
+  const fields = { name: undefined, access: undefined };
+  if (/^\s*\ufeff?</.test(text)) return { ...fields, content: { pls: text.replace(/^\ufeff/, ''), field: 'body' } };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return { ...fields, content: { entries: value } };
+    const { name, entries } = value as { name?: string; entries?: unknown };
+    return { ...fields, name, content: { entries } };
+  } catch (error) {
+    throw new UsageError(`${path} is neither a PLS document nor JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Runs `work` with the lexicon of a file. Errors in its entries are reported with the path. */
+async function withFileFaults<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const details = error instanceof Failure ? error.facts.details : undefined;
+    if (!details) throw error;
+    const faults = details.map(({ field, message }) => (field === 'body' ? message : `${field} ${message}`));
+    throw new CommandError(`${path}: ${faults.join('\n  ')}`);
+  }
+}
+
+/** Opens the lexicon of a file, for requests that name it by its path. */
+export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
+  withFileFaults(path, async () => {
+    const { entries, version } = atOnce(checkLexicon(await readLexiconFile(path)));
+    const compiled = compileLexicon(JSON.parse(entries));
+    return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: () => compiled };
+  });

@@ -1,8 +1,8 @@
-// `sonant book` on this machine: the book is spoken by the command itself, as a job of its own beside the file.
+// `sonant book` on this machine: the command speaks the book itself, as a job in the work folder beside the file.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { type BookWork, openBookWork } from '../app/open-book-work.ts';
+import { type BookWork, openBookWork } from '../app/book-work.ts';
 import type { Book } from '../books/book.ts';
 import { readBook } from '../books/read-book.ts';
 import { toCaptions } from '../delivery/captions.ts';
@@ -10,21 +10,21 @@ import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Job } from '../jobs/job.ts';
 import { parseJobRequest } from '../jobs/job-request.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import { chooseChapters } from './book-chapters.ts';
-import { type BookFlags, checkFlags, toFields, toJobBook, voicesHere } from './book-fields.ts';
-import { captionPathOf, workFolderOf, writeWhole } from './book-output.ts';
-import { createBookProgress, explainFault } from './book-progress.ts';
-import { chooseFormat } from './chosen-format.ts';
+import { chooseFormat, writeWhole } from './audio-sink.ts';
+import {
+  type BookFlags,
+  captionPathOf,
+  checkFlags,
+  chooseChapters,
+  explainFault,
+  toFields,
+  toJobBook,
+  voicesHere,
+  workFolderOf,
+} from './book-request.ts';
 import { CommandError, type CommandLine, UsageError, withOpened } from './command.ts';
-import { servedJobIn } from './served-job.ts';
-
-interface Flags extends BookFlags {
-  output: string;
-  format?: string | undefined;
-  skip?: string | undefined;
-  chapters?: string | undefined;
-  code?: boolean | undefined;
-}
+import { createBookProgress } from './progress.ts';
+import { servedJobIn } from './served-book.ts';
 
 export async function readLocalBook(
   path: string,
@@ -38,7 +38,7 @@ export async function readLocalBook(
   return book;
 }
 
-export async function speakLocally(path: string, flags: Flags, { openApp, signal }: CommandLine) {
+export async function speakLocally(path: string, flags: BookFlags, { openApp, signal }: CommandLine) {
   const { output } = flags;
   const book = await readLocalBook(path, { readsCode: flags.code ?? false, signal });
   const format = chooseFormat(flags.format, output);
@@ -58,7 +58,7 @@ export async function speakLocally(path: string, flags: Flags, { openApp, signal
       const id = await beginJob(work, fields);
       return writeFiles(await finishJob(work, id, signal), work, { output, signal });
     }).catch(async (error: unknown) => {
-      // What is refused before it begins leaves nothing behind.
+      // A refused request leaves no folder.
       if (error instanceof UsageError && !isBegun) await rm(folder, { recursive: true });
       throw error;
     });
@@ -70,18 +70,18 @@ export async function speakLocally(path: string, flags: Flags, { openApp, signal
 const reportFault = (fault: unknown): void =>
   void process.stderr.write(`sonant: ${fault instanceof Error ? fault.message : String(fault)}\n`);
 
-/** The job with these fields, which may have begun before; its id. */
+/** Creates the job with these fields, or continues it if an earlier command created it. Returns its id. */
 async function beginJob({ jobs, call }: BookWork, fields: object): Promise<string> {
   const id = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const { job } = await checkFlags(async () => jobs.createJob(call, await parseJobRequest({ ...fields }), id));
-  // What another command began would take half of the machine.
+  // A job of another command for the same file would take half of the machine.
   const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined, tokenPrefix: '' });
   for (const other of items) if (other.id !== id) await jobs.deleteJob(call, other.id);
   if (job.status === 'failed' || job.status === 'canceled') await jobs.retryJob(call, id);
   return id;
 }
 
-/** Speaks what is missing of it. */
+/** Waits until all missing chapters are spoken. */
 async function finishJob({ jobs, call }: BookWork, id: string, signal: AbortSignal): Promise<Job> {
   const progress = createBookProgress();
   let last: Job | undefined;

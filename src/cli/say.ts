@@ -1,48 +1,56 @@
-// `sonant say`: speaks a text, as long as a book if need be, from an argument, a file or standard input, into a file, a pipe or a player.
-// The format comes from a flag or the extension of the file.
+// `sonant say`: speaks a text of any length, from an argument, a file or standard input, into a file, a pipe or a player.
 import { existsSync } from 'node:fs';
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import { speechFieldRows } from '../speech/fields.ts';
+import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { type Voices, voicesFor } from '../speech/voice.ts';
+import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
+import { toLanguageCode } from '../text/language-code.ts';
 import { markupKinds } from '../text/read-markup.ts';
-import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
-import { chooseFormat } from './chosen-format.ts';
-import { chooseVoice } from './chosen-voice.ts';
-import { type Command, type FlagsOf, parseCommandArgs, UsageError, withOpened, withSpeechFlags } from './command.ts';
-import { openLexiconFile } from './lexicon-file.ts';
+import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput } from './audio-sink.ts';
+import {
+  type Command,
+  type FlagsOf,
+  flag,
+  option,
+  parseCommandArgs,
+  UsageError,
+  withOpened,
+  withSpeechFlags,
+} from './command.ts';
+import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
-import { createProgressBar } from './progress-bar.ts';
+import { createProgressBar } from './progress.ts';
 import { readText, takeText } from './text-input.ts';
 
-/** The flags of the request's own fields, read off their rows. */
-const fieldFlags = Object.fromEntries(
-  speechFieldRows.flatMap(({ flag }) =>
-    flag ? [[flag.name, { type: flag.value ? 'string' : 'boolean', ...(flag.short && { short: flag.short }) }]] : [],
-  ),
-) as Readonly<Record<string, { type: 'string' | 'boolean'; short?: string }>>;
+const choices: Readonly<Record<string, readonly string[]>> = {
+  format: formatNames,
+  'sample-rate': outputSampleRatesHz.map(String),
+  markup: markupKinds,
+};
+
+/** Options that set fields of the request, from the rows of the fields. */
+const fieldOptions: Command['options'] = Object.fromEntries(
+  speechFieldRows.flatMap(({ flag: row }) => {
+    if (!row) return [];
+    const { name, short, value, help } = row;
+    const more = { ...(short && { short }), ...(choices[name] && { choices: choices[name] }) };
+    return [[name, value ? option(value, help, more) : flag(help, short)]];
+  }),
+);
 
 const options = {
-  output: { type: 'string', short: 'o' },
-  play: { type: 'boolean', short: 'p' },
-  input: { type: 'string', short: 'i' },
-  ssml: { type: 'boolean' },
-  ...fieldFlags,
-  lexicon: { type: 'string', multiple: true },
-  json: { type: 'boolean' },
-} as const;
+  output: option('FILE', 'the sound file; - is standard output, the default when that is a pipe', { short: 'o' }),
+  play: flag(`play it while it is made, with the first of these that is installed:\n${playerNames.join(', ')}`, 'p'),
+  input: option('FILE', 'read the text from a file; - is standard input', { short: 'i' }),
+  ssml: flag('the text is an SSML document'),
+  ...fieldOptions,
+  lexicon: option('ID', fieldOptions.lexicon!.help, { multiple: true }),
+  json: flag('print a description of the result as JSON'),
+};
 
-const fieldHelp = speechFieldRows
-  .flatMap(({ flag }) => (flag ? [flag] : []))
-  .map(({ name, short, value, help }) => {
-    const names = `${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`;
-    return `  ${names.padEnd(24)} ${help}`;
-  })
-  .join('\n');
-
-/** Those of the fields have their names from rows. */
+/** The compiler does not know the names of the options that come from rows. */
 type Flags = FlagsOf<typeof options> & {
   voice?: string;
   language?: string;
@@ -58,23 +66,9 @@ export const sayCommand: Command = {
   name: 'say',
   summary: 'speak a text aloud, into a file or a pipe',
   options,
-  choices: {
-    format: formatNames,
-    'sample-rate': outputSampleRatesHz.map(String),
-    markup: markupKinds,
-  },
-  help: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
+  usage: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 
-Speaks TEXT, or the file given with -i, or standard input.
-
-  -o, --output FILE        the sound file; - is standard output, the default when that is a pipe
-  -p, --play               play it while it is made, with the first of these that is installed:
-                           ${playerNames.join(', ')}
-  -i, --input FILE         read the text from a file; - is standard input
-      --ssml               the text is an SSML document
-${fieldHelp}
-      --json               print a description of the result as JSON
-`,
+Speaks TEXT, or the file given with -i, or standard input.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const flags: Flags = values;
@@ -102,7 +96,7 @@ ${fieldHelp}
   },
 };
 
-/** The output file, or `-`; undefined if the sound is played. */
+/** The output file, or `-`; undefined if the audio is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {
   if (timestamps && !json) throw new UsageError('--timestamps are printed with --json');
   if (play && (output ?? format) !== undefined) throw new UsageError('--play takes neither --output nor --format');
@@ -118,15 +112,15 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
-/** Anything else is the path of a file. */
+/** Any other value of `--lexicon` is the path of a file. */
 const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
-  const flag = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''))?.flag;
-  return flag ? `--${flag.name}` : field;
+  const row = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''));
+  return row?.flag ? `--${row.flag.name}` : field;
 };
 
-/** Reports faults of a request under the names of the flags that it was made from. */
+/** Reports invalid fields of the request under the names of their flags. */
 const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
 
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
@@ -148,7 +142,16 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
 }
 
-/** Writes the sound as it is made; returns a description of it. */
+/** The first voice that can speak; if a language is given, the first one that speaks it. */
+function chooseVoice(voices: Voices, language: string | undefined): string {
+  const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
+  const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
+  const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
+  if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
+  return chosen.voice.voiceId;
+}
+
+/** Writes the audio while it is generated. Returns a description of it. */
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];

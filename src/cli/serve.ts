@@ -1,33 +1,30 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it, but
-// only if the service listens on loopback; otherwise it prints the file of the key, since logs may be collected.
-
+// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it if the
+// service listens on loopback. Otherwise it prints the path of the key file only, because logs may be collected.
 import { flushCompileCache } from 'node:module';
-import type { Service } from '../app/app.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Config } from '../app/config.ts';
-import { freeStartMemory } from '../app/free-start-memory.ts';
+import type { Service } from '../app/service.ts';
 import { isLoopbackHost } from '../net/loopback.ts';
-import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
+import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
-const options = { 'single-port': { type: 'boolean' } } as const;
+const options = { 'single-port': flag('serve both on SONANT_HTTP_ADDR') };
 
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve gRPC, REST and SSE',
   options,
-  help: () => `Usage: sonant serve [--single-port]
+  usage: () => `Usage: sonant serve [--single-port]
 
 Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until SIGTERM or SIGINT. Then it reports not ready for
 SONANT_LEAVE_SECONDS, accepts no new requests, gives running ones SONANT_DRAIN_SECONDS to finish, and exits. A second
-signal ends it at once.
-
-  --single-port   serve both on SONANT_HTTP_ADDR
-`,
+signal ends it at once.`,
   async run(line) {
     const { values } = parseCommandArgs({ args: line.args, options });
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
-    // A process that is killed would keep nothing for the next start.
+    // A process that is killed later would not write the cache.
     flushCompileCache();
     freeStartMemory(service.isIdle);
     const { signal } = line;
@@ -75,4 +72,24 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   print(`\n  ${firstKey.key}\n\nIt is printed only this time. Try it:\n`);
   print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
+}
+
+const everyMs = 3000;
+
+type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => void;
+
+/**
+ * Frees the memory that only the start needed. V8 keeps the space that modules were loaded in, about 30 MiB, until there is memory
+ * pressure. Runs once, when no request is running, because it blocks the event loop for a moment.
+ */
+export function freeStartMemory(isIdle: () => boolean): void {
+  const timer = setInterval(() => {
+    if (!isIdle()) return;
+    clearInterval(timer);
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as CollectGarbage;
+    setFlagsFromString('--no-expose-gc');
+    collectGarbage({ type: 'major', flavor: 'last-resort' });
+  }, everyMs);
+  timer.unref();
 }

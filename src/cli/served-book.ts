@@ -1,6 +1,7 @@
-// `sonant book --server URL`: a running service reads the book and speaks it as a job, and the command fetches what was made.
-// The job goes on when the command is interrupted; given again, it finds the job, which is named in the work folder.
-import { existsSync } from 'node:fs';
+// `sonant book --server URL`: a running service reads the book and speaks it as a job; the command downloads the files. The
+// job continues if the command is interrupted. The same command finds the job again by `job.json` in the work folder.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { BookChapter } from '../books/book.ts';
@@ -10,35 +11,33 @@ import type { toJobJson } from '../jobs/job-json.ts';
 import { type FileLock, tryLock } from '../runtime/file-lock.ts';
 import { makeFolder } from '../runtime/folder.ts';
 import { createId } from '../runtime/id.ts';
-import { chooseChapters } from './book-chapters.ts';
-import { type BookFlags, type BookVoices, checkFlags, type JobBook, toFields } from './book-fields.ts';
-import { captionPathOf, workFolderOf, writeWhole } from './book-output.ts';
-import { createBookProgress, explainFault } from './book-progress.ts';
-import { chooseFormat } from './chosen-format.ts';
+import { chooseFormat, writeWhole } from './audio-sink.ts';
+import {
+  type BookFlags,
+  type BookVoices,
+  captionPathOf,
+  checkFlags,
+  chooseChapters,
+  explainFault,
+  type JobBook,
+  toFields,
+  workFolderOf,
+} from './book-request.ts';
 import { CommandError, UsageError, withFlagNames } from './command.ts';
-import { fingerprintOf, keepServedJob, type ServedJob, servedJobIn } from './served-job.ts';
-import { isPassing, readReply, type ServiceClient, Unreachable, withPatience } from './service-client.ts';
-import { readEvents } from './service-events.ts';
+import { createBookProgress } from './progress.ts';
+import { isPassing, readEvents, readReply, type ServiceClient, Unreachable, withRetries } from './service-client.ts';
 
 type JobJson = ReturnType<typeof toJobJson>;
 
-/** Until a service that refuses for now takes the book, and until one that is away is back. */
-const patienceMs = { taking: 60_000, away: 600_000 };
-
-export interface ServedFlags extends BookFlags {
-  output: string;
-  format?: string | undefined;
-  skip?: string | undefined;
-  chapters?: string | undefined;
-  code?: boolean | undefined;
-}
+/** How long a service may refuse the book, and how long it may be unreachable. */
+const patienceMs = { refused: 60_000, unreachable: 600_000 };
 
 export interface Served {
   client: ServiceClient;
   signal: AbortSignal;
 }
 
-/** The book as the service reads it. */
+/** Lets the service read the book. */
 export async function readServedBook(
   path: string,
   bytes: Uint8Array<ArrayBuffer>,
@@ -46,10 +45,10 @@ export async function readServedBook(
 ): Promise<JobBook> {
   const query = new URLSearchParams({ name: basename(path), ...(readsCode && { code: 'read' }) });
   const headers = { 'content-type': 'application/octet-stream' };
-  const patience = { signal, patienceMs: patienceMs.taking, mayPass: isPassing };
+  const retries = { signal, patienceMs: patienceMs.refused, mayPass: isPassing };
   const ask = () => client.sendForJson<ReadBook>(`/api/books?${query}`, { body: bytes, headers });
   const nameOf = (field: string) => (field === 'book' ? path : field);
-  const read = await withFlagNames(nameOf, () => withPatience(patience, ask));
+  const read = await withFlagNames(nameOf, () => withRetries(retries, ask));
   for (const warning of read.warnings) process.stderr.write(`sonant: ${warning}\n`);
   return { ...read, language: read.language ?? '', cover: read.cover ?? undefined };
 }
@@ -62,7 +61,7 @@ interface ReadBook {
   warnings: readonly string[];
 }
 
-/** A book that a service may be sent. */
+/** Reads the file of the book. Refuses a file that the service would refuse for its size. */
 export async function readBookFile(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const explain = (error: Error) => {
     throw new UsageError(`cannot read ${path}: ${error.message}`);
@@ -73,7 +72,7 @@ export async function readBookFile(path: string): Promise<Uint8Array<ArrayBuffer
   return new Uint8Array(await readFile(path).catch(explain));
 }
 
-export async function speakAtService(path: string, flags: ServedFlags, served: Served) {
+export async function speakAtService(path: string, flags: BookFlags, served: Served) {
   const { output } = flags;
   const { client, signal } = served;
   const format = chooseFormat(flags.format, output);
@@ -94,7 +93,7 @@ export async function speakAtService(path: string, flags: ServedFlags, served: S
   };
   const made = await speak().finally(async () => {
     lock.release();
-    // What was refused before it began leaves nothing behind.
+    // A refused request leaves no folder.
     if (!servedJobIn(folder)) await rm(folder, { recursive: true });
     else if (signal.aborted)
       process.stderr.write(`sonant: interrupted; ${client.url} goes on, and the same command fetches what it makes\n`);
@@ -115,11 +114,11 @@ function openWork(folder: string, output: string): FileLock {
 interface Work {
   folder: string;
   fingerprint: string;
-  /** Of the request for a new job. */
+  /** Makes the request for a new job. */
   toBody(): Promise<object>;
 }
 
-/** The files of the job; of a new one where those of a job that was begun before are gone. */
+/** Downloads the files of the job. If the files of an earlier job have expired, starts a new job. */
 async function fetchMade(work: Work, output: string, served: Served) {
   const { url } = served.client;
   const formerId = await findFormerJob(work, served.client);
@@ -135,12 +134,12 @@ async function fetchMade(work: Work, output: string, served: Served) {
   return { job: made, files: await fetchFiles(made, output, served) };
 }
 
-/** The id of the job that was begun by the same command. */
+/** The id of the job that an earlier run of the same command started. */
 async function findFormerJob({ folder, fingerprint }: Work, client: ServiceClient): Promise<string | undefined> {
   const { url } = client;
   const before = servedJobIn(folder);
   if (before?.url !== url || before.fingerprint !== fingerprint) {
-    if (before) await leave(before, client);
+    if (before) await abandon(before, client);
     return undefined;
   }
   const job = await findJob(client, before.id);
@@ -156,14 +155,12 @@ async function beginJob({ folder, fingerprint, toBody }: Work, { client, signal 
   const body = await checkServedFlags(url, toBody);
   const job: ServedJob = { url, id: createId('book'), fingerprint };
   keepServedJob(folder, job);
-  const patience = { signal, patienceMs: patienceMs.taking, mayPass: isPassing };
+  const retries = { signal, patienceMs: patienceMs.refused, mayPass: isPassing };
   try {
-    await withPatience(patience, () =>
-      checkServedFlags(url, () => client.send(pathOf(job.id), { method: 'PUT', body })),
-    );
+    await withRetries(retries, () => checkServedFlags(url, () => client.send(pathOf(job.id), { method: 'PUT', body })));
   } catch (error) {
-    // A reply says that there is no job; where none came, there may be one.
-    if (error instanceof UsageError || error instanceof Failure) await rm(join(folder, 'job.json'));
+    // After a reply there is no job. Without a reply there may be one.
+    if (error instanceof UsageError || error instanceof Failure) await rm(jobFileIn(folder));
     throw error;
   }
   return job.id;
@@ -177,13 +174,13 @@ const findJob = (client: ServiceClient, id: string): Promise<JobJson | undefined
     throw error;
   });
 
-/** What another command began would go on for nobody. */
-async function leave({ url, id }: ServedJob, client: ServiceClient): Promise<void> {
+/** Deletes the job of another command for the same file, which nobody would download. */
+async function abandon({ url, id }: ServedJob, client: ServiceClient): Promise<void> {
   if (url !== client.url) process.stderr.write(`sonant: the job ${id} goes on at ${url}\n`);
   else if (await findJob(client, id)) await client.send(pathOf(id), { method: 'DELETE' });
 }
 
-/** A voice that is not there is none of that service. */
+/** Like `checkFlags`, but an unknown voice is unknown to the service, not to this machine. */
 const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Promise<Result> =>
   checkFlags(() =>
     check().catch((error: unknown) => {
@@ -215,7 +212,7 @@ function voicesAt(client: ServiceClient): BookVoices {
   };
 }
 
-/** Follows the job to its end, over breaks of the connection and restarts of the service. */
+/** Waits for the end of the job, across lost connections and restarts of the service. */
 async function finishJob(id: string, { client, signal }: Served): Promise<JobJson> {
   const progress = createBookProgress();
   const mayPass = (error: unknown) => error instanceof Unreachable || isPassing(error);
@@ -225,16 +222,16 @@ async function finishJob(id: string, { client, signal }: Served): Promise<JobJso
       progress.clear();
       process.stderr.write(`sonant: ${error.message}; trying again\n`);
     };
-    const patience = { signal, patienceMs: patienceMs.away, mayPass, onWait };
-    const last = await withPatience(patience, async (goOn) => {
+    const retries = { signal, patienceMs: patienceMs.unreachable, mayPass, onWait };
+    const last = await withRetries(retries, async (noteProgress) => {
       const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId };
       const reply = await client.send(`${pathOf(id)}/events`, { headers });
       if (reply.status === 204) return client.sendForJson<JobJson>(pathOf(id));
       for await (const event of readEvents(readReply(reply, client, signal))) {
-        goOn();
+        noteProgress();
         lastId = event.id;
         const { job }: { job?: JobJson } = JSON.parse(event.data);
-        // The events end before the job does: asked again, the service states why.
+        // The last event carries an error instead of the job. The next request states the reason.
         if (!job) break;
         const { chars, chars_done: charsDone, chapters_done: chaptersDone } = job.progress;
         progress.show({ chars, charsDone, chaptersDone, chapterCount: job.chapters.length });
@@ -268,13 +265,13 @@ async function fetchFiles(
   return { bytes, captions };
 }
 
-/** The bytes of a link, gone on with where a connection broke. */
+/** The bytes of a link. Continues where a connection broke. */
 async function* download(link: string, { client, signal }: Served): AsyncGenerator<Uint8Array> {
   const mayPass = (error: unknown) => error instanceof Unreachable || isPassing(error);
-  const patience = { signal, patienceMs: patienceMs.away, mayPass };
+  const retries = { signal, patienceMs: patienceMs.unreachable, mayPass };
   let byteCount = 0;
   let pieces: AsyncGenerator<Uint8Array> | undefined;
-  const next = async (goOn: () => void) => {
+  const next = async (noteProgress: () => void) => {
     if (!pieces) {
       const reply = await client.open(link, byteCount);
       if (byteCount > 0 && reply.status !== 206)
@@ -285,13 +282,40 @@ async function* download(link: string, { client, signal }: Served): AsyncGenerat
       pieces = undefined;
       throw error;
     });
-    goOn();
+    noteProgress();
     return piece;
   };
   for (;;) {
-    const { done, value } = await withPatience(patience, next);
+    const { done, value } = await withRetries(retries, next);
     if (done) return;
     byteCount += value.length;
     yield value;
   }
+}
+
+/** The job that makes a file, kept in the work folder beside the file. */
+interface ServedJob {
+  /** URL of the service. */
+  url: string;
+  id: string;
+  fingerprint: string;
+}
+
+const jobFileIn = (folder: string) => join(folder, 'job.json');
+
+export function servedJobIn(folder: string): ServedJob | undefined {
+  const file = jobFileIn(folder);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+}
+
+function keepServedJob(folder: string, job: ServedJob): void {
+  const file = jobFileIn(folder);
+  writeFileSync(`${file}.new`, JSON.stringify(job));
+  renameSync(`${file}.new`, file);
+}
+
+/** Hash of the book and the flags, whatever the order of the flags. */
+function fingerprintOf(book: Uint8Array, flags: object): string {
+  const sorted = Object.entries(flags).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256').update(book).update(JSON.stringify(sorted)).digest('hex');
 }

@@ -1,35 +1,55 @@
-// Calls of a running service from the command line. An error reply is the Failure that it states, so that it is told as one
-// of this machine is; a service that does not answer is `Unreachable`, which may pass.
+// Calls from the command line to a running service: its address and key, requests, event streams and retries. An error reply
+// becomes the Failure that it states, so it is printed like a failure of this machine.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type FailureFacts, failureTable, type Reason } from '../errors.ts';
-import { CommandError } from './command.ts';
+import { isLoopbackUrl } from '../net/loopback.ts';
+import { CommandError, type CommandLine, UsageError } from './command.ts';
 
-/** The service does not answer, or what stands before it does in its place. */
+/** Returns the URL without a slash at its end. */
+export function parseServiceUrl(given: string): string {
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
+    throw new UsageError(`${given} is not a URL such as http://127.0.0.1:8080`);
+  return given.replace(/\/+$/, '');
+}
+
+/** The key of the flag, the environment or the data folder. The key in the data folder is sent to this machine only. */
+export async function findServiceKey(
+  given: string | undefined,
+  url: string,
+  { loadConfig }: Pick<CommandLine, 'loadConfig'>,
+): Promise<string> {
+  const key = given ?? process.env.SONANT_API_KEY;
+  if (key) return key;
+  if (!isLoopbackUrl(url)) throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
+  const file = join(loadConfig().dataDir, 'first-key');
+  return readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    () => {
+      throw new UsageError(`give a key: --key KEY or SONANT_API_KEY; there is none in ${file}`);
+    },
+  );
+}
+
+/** The service, or a proxy in front of it, does not answer. */
 export class Unreachable extends CommandError {}
 
-export interface Sending {
+interface Sending {
   method?: string;
-  /** Sent as JSON, if it is no bytes. */
+  /** Bytes are sent as they are, anything else as JSON. */
   body?: object | Uint8Array<ArrayBuffer>;
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface ServiceClient {
-  /** Without a slash at its end. */
-  url: string;
-  /** Fails with the failure that the service states. */
-  send(path: string, sending?: Sending): Promise<Response>;
-  sendForJson<Answer>(path: string, sending?: Sending): Promise<Answer>;
-  /** A link of the service's, which needs no key; from this byte on. */
-  open(link: string, fromByte: number): Promise<Response>;
-}
+export type ServiceClient = ReturnType<typeof createServiceClient>;
 
 function unreadable(url: string, error: unknown): Unreachable {
   const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
   return new Unreachable(`cannot reach ${url}: ${cause?.message || cause?.code || message}`);
 }
 
-export function createServiceClient(url: string, apiKey: string, signal: AbortSignal): ServiceClient {
+export function createServiceClient(url: string, apiKey: string, signal: AbortSignal) {
   const get = async (address: string, init: RequestInit) => {
     const response = await fetch(address, { ...init, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -38,13 +58,14 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
     if (response.ok) return response;
     throw await toFault(url, response);
   };
-  const send: ServiceClient['send'] = (path, { method, body, headers = {} } = {}) => {
+  /** Rejects with the failure that the service states. */
+  const send = (path: string, { method, body, headers = {} }: Sending = {}): Promise<Response> => {
     const isBytes = body instanceof Uint8Array;
     const type: Record<string, string> = body && !isBytes ? { 'content-type': 'application/json' } : {};
     return get(`${url}${path}`, {
       method: method ?? (body ? 'POST' : 'GET'),
       headers: { ...type, ...headers, 'x-api-key': apiKey },
-      // The key goes nowhere else.
+      // A redirect could send the key elsewhere.
       redirect: 'error',
       ...(body && { body: isBytes ? body : JSON.stringify(body) }),
     });
@@ -52,14 +73,16 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
   return {
     url,
     send,
-    async sendForJson<Answer>(path: string, sending?: Sending) {
+    async sendForJson<Answer>(path: string, sending?: Sending): Promise<Answer> {
       const response = await send(path, sending);
       return (await response.json().catch((error) => {
         signal.throwIfAborted();
         throw unreadable(url, error);
       })) as Answer;
     },
-    open: (link, fromByte) => get(link, { headers: fromByte > 0 ? { range: `bytes=${fromByte}-` } : {} }),
+    /** Opens a link of the service, which needs no key, from this byte on. */
+    open: (link: string, fromByte: number): Promise<Response> =>
+      get(link, { headers: fromByte > 0 ? { range: `bytes=${fromByte}-` } : {} }),
   };
 }
 
@@ -87,7 +110,7 @@ async function toFault(url: string, response: Response): Promise<Error> {
   return [502, 503, 504].includes(response.status) ? new Unreachable(text) : new CommandError(text);
 }
 
-/** The bytes of a reply; one that breaks off is `Unreachable`. */
+/** The bytes of a reply. Throws `Unreachable` if the connection breaks. */
 export async function* readReply({ body }: Response, { url }: Pick<ServiceClient, 'url'>, signal: AbortSignal) {
   const reader: ReadableStreamDefaultReader<Uint8Array> = body!.getReader();
   try {
@@ -104,39 +127,59 @@ export async function* readReply({ body }: Response, { url }: Pick<ServiceClient
   }
 }
 
-const waitMs = { first: 500, max: 10_000 };
-
-export interface Patience {
-  signal: AbortSignal;
-  /** Since the last time that something went on. */
-  patienceMs: number;
-  mayPass(error: unknown): boolean;
-  /** The first time in a row. */
-  onWait?(error: Error): void;
-}
-
-/** Repeats the work while it fails with what may pass. It says when it goes on, which begins the patience anew. */
-export async function withPatience<Result>(
-  { signal, patienceMs, mayPass, onWait }: Patience,
-  work: (goOn: () => void) => Promise<Result>,
-): Promise<Result> {
-  let goneOnMs = performance.now();
-  for (let tries = 0; ; tries++) {
-    try {
-      return await work(() => {
-        goneOnMs = performance.now();
-        tries = 0;
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!mayPass(error) || performance.now() - goneOnMs > patienceMs) throw error;
-      if (tries === 0) onWait?.(error as Error);
-      const toldMs = error instanceof Failure ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
-      await sleep(Math.min(waitMs.max, Math.max(toldMs, waitMs.first * 2 ** tries)), undefined, { signal });
+/** Reads Server-Sent Events as Sonant writes them. An event without an end is dropped. */
+export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of bytes) {
+    const blocks = (rest + decoder.decode(piece, { stream: true })).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const fields = new Map(block.split('\n').map((line) => toField(line)));
+      const data = fields.get('data');
+      if (data !== undefined) yield { id: fields.get('id') ?? '', data };
     }
   }
 }
 
-/** A refusal that another try may not meet; the characters of a month come back with the next only. */
+function toField(line: string): [name: string, value: string] {
+  const at = line.indexOf(':');
+  return [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')];
+}
+
+const waitMs = { first: 500, max: 10_000 };
+
+interface Retries {
+  signal: AbortSignal;
+  /** Time without progress after which the last error is thrown. */
+  patienceMs: number;
+  mayPass(error: unknown): boolean;
+  /** Called once for each series of failures. */
+  onWait?(error: Error): void;
+}
+
+/** Repeats `work` while it fails with errors that may pass. `work` calls `noteProgress` to restart the wait. */
+export async function withRetries<Result>(
+  { signal, patienceMs, mayPass, onWait }: Retries,
+  work: (noteProgress: () => void) => Promise<Result>,
+): Promise<Result> {
+  let progressMs = performance.now();
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work(() => {
+        progressMs = performance.now();
+        tries = 0;
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!mayPass(error) || performance.now() - progressMs > patienceMs) throw error;
+      if (tries === 0) onWait?.(error as Error);
+      const statedMs = error instanceof Failure ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
+      await sleep(Math.min(waitMs.max, Math.max(statedMs, waitMs.first * 2 ** tries)), undefined, { signal });
+    }
+  }
+}
+
+/** Whether a retry may succeed. A monthly quota of characters does not recover in time. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Failure && failureTable[error.reason].retryable && error.facts.limitReason !== 'characters';

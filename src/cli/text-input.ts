@@ -1,17 +1,17 @@
-// The text of `say`, from its argument, a file, a named pipe or standard input. It is whole and unchanged: what is not
-// UTF-8, or longer than a text can be, is refused.
+// The text of `say`: an argument, a file, a named pipe or standard input. Text that is not UTF-8 or too long is refused, never
+// changed or cut.
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, formatNames } from '../audio/formats.ts';
 import { UsageError } from './command.ts';
-import { openFifoToRead } from './fifo.ts';
 
-/** Some two weeks of speech. */
+/** About two weeks of speech. */
 const textMiBMax = 16;
 
-/** The text that is an argument, if there is one. npm takes options for its own, and leaves their values. */
+/** The text given as an argument, if any. npm consumes options that come without `--` and passes on only their values. */
 export function takeText(positionals: readonly string[], input: string | undefined): string | undefined {
   const [given, ...more] = positionals;
   if (more.length > 0) {
@@ -42,7 +42,9 @@ export async function readText(input: string | undefined, signal: AbortSignal): 
 }
 
 async function openInput(path: string): Promise<Readable> {
-  return (await stat(path)).isFIFO() ? openFifoToRead(path) : createReadStream(path);
+  if (!(await stat(path)).isFIFO()) return createReadStream(path);
+  // A plain read of a named pipe blocks a thread of the pool: it cannot be cancelled and keeps the process alive.
+  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
 async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
@@ -56,7 +58,7 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   const bytes = Buffer.concat(pieces);
   const isCut = bytes.length < length;
   const invalidAt = findInvalidUtf8(bytes);
-  // The last character may be cut.
+  // The limit may have cut the last character.
   if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
     const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
     throw new Error(`it is not UTF-8: byte 0x${byte} at offset ${invalidAt}; convert it first, as iconv does`);
@@ -65,7 +67,7 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   return bytes.toString('utf8');
 }
 
-/** The offset of the first byte that is not part of a character; decoding replaces such bytes by U+FFFD. */
+/** Offset of the first byte that is not part of a character. Decoding replaces such bytes by U+FFFD. */
 function findInvalidUtf8(bytes: Buffer): number | undefined {
   if (isUtf8(bytes)) return undefined;
   const replacement = '\ufffd';

@@ -1,15 +1,14 @@
 // `sonant usage`: prints usage by key, voice or day, from the database.
-
 import { dayOf, isDay } from '../access/usage-period.ts';
 import { usageGroups } from '../store/usage-rows.ts';
-import { type Command, formatTable, parseCommandArgs, UsageError, withOpened } from './command.ts';
+import { type Command, formatTable, jsonFlag, option, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const options = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  'group-by': { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
+  from: option('DAY', 'the first day; default: the first of the month'),
+  to: option('DAY', 'the last day; default: today'),
+  'group-by': option('GROUP', 'one row for each; default: day', { choices: usageGroups }),
+  json: jsonFlag,
+};
 
 const rowsMax = 1_000_000;
 
@@ -17,16 +16,9 @@ export const usageCommand: Command = {
   name: 'usage',
   summary: 'print usage by key, voice or day',
   options,
-  choices: { 'group-by': usageGroups },
-  help: () => `Usage: sonant usage [--from DAY] [--to DAY] [--group-by ${usageGroups.join('|')}] [--json]
+  usage: () => `Usage: sonant usage [--from DAY] [--to DAY] [--group-by ${usageGroups.join('|')}] [--json]
 
-Prints the requests, characters and seconds of audio of all keys. Days are in UTC, such as 2026-01-31.
-
-  --from DAY        the first day; default: the first of the month
-  --to DAY          the last day; default: today
-  --group-by GROUP  one row for each; default: day
-  --json            print JSON, for programs
-`,
+Prints the requests, characters and seconds of audio of all keys. Days are in UTC, such as 2026-01-31.`,
   async run({ args, openUsage, print }) {
     const { values } = parseCommandArgs({ args, options });
     const { to = dayOf(Date.now()), from = `${to.slice(0, 8)}01`, 'group-by': by = 'day' } = values;

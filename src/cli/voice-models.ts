@@ -1,7 +1,9 @@
-// `sonant voice get|models|remove`: gets neural models by name, URL or file, lists those there are to get, and removes them.
+// `sonant voice get|models|remove`: installs neural models by name, URL or file, lists the installable ones, and removes them.
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
+import type { BroughtVoice } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { Retry } from '../models/download.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
@@ -11,8 +13,7 @@ import { createRecentRate } from '../models/recent-rate.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
-import { importVoice } from './import-voice.ts';
-import { createProgressBar } from './progress-bar.ts';
+import { createProgressBar } from './progress.ts';
 import { makeDefault } from './voice-names.ts';
 
 const engines = modelEngines(registry);
@@ -22,7 +23,7 @@ interface GetFlags {
   json: boolean | undefined;
   isOffline: boolean | undefined;
   isAccepted: boolean | undefined;
-  /** Whether its best voice becomes the default one. */
+  /** Whether the best voice of the model becomes the default voice. */
   isDefault: boolean | undefined;
 }
 
@@ -41,7 +42,7 @@ export async function getVoice(
   const bar = createGetBar();
   const options = {
     dataDir,
-    // A URL that somebody has written is what is fetched.
+    // A URL given by the user is never replaced by the mirror.
     modelsUrl: found.isUrl ? '' : modelsUrl,
     files,
     signal: line.signal,
@@ -59,7 +60,7 @@ export async function getVoice(
   };
   const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
   if (!voiceIds) print(`${name} is here already; sonant voice remove ${name} removes it`);
-  else print(told(name, voiceIds, row));
+  else print(describeInstalled(name, voiceIds, row));
   const made = flags.isDefault
     ? await makeBestDefault(
         { ...line, print },
@@ -76,7 +77,7 @@ export async function getVoice(
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
   `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
-/** Of these voices, the one that is wanted, or else the first in the order of voices. */
+/** Makes a voice of the model the default: the wanted one, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
@@ -87,7 +88,7 @@ async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => bo
   });
 }
 
-/** Whether a voice is of that model, of those that are here. */
+/** Returns whether a voice belongs to the installed model. */
 async function createIsOfModel({ engine }: OfferedModel, model: string, dataDir: string) {
   const installed = await listInstalled(engine, dataDir);
   return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
@@ -99,21 +100,21 @@ const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
   commercial,
 });
 
-const told = (name: string, voiceIds: readonly string[], row: ModelRow): string =>
+const describeInstalled = (name: string, voiceIds: readonly string[], row: ModelRow): string =>
   [
     voiceIds.length === 0 ? `${name} is here, to clone with.` : `${name} is here, with these voices:`,
     ...voiceIds.map((voiceId) => `  ${voiceId}`),
     `Licence: ${row.licence ?? 'not known'}${row.licenceSource === null ? '' : ` (${row.licenceSource})`}`,
   ].join('\n');
 
-/** A name of the table goes before a file of that name. */
+/** Finds a model by URL, by name in the table, or else as a file. */
 async function findModel(
   wanted: string,
   offered: readonly OfferedModel[],
 ): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
   if (/^https?:\/\//.test(wanted)) {
     if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is no URL`);
-    // No checksum of it is known, so that whoever is between could change it.
+    // Without a checksum, anyone on the network path could change the file.
     if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted))
       throw new UsageError(`${wanted}: a model of your own must come by https`);
     return { offered: { row: rowOfUrl(wanted), engine: engines[0] }, isUrl: true };
@@ -129,7 +130,7 @@ async function findModel(
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
-/** The name that its makers gave it. */
+/** The name that the makers of the model gave it. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(
@@ -200,14 +201,9 @@ function explainRate(done: number, total: number | undefined, bytesPerSecond: nu
 const explainSeconds = (seconds: number): string =>
   seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
 
-interface ListFlags {
-  language?: string | undefined;
-  json?: boolean | undefined;
-}
-
 export async function printModels(
   line: CommandLine,
-  { language, json }: ListFlags,
+  { language, json }: { language?: string | undefined; json?: boolean | undefined },
   rest: readonly string[],
 ): Promise<void> {
   const { dataDir, modelsFile } = line.loadConfig();
@@ -224,7 +220,7 @@ export async function printModels(
   const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
   if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
   if (name !== undefined)
-    return line.print(formatTable(Object.entries(listed[0]!).map(([key, value]) => [key, tell(value)])));
+    return line.print(formatTable(Object.entries(listed[0]!).map(([key, value]) => [key, toCell(value)])));
   const cells = wanted.map((row) => toCells(row, here.has(row.name)));
   line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
   if (own.length > 0) line.print(`here, and not in the table: ${own.join(', ')}`);
@@ -234,7 +230,7 @@ const speaks = ({ languages }: ModelRow, wanted: string | undefined): boolean =>
   wanted === undefined || (languages ?? []).some((code) => wanted.startsWith(code) || code.startsWith(wanted));
 
 const notKnown = 'not known';
-const tell = (value: unknown): string => {
+const toCell = (value: unknown): string => {
   if (value === null) return notKnown;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
@@ -250,16 +246,16 @@ function toCells(row: ModelRow, isHere: boolean): string[] {
     name,
     isHere ? 'ready' : 'absent',
     shown === undefined ? notKnown : `${shown}${more}`,
-    voices === 0 ? 'clones' : tell(voices),
-    tellSize(row),
+    voices === 0 ? 'clones' : toCell(voices),
+    formatSize(row),
     builds.length > 0 ? 'SHA-256' : Object.keys(files).length > 0 ? 'SHA-256 of the weights' : 'not pinned',
     commercial === null ? notKnown : commercial ? 'yes' : 'no',
-    tell(licence),
-    tell(cost),
+    toCell(licence),
+    toCell(cost),
   ];
 }
 
-function tellSize(row: ModelRow): string {
+function formatSize(row: ModelRow): string {
   const bytes = bytesOfRow(row);
   return bytes === undefined ? notKnown : `${Math.round(bytes / 1e6)} MB`;
 }
@@ -280,7 +276,11 @@ const toJson = (row: ModelRow) => ({
   parts: row.parts,
 });
 
-export async function removeVoiceModel(line: CommandLine, { json }: ListFlags, rest: readonly string[]): Promise<void> {
+export async function removeVoiceModel(
+  line: CommandLine,
+  { json }: { json?: boolean | undefined },
+  rest: readonly string[],
+): Promise<void> {
   const name = onlyArgument(rest, 'sonant voice remove NAME');
   const { dataDir } = line.loadConfig();
   const waiting = { signal: line.signal, print: json ? () => {} : line.print };
@@ -291,4 +291,23 @@ export async function removeVoiceModel(line: CommandLine, { json }: ListFlags, r
   const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
   const meant = didYouMean(name, here.flat()) || ';';
   throw new CommandError(`there is no model ${name} here${meant} sonant voice delete deletes a stored voice`);
+}
+
+/**
+ * Imports a voice or model of an engine. Returns the ids of its voices (none if it is for cloning only), or undefined if no
+ * engine can import the file. Throws a Failure with all errors of the file.
+ */
+export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
+  const { path, print } = source;
+  await stat(path).catch((error: Error) => {
+    throw new UsageError(`cannot read ${path}: ${error.message}`);
+  });
+  for (const engine of registry) {
+    const voiceIds = await engine.importVoice?.(source);
+    if (!voiceIds) continue;
+    print(voiceIds.length > 0 ? `taken in for ${engine.name}:` : `taken in for ${engine.name}, to clone with`);
+    for (const voiceId of voiceIds) print(`  ${voiceId}`);
+    return voiceIds;
+  }
+  return undefined;
 }

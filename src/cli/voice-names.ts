@@ -1,5 +1,5 @@
-// `sonant voice default|alias`: chooses the default voice, and gives voices other names. A running service, on every replica,
-// takes both up without a restart.
+// `sonant voice default|alias`: chooses the default voice, and gives voices other names. Running services apply both without a
+// restart.
 import { operator } from '../access/actor.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { registry } from '../engines/registry.ts';
@@ -8,9 +8,10 @@ import { questionOf } from '../runtime/nearest-name.ts';
 import { findDefault } from '../speech/default-voice.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
+import { breaksOf } from '../voices/voice-fields.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 
-export interface NameFlags {
+interface NameFlags {
   remove?: boolean | undefined;
   json?: boolean | undefined;
 }
@@ -26,7 +27,7 @@ export async function chooseDefaultVoice(
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const chosen = wanted === undefined ? undefined : findVoice(opened, wanted).voice.voiceId;
     if (chosen !== undefined || remove) await opened.management.chooseDefault(chosen, operator);
-    line.print(json ? JSON.stringify(describeDefault(opened), null, 2) : tellDefault(opened));
+    line.print(json ? JSON.stringify(describeDefault(opened), null, 2) : explainDefault(opened));
   });
 }
 
@@ -39,10 +40,10 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
   });
 }
 
-/** Makes the voice the default one; returns what there is to say of it. */
+/** Makes the voice the default one. Returns a sentence about the default voice. */
 export async function makeDefault(opened: OpenedVoiceManagement, voiceId: string): Promise<string> {
   await opened.management.chooseDefault(voiceId, operator);
-  return tellDefault(opened);
+  return explainDefault(opened);
 }
 
 function describeDefault({ voices }: OpenedVoiceManagement) {
@@ -52,7 +53,7 @@ function describeDefault({ voices }: OpenedVoiceManagement) {
 
 const reasons = { setting: 'SONANT_DEFAULT_VOICE', choice: 'chosen', order: 'the first; none is chosen' } as const;
 
-function tellDefault(opened: OpenedVoiceManagement): string {
+function explainDefault(opened: OpenedVoiceManagement): string {
   const { voice_id: voiceId, source, chosen_voice_id: chosen } = describeDefault(opened);
   const { setting, chosen: kept } = opened.voices.preferences();
   if (voiceId === null) return 'No voice here can speak.';
@@ -83,7 +84,11 @@ export async function nameVoice(
       const aliases = remove ? kept : [...before, ...missing];
       await withFlagNames(
         (field) => aliases[Number(/\d+/.exec(field)?.[0])] ?? field,
-        () => management.update(voice.voiceId, { aliases }, operator),
+        async () => {
+          const details = breaksOf({ aliases });
+          if (details.length > 0) throw new Failure('invalid_request', { details });
+          return management.update(voice.voiceId, { aliases }, operator);
+        },
       );
     }
     const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];

@@ -1,40 +1,52 @@
-// `sonant voice list|get|models|remove|default|alias|blend|export|import|access|delete|revoke|record`: lists voices, gets
-// models, chooses the default voice, and manages the stored voices.
+// `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored ones. `voice-models.ts` has the actions
+// get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
 import { operator } from '../access/actor.ts';
+import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
 import { nearestVoice } from '../speech/nearest-voice.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import { blendOf, isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { breaksOf } from '../voices/voice-fields.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
-import { blendVoice } from './blend-voice.ts';
 import {
   type Command,
   type CommandLine,
+  type FlagsOf,
   findAction,
+  flag,
   formatTable,
+  jsonFlag,
   onlyArgument,
+  option,
   parseCommandArgs,
   UsageError,
+  withFlagNames,
   withOpened,
 } from './command.ts';
-import { importVoice } from './import-voice.ts';
-import { getVoice, printModels, removeVoiceModel } from './voice-models.ts';
+import { getVoice, importVoice, printModels, removeVoiceModel } from './voice-models.ts';
 import { chooseDefaultVoice, nameVoice } from './voice-names.ts';
 
 const options = {
-  language: { type: 'string' },
-  output: { type: 'string', short: 'o' },
-  name: { type: 'string' },
-  'voice-id': { type: 'string' },
-  access: { type: 'string' },
-  'accept-licence': { type: 'boolean' },
-  offline: { type: 'boolean' },
-  default: { type: 'boolean' },
-  remove: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const;
+  language: option('CODE', 'only voices that speak this language, such as en-GB'),
+  output: option('FILE', 'the file to write; default: standard output', { short: 'o' }),
+  name: option(
+    'NAME',
+    'the name of an imported engine voice or a model; default: that of its file or folder, or of the table',
+  ),
+  'voice-id': option('ID', 'the id of a blended voice; default: its name where that can be an id, or else a new one'),
+  access: option(
+    'WHO',
+    'who may speak with an imported stored voice: private or everyone; default: as it was exported',
+    { choices: voiceAccesses },
+  ),
+  default: flag('make the voice that is got the default one; of several, the best'),
+  remove: flag('remove the aliases; or take back the choice of the default voice'),
+  'accept-licence': flag('accept a licence that forbids commercial use'),
+  offline: flag('fetch nothing: the files of the model are named after it'),
+  json: jsonFlag,
+};
 
 export const voiceCommand: Command = {
   name: 'voice',
@@ -43,8 +55,7 @@ export const voiceCommand: Command = {
   get actions() {
     return Object.keys(actions);
   },
-  choices: { access: voiceAccesses },
-  help: () => `Usage: sonant voice list [--language CODE] [--json]
+  usage: () => `Usage: sonant voice list [--language CODE] [--json]
        sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--accept-licence] [--offline] [--json]
        sonant voice models [NAME] [--language CODE] [--json]
        sonant voice remove NAME [--json]
@@ -70,19 +81,7 @@ an exported one; or the voice file of an engine; or a neural
 model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
 with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
 destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
-SONANT_MASTER_KEY, and can be imported only where the key is the same.
-
-  --language CODE  only voices that speak this language, such as en-GB
-  -o, --output     the file to write; default: standard output
-  --name NAME      the name of an imported engine voice or a model; default: that of its file or folder, or of the table
-  --voice-id ID    the id of a blended voice; default: its name where that can be an id, or else a new one
-  --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
-  --default        make the voice that is got the default one; of several, the best
-  --remove         remove the aliases; or take back the choice of the default voice
-  --accept-licence accept a licence that forbids commercial use
-  --offline        fetch nothing: the files of the model are named after it
-  --json           print JSON, for programs
-`,
+SONANT_MASTER_KEY, and can be imported only where the key is the same.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, `sonant voice ${Object.keys(actions).join(', ')}`);
@@ -91,18 +90,7 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
   },
 };
 
-interface Flags {
-  'voice-id'?: string | undefined;
-  'accept-licence'?: boolean | undefined;
-  offline?: boolean | undefined;
-  default?: boolean | undefined;
-  remove?: boolean | undefined;
-  language?: string | undefined;
-  output?: string | undefined;
-  name?: string | undefined;
-  access?: string | undefined;
-  json?: boolean | undefined;
-}
+type Flags = FlagsOf<typeof options>;
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
 
 const actions: Readonly<Record<string, Action>> = {
@@ -146,7 +134,7 @@ const actions: Readonly<Record<string, Action>> = {
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
     const source = { path, dataDir, ...(name !== undefined && { name }), signal, print };
-    // Voices of engines are everyone's.
+    // An engine's voice has no access of its own: every key may use it.
     let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
@@ -204,7 +192,7 @@ function toAccess(given: string): VoiceAccess {
   return access;
 }
 
-/** The id of the stored voice. */
+/** Returns the id of the stored voice. */
 function checkStored(voices: Voices, idOrAlias: string): string {
   const found = voices.lookUp(idOrAlias);
   if (found) return found.voice.voiceId;
@@ -248,3 +236,51 @@ const toJson = (offered: OfferedVoice) => {
     blend: blendOf(offered)?.map((part) => ({ voice_id: part.voiceId, weight: part.weight })) ?? null,
   };
 };
+
+const blendUsage = 'sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]';
+
+/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" is kokoro-af_heart. */
+async function blendVoice(
+  { openVoiceManagement }: CommandLine,
+  voiceId: string | undefined,
+  [name, ...given]: readonly string[],
+): Promise<OfferedVoice> {
+  if (name === undefined || given.length === 0) throw new UsageError(`the command is ${blendUsage}`);
+  const parts = given.map(parsePart);
+  // A name that is a valid id becomes the id, so the new voice can be used by its name.
+  const id = voiceId ?? (isVoiceId(name) ? name : undefined);
+  const flagOf = (field: string) => {
+    const part = /^blend\[(\d+)\]/.exec(field)?.[1];
+    if (part !== undefined) return given[Number(part)]!;
+    return field === 'voice_id' ? (voiceId === undefined ? 'NAME' : '--voice-id') : field === 'name' ? 'NAME' : 'PART';
+  };
+  return withOpened(await openVoiceManagement(registry), ({ management, voices }) => {
+    const blend = parts.map(({ part, weight }) => ({ voiceId: findPart(part, voices), weight }));
+    return withFlagNames(flagOf, async () => {
+      const faults = [...breaksOf({ voiceId: id, name, blend })];
+      const checked = management.checkNew(id, { name, blend }, operator, faults);
+      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+      return management.create(id, { name, blend }, checked, operator);
+    });
+  });
+}
+
+function parsePart(given: string): { part: string; weight: number } {
+  const [, part, weight = ''] = /^(.+):([^:]*)$/.exec(given) ?? [];
+  if (part === undefined || !/^\d*\.?\d+$/.test(weight))
+    throw new UsageError(`${given}: must be a voice and its weight, such as af_heart:0.6`);
+  return { part, weight: Number(weight) };
+}
+
+const isVoiceId = (name: string) => !breaksOf({ voiceId: name }).some(({ field }) => field === 'voice_id');
+
+function findPart(part: string, voices: Voices): string {
+  const ids = voices.list().flatMap(({ voice: { voiceId }, bindings: [bound] }) => {
+    const group = bound?.engine.blending?.groupOf(bound.speaker.voiceId);
+    return voiceId === part || (voiceId.endsWith(`-${part}`) && group !== undefined) ? voiceId : [];
+  });
+  if (ids.includes(part)) return part;
+  if (ids.length > 1) throw new UsageError(`${part}: is ${ids.join(' or ')}; name one of them`);
+  if (ids.length === 1) return ids[0]!;
+  throw new UsageError(`${part}: there is no such voice that can be blended; "sonant voice list" prints all voices`);
+}

@@ -1,15 +1,24 @@
-// `sonant webhook secret`: shows, makes and replaces the secret that signs the webhooks of a key, on the machine itself.
-
+// `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
 import { operator, toAuditRow } from '../access/actor.ts';
 import { graceSecondsUsual } from '../webhooks/limits.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
-import { type Command, findAction, onlyArgument, parseCommandArgs, withFlagNames, withOpened } from './command.ts';
+import {
+  type Command,
+  findAction,
+  flag,
+  jsonFlag,
+  onlyArgument,
+  option,
+  parseCommandArgs,
+  withFlagNames,
+  withOpened,
+} from './command.ts';
 
 const options = {
-  rotate: { type: 'boolean' },
-  'grace-seconds': { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
+  rotate: flag('make a secret, or replace it'),
+  'grace-seconds': option('N', `how long the former secret signs too; default: ${graceSecondsUsual}, a day`),
+  json: jsonFlag,
+};
 
 const usage = 'sonant webhook secret KEY_ID [--rotate]';
 
@@ -18,16 +27,11 @@ export const webhookCommand: Command = {
   summary: 'make the secret that signs the webhooks of a key',
   options,
   actions: ['secret'],
-  help: () => `Usage: sonant webhook secret KEY_ID [--json]
+  usage: () => `Usage: sonant webhook secret KEY_ID [--json]
        sonant webhook secret KEY_ID --rotate [--grace-seconds N] [--json]
 
 Prints the first characters of the secret that signs the webhooks of a key, by Standard Webhooks. With --rotate it makes a new
-one, which is shown once; the former one signs too for a while, so that receivers can change over.
-
-  --rotate           make a secret, or replace it
-  --grace-seconds N  how long the former secret signs too; default: ${graceSecondsUsual}, a day
-  --json             print JSON, for programs
-`,
+one, which is shown once; the former one signs too for a while, so that receivers can change over.`,
   async run({ args, openKeys, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const { rotate, json, 'grace-seconds': grace } = values;

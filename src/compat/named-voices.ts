@@ -17,8 +17,6 @@ interface ListNames {
   text: string;
   languageCode?: string;
   after: string;
-  /** The page ends before that voice. */
-  before?: string;
 }
 
 const pageSizeMax = 100;
@@ -30,7 +28,7 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
   const size = Number(take(names.size) || sizeDefault);
   if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
-  const [after, before] = [take(names.after), take(names.before)];
+  const after = take(names.after);
   const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
   const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
   const found = ready.flatMap((offered) =>
@@ -38,14 +36,11 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
     toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
   );
   const ids = found.map(({ id }) => id);
-  const isUnknown = (name: string | undefined): name is string => take(name) !== '' && !ids.includes(take(name));
-  const message = 'must be the id of a voice in this list';
-  const details = [names.after, names.before]
-    .filter(isUnknown)
-    .map((field) => ({ field, reason: 'unknown' as const, message }));
-  if (details.length > 0) throw new Failure('invalid_request', { details });
-  const rest = found.slice(ids.indexOf(after) + 1, before === '' ? undefined : ids.indexOf(before));
-  const page = before === '' ? rest.slice(0, size) : rest.slice(-size);
+  if (after !== '' && !ids.includes(after))
+    violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice in this list' });
+  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+  const rest = found.slice(ids.indexOf(after) + 1);
+  const page = rest.slice(0, size);
   const hasMore = page.length < rest.length;
-  return { page, total: found.length, hasMore, next: hasMore ? page.at(before === '' ? -1 : 0)!.id : null };
+  return { page, total: found.length, hasMore, next: hasMore ? page.at(-1)!.id : null };
 }

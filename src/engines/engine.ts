@@ -2,7 +2,7 @@
 // yields sound as it is made; soon after its signal aborts it has stopped, with nothing left running; and it keeps segments
 // that are spoken at once apart. It fails with `engine_error`, `engine_timeout` or `engine_unavailable`, and states
 // `retryAfterSeconds` where the same may succeed later, 0 where it does not know when. All else the guard does for every
-// engine (src/speech/engine-guard.ts): it waits for a turn, retries, watches the clock, refuses overlong segments and
+// engine (src/engines/guard.ts): it waits for a turn, retries, watches the clock, refuses overlong segments and
 // silence, answers an abort, and answers for a closed engine. test/conformance/engine.ts checks both together.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting.ts';

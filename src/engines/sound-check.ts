@@ -8,7 +8,6 @@ import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/ke
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { Segment, SpokenPcm } from './engine.ts';
-import { soundFault } from './sound-fault.ts';
 
 const audiblePeak = 64;
 const frameSeconds = 0.01;
@@ -27,6 +26,13 @@ const wordLettersMax = 30;
 /** A character of these scripts is a syllable. */
 const denseScripts = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu;
 const denseLetters = 3;
+
+/** As the cause of an `engine_error`, it has the guard speak the segment once more if nothing of it was heard. */
+class SoundFault extends Error {}
+
+export const soundFault = (message: string): Failure => new Failure('engine_error', {}, new SoundFault(message));
+
+export const isSoundFault = (error: unknown): boolean => error instanceof Failure && error.cause instanceof SoundFault;
 
 export interface SoundCheck {
   /** The pieces that may be heard now that this one has come. Throws where it is faulty. */

@@ -1,8 +1,6 @@
 // Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/failure-reply.ts';
-import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/failure-reply.ts';
 import { Failure } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { headerBytesMax } from '../net/limits.ts';
@@ -11,10 +9,12 @@ import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
-import { toOpenAiReply } from './openai/failure-reply.ts';
 import { isForKey } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
 import { withUnknownFields } from './unknown-fields.ts';
+
+/** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
+export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
@@ -25,26 +25,12 @@ export interface HttpAppOptions {
   isLeaving(): boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
+  /** Forms of failures other than ours, by the paths of the APIs that have them. */
+  failureForms?: readonly FailureForm[];
 }
 
 /** Served while draining, so that no orchestrator restarts the process. */
 const livenessPath = '/healthz';
-/**
- * The form of failures, whether there is such a route or not. The first row applies whose path begins the request's and
- * whose header, if it names one, the request has: OpenAI and ElevenLabs both have paths below /v1, Cartesia any.
- */
-const failureForms: readonly (readonly [path: string, toReply: typeof toFailureReply, header?: string])[] = [
-  ['/api', toFailureReply],
-  ['/v1/text-to-speech', toElevenLabsReply],
-  ['/v1/voices', toElevenLabsReply],
-  ['/v2', toElevenLabsReply],
-  ['/v1', toElevenLabsReply, elevenLabsHeader],
-  ['/v1', toOpenAiReply],
-  ['/tts', toCartesiaReply],
-  ['/voices', toCartesiaReply],
-  ['', toCartesiaReply, cartesiaHeader],
-];
-
 const refuseSchemas = () => () => {
   throw new Error('routes have no schemas: fields are parsed by their operations');
 };
@@ -57,6 +43,7 @@ export function createHttpApp({
   isLeaving,
   isDraining,
   onRequestEnd,
+  failureForms = [],
 }: HttpAppOptions): FastifyInstance {
   const setHeadersOfAll = (reply: FastifyReply, { id }: FastifyRequest) =>
     reply.header('x-request-id', id).headers(isSecure() ? secureHeaders : plainHeaders);

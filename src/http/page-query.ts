@@ -45,9 +45,7 @@ export function takePage(query: Query, list: readonly string[], violations: Fiel
   const limit = takeText(query, 'limit', violations);
   const isNumber = /^(-?\d+)?$/.test(limit);
   if (!isNumber) violations.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
-  const pageToken = takeText(query, 'cursor', violations);
-  const pageSize = isNumber && limit !== '' ? Number(limit) : undefined;
-  return parsePage({ pageToken, pageSize }, list, pageNames, violations);
+  const cursor = takeText(query, 'cursor', violations);
+  const size = isNumber && limit !== '' ? Number(limit) : undefined;
+  return parsePage({ limit: size, cursor }, list, violations);
 }
-
-const pageNames = { size: 'limit', token: 'cursor', next: 'next_cursor' };

@@ -23,6 +23,11 @@ export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]):
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
+/** Throws what was thrown; a failure with the unknown members in its details. */
+export function throwNamed(error: unknown, unknown: readonly UnknownField[]): never {
+  throw error instanceof Failure ? nameUnknown(error, unknown) : error;
+}
+
 /** A body without a member that can be changed; its details have those that are unknown. */
 export const nothingToChange = () =>
   new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });

@@ -1,6 +1,6 @@
 // Speaks a chapter into its file: segments that were kept are read, the others are spoken and kept, and all are encoded in one
 // pass, so that the file is the same however often the work was interrupted.
-import { encodedRateOf } from '../audio/book-file/timeline.ts';
+import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';

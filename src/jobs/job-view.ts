@@ -1,5 +1,5 @@
 // A job as its owner sees it, from its rows.
-import { bookTimeline, encodedRateOf } from '../audio/book-file/timeline.ts';
+import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import type { Job, JobChapter, JobFault, JobStatus } from './job.ts';

@@ -4,8 +4,7 @@
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
 import { dayOf } from '../access/usage-period.ts';
-import { join } from '../audio/join.ts';
-import { samplesOf, secondsOf } from '../audio/pcm.ts';
+import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { toFailure } from '../errors.ts';

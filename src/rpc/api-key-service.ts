@@ -20,7 +20,7 @@ import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import { callOf } from './call-context.ts';
-import { pageNames, requirePaths, requireText, unknownFields } from './required.ts';
+import { requirePaths, requireText, unknownFields } from './required.ts';
 
 export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof ApiKeyService> {
   return {
@@ -30,10 +30,10 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
     },
     async listApiKeys(message, context) {
       const violations: FieldViolation[] = [];
-      const page = parsePage(message, ['api_keys'], pageNames, violations);
+      const page = parsePage(message, ['api_keys'], violations);
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-      const { items, nextPageToken } = await keys.listApiKeys(callOf(context), page);
-      return { apiKeys: items.map(toMessage), nextPageToken };
+      const { items, nextCursor } = await keys.listApiKeys(callOf(context), page);
+      return { apiKeys: items.map(toMessage), nextCursor };
     },
     async getApiKey({ keyId }, context) {
       return { apiKey: toMessage(await keys.getApiKey(callOf(context), required(keyId))) };
@@ -127,8 +127,8 @@ const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
 
 function toSecret({ hint, createdAtMs, formerUntilMs }: WebhookSecret): MessageInitShape<typeof WebhookSecretSchema> {
-  const createTime = timestampFromMs(createdAtMs);
-  return { hint, createTime, ...(formerUntilMs !== undefined && { formerExpireTime: timestampFromMs(formerUntilMs) }) };
+  const createdAt = timestampFromMs(createdAtMs);
+  return { hint, createdAt, ...(formerUntilMs !== undefined && { formerExpiresAt: timestampFromMs(formerUntilMs) }) };
 }
 
 const statuses = {
@@ -140,13 +140,13 @@ const statuses = {
 function toMessage({ limits, ...key }: ApiKey): MessageInitShape<typeof ApiKeySchema> {
   const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
   const times = {
-    createTime: toTime(key.createdAtMs),
-    expireTime: toTime(key.expiresAtMs),
-    lastUseTime: toTime(key.lastUsedAtMs),
-    revokeTime: toTime(key.revokedAtMs),
+    createdAt: toTime(key.createdAtMs),
+    expiresAt: toTime(key.expiresAtMs),
+    lastUsedAt: toTime(key.lastUsedAtMs),
+    revokedAt: toTime(key.revokedAtMs),
   };
   return {
-    keyId: key.keyId,
+    id: key.keyId,
     hint: key.hint,
     name: key.name,
     scopes: [...key.scopes],

@@ -9,16 +9,10 @@ import {
   WatchJobResponse_Kind,
   type WatchJobResponseSchema,
 } from '../../gen/sonant/v1/job_service_pb.ts';
-import {
-  type CaptionFormat,
-  CaptionFormatSchema,
-  type OutputFormat,
-  OutputFormatSchema,
-} from '../../gen/sonant/v1/speech_pb.ts';
+import { type OutputFormat, OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Job, JobEvent, JobStatus as Status } from '../jobs/job.ts';
 import { speechFieldRows } from '../speech/fields.ts';
 import { readFields, toEnumValue } from './speech-fields.ts';
-import { toDuration } from './speech-messages.ts';
 
 const statuses = {
   queued: JobStatus.QUEUED,
@@ -57,43 +51,40 @@ export function toJobFields(message: CreateJobRequest): Readonly<Record<string, 
 }
 
 const orUnset = (ms: number | null) => (ms === null ? undefined : timestampFromMs(ms));
-const durationOrUnset = (seconds: number | null | undefined) =>
-  seconds === null || seconds === undefined ? undefined : toDuration(seconds);
 
 export function toJobMessage(job: Job): MessageInitShape<typeof JobSchema> {
   const { progress, error, usage } = job;
   return {
-    jobId: job.id,
+    id: job.id,
     status: statuses[job.status],
     voiceId: job.voiceId,
     outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, job.format),
-    sampleRateHz: job.sampleRateHz,
+    sampleRate: job.sampleRateHz,
     metadata: { ...job.metadata },
-    createTime: timestampFromMs(job.createdAtMs),
-    startTime: orUnset(job.startedAtMs),
-    endTime: orUnset(job.endedAtMs),
-    expireTime: orUnset(job.expiresAtMs),
+    createdAt: timestampFromMs(job.createdAtMs),
+    startedAt: orUnset(job.startedAtMs),
+    endedAt: orUnset(job.endedAtMs),
+    expiresAt: orUnset(job.expiresAtMs),
     progress: {
       chars: progress.chars,
       charsDone: progress.charsDone,
       chaptersDone: progress.chaptersDone,
-      duration: toDuration(progress.seconds),
-      timeLeft: durationOrUnset(progress.etaSeconds),
+      seconds: progress.seconds,
+      ...(progress.etaSeconds !== undefined && { etaSeconds: progress.etaSeconds }),
     },
     chapters: job.chapters.map(({ title, voiceId, chars, charsDone, startSeconds, endSeconds, audioUrl = '' }) => {
-      const span = { start: durationOrUnset(startSeconds), end: durationOrUnset(endSeconds) };
+      const span = { start: startSeconds ?? undefined, end: endSeconds ?? undefined };
       return { title, voiceId, chars, charsDone, ...span, audioUrl };
     }),
     audioUrl: job.audioUrl ?? '',
-    captions: Object.entries(job.captionUrls).map(([kind, url]) => ({
-      format: toEnumValue<CaptionFormat>(CaptionFormatSchema, kind),
-      url,
-    })),
-    error: error && { ...error, reason: error.reason.toUpperCase(), text: error.text ?? '' },
-    usage: { characters: usage.characters, duration: toDuration(usage.audioSeconds) },
+    captions: { ...job.captionUrls },
+    error: error && toError(error),
+    usage,
     revision: BigInt(job.revision),
   };
 }
+
+const toError = ({ reason, text = '', ...where }: NonNullable<Job['error']>) => ({ ...where, error: reason, text });
 
 const kinds = {
   progress: WatchJobResponse_Kind.PROGRESS,

@@ -7,7 +7,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { parseJobRequest } from '../jobs/job-request.ts';
 import { callOf } from './call-context.ts';
 import { statusOf, toJobFields, toJobMessage, toWatchResponse } from './job-messages.ts';
-import { pageNames, requireText } from './required.ts';
+import { requireText } from './required.ts';
 
 export function createJobService(jobs: JobOperations): ServiceImpl<typeof JobService> {
   return {
@@ -20,15 +20,15 @@ export function createJobService(jobs: JobOperations): ServiceImpl<typeof JobSer
     async getJob({ jobId }, context) {
       return { job: toJobMessage(await jobs.getJob(callOf(context), required(jobId))) };
     },
-    async listJobs({ pageSize, pageToken, status }, context) {
+    async listJobs({ limit, cursor, status }, context) {
       const violations: FieldViolation[] = [];
       const wanted = statusOf(status);
-      const page = parsePage({ pageSize, pageToken }, ['jobs', wanted ?? ''], pageNames, violations);
+      const page = parsePage({ limit, cursor }, ['jobs', wanted ?? ''], violations);
       if (wanted === undefined && status !== 0)
         violations.push({ field: 'status', reason: 'enum', message: 'must be a status of jobs' });
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-      const { items, nextPageToken } = await jobs.listJobs(callOf(context), { status: wanted }, page);
-      return { jobs: items.map(toJobMessage), nextPageToken };
+      const { items, nextCursor } = await jobs.listJobs(callOf(context), { status: wanted }, page);
+      return { jobs: items.map(toJobMessage), nextCursor };
     },
     async *watchJob({ jobId, afterRevision }, context) {
       const events = jobs.watchJob(callOf(context), required(jobId), Number(afterRevision));

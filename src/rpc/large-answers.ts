@@ -28,20 +28,20 @@ type Whole = MessageInitShape<typeof SynthesizeSpeechResponseSchema>;
 
 const lengthDelimited = 2;
 const tagOf = (fieldNumber: number): number => (fieldNumber << 3) | lengthDelimited;
-const soundTag = tagOf(SpeechAudioSchema.field.audioBytes.number);
+const soundTag = tagOf(SpeechAudioSchema.field.audio.number);
 const eventTag = tagOf(StreamSpeechResponseSchema.field.audio.number);
 const inlineTag = tagOf(SynthesizeSpeechResponseSchema.field.audioBytes.number);
 
-function toSound({ chunkIndex = 0, audioBytes = nothing }: Sound): Serialized {
+function toSound({ chunkIndex = 0, audio = nothing }: Sound): Serialized {
   const own = chunkIndex === 0 ? [] : [SpeechAudioSchema.field.chunkIndex.number << 3, ...varint(chunkIndex)];
-  const inner = audioBytes.length > 0 ? [...own, soundTag, ...varint(audioBytes.length)] : own;
-  const head = [eventTag, ...varint(inner.length + audioBytes.length), ...inner];
-  return [Uint8Array.from(head), audioBytes];
+  const inner = audio.length > 0 ? [...own, soundTag, ...varint(audio.length)] : own;
+  const head = [eventTag, ...varint(inner.length + audio.length), ...inner];
+  return [Uint8Array.from(head), audio];
 }
 
 /** Whether its sound is the last field that it has. */
-const isLastInline = ({ audio, expireTime, captions = [], $typeName }: Whole & { $typeName?: string }): boolean =>
-  audio?.case === 'audioBytes' && expireTime === undefined && captions.length === 0 && $typeName === undefined;
+const isLastInline = ({ audio, expiresAt, captions = [], $typeName }: Whole & { $typeName?: string }): boolean =>
+  audio?.case === 'audioBytes' && expiresAt === undefined && captions.length === 0 && $typeName === undefined;
 
 function toInline(whole: Whole): Serialized {
   const sound = whole.audio?.case === 'audioBytes' ? (whole.audio.value ?? nothing) : nothing;

@@ -9,23 +9,24 @@ import {
   type LexiconService,
   type LexiconSpec,
 } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import type { LexiconOperations, ListedLexicon } from '../api/lexicons.ts';
+import { nameOf, toEnum } from '../api/messages.ts';
 import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
 import { lexiconEntriesMax } from '../lexicons/lexicon-limits.ts';
 import { callOf } from './call-context.ts';
-import { pageNames, requireText } from './required.ts';
-import { accesses, owners, toAccess } from './voice-message.ts';
+import { requireText } from './required.ts';
 
 export function createLexiconService(lexicons: LexiconOperations): ServiceImpl<typeof LexiconService> {
   return {
     async listLexicons(message, context) {
       const violations: FieldViolation[] = [];
-      const page = parsePage(message, ['lexicons'], pageNames, violations);
+      const page = parsePage(message, ['lexicons'], violations);
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-      const { items, nextPageToken } = await lexicons.listLexicons(callOf(context), page);
-      return { lexicons: items.map(toMessage), nextPageToken };
+      const { items, nextCursor } = await lexicons.listLexicons(callOf(context), page);
+      return { lexicons: items.map(toMessage), nextCursor };
     },
     async getLexicon({ lexiconId }, context) {
       const lexicon = await lexicons.getLexicon(callOf(context), required(lexiconId));
@@ -59,7 +60,12 @@ function toFields(spec: LexiconSpec | undefined): LexiconFields {
   // Of too many, no more than their number is looked at.
   const entries = given && given.length <= lexiconEntriesMax ? given.map(toEntry) : given;
   const content = pls === '' ? { entries } : { pls, field: 'pls' };
-  return { name: spec?.name || undefined, access: toAccess(spec?.access), content, violations };
+  return {
+    name: spec?.name || undefined,
+    access: nameOf<string>(VoiceAccessSchema, spec?.access),
+    content,
+    violations,
+  };
 }
 
 const toEntry = ({ grapheme, alias, phoneme, alphabet, languageCode, case: letterCase }: EntryMessage) => ({
@@ -74,10 +80,10 @@ const toEntry = ({ grapheme, alias, phoneme, alphabet, languageCode, case: lette
 const toMessage = (lexicon: ListedLexicon): MessageInitShape<typeof LexiconSchema> => ({
   lexiconId: lexicon.lexiconId,
   name: lexicon.name,
-  access: accesses[lexicon.access],
-  owner: owners[lexicon.owner],
+  access: toEnum(VoiceAccessSchema, lexicon.access),
+  owner: toEnum(VoiceOwnerSchema, lexicon.owner),
   version: lexicon.version,
   entryCount: lexicon.entryCount,
-  createTime: timestampFromDate(lexicon.createdAt),
-  updateTime: timestampFromDate(lexicon.updatedAt),
+  createdAt: timestampFromDate(lexicon.createdAt),
+  updatedAt: timestampFromDate(lexicon.updatedAt),
 });

@@ -9,7 +9,7 @@ import {
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parseLiveMessage, toEnumValue } from './speech-fields.ts';
-import { toDuration, toMarkKind, toQuality } from './speech-messages.ts';
+import { toDuration, toMarkKind, toQuality, toWord } from './speech-messages.ts';
 
 type Event = MessageInitShape<typeof LiveSpeechResponseSchema>;
 
@@ -45,22 +45,27 @@ export function toLiveResponse(event: LiveEvent): Event {
   switch (event.type) {
     case 'info': {
       const { turn, audioId, voice, format, contentType, sampleRateHz, warnings } = event;
-      const outputFormat = toEnumValue<OutputFormat>(OutputFormatSchema, format);
-      const described = { voiceId: voice.voiceId, voiceName: voice.name, outputFormat, contentType, sampleRateHz };
+      const sound = { format: toEnumValue<OutputFormat>(OutputFormatSchema, format), contentType };
+      const described = { voiceId: voice.voiceId, voiceName: voice.name, ...sound, sampleRate: sampleRateHz };
       return {
-        event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1, warnings: [...warnings] } },
+        event: { case: 'info', value: { turn, id: audioId, ...described, channels: 1, warnings: [...warnings] } },
       };
     }
     case 'audio':
-      return { event: { case: 'audio', value: { turn: event.turn, audioBytes: event.audio } } };
+      return { event: { case: 'audio', value: { turn: event.turn, audio: event.audio } } };
     case 'timestamps': {
       const { turn, words, quality, languageCode } = event;
-      const value = { turn, words: [...words], quality: toQuality[quality], ...(languageCode && { languageCode }) };
+      const value = {
+        turn,
+        words: words.map(toWord),
+        quality: toQuality[quality],
+        ...(languageCode && { languageCode }),
+      };
       return { event: { case: 'timestamps', value } };
     }
     case 'mark': {
-      const { turn, kind, name, seconds: timeSeconds } = event;
-      return { event: { case: 'mark', value: { turn, kind: toMarkKind[kind], name, timeSeconds } } };
+      const { turn, kind, name, seconds: time } = event;
+      return { event: { case: 'mark', value: { turn, kind: toMarkKind[kind], name, time } } };
     }
     case 'flushed': {
       const { turn, chars, seconds } = event;

@@ -38,6 +38,3 @@ export const unknownFields = (messages: Readonly<Record<string, Message | undefi
       message: `field ${no} means nothing here; leave it out`,
     })),
   );
-
-/** The names of the page fields in the protos. */
-export const pageNames = { size: 'page_size', token: 'page_token', next: 'next_page_token' };

@@ -9,7 +9,6 @@ import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
-import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { largeMessageKey } from './large-requests.ts';
 import { messageBytesMax } from './limits.ts';
@@ -165,9 +164,7 @@ export function toStatus(failure: Failure | typeof callerLeft, protocolName: str
 
 /** An error of Connect without an equivalent Failure is thrown unchanged. */
 const toOwnStatus = (failure: Failure): ConnectError =>
-  failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code)
-    ? failure.cause
-    : toConnectError(renameFields(failure, 'proto'));
+  failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code) ? failure.cause : toConnectError(failure);
 
 /** Codes of Connect's errors that become a Failure. */
 const ownCodes = new Set([

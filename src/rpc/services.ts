@@ -13,8 +13,8 @@ import type { KeyOperations } from '../api/keys.ts';
 import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
+import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
-import type { VoiceOperations } from '../api/voices.ts';
 import { requestBytesMax } from '../net/limits.ts';
 import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
@@ -26,15 +26,14 @@ import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { isUpload, limitsOf, openServices } from './method-limits.ts';
 import { createReflection } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
-import { type ServedService, serve } from './served-service.ts';
+import { type ServedService, serve, serveHandlers } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
-import { createVoiceService } from './voice-service.ts';
 
 export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  voices: VoiceOperations;
+  handlers: { voices: Handlers<typeof VoiceService> };
   lexicons: LexiconOperations;
   jobs: JobOperations;
   keys: KeyOperations;
@@ -60,11 +59,11 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, voices, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
-    serve(VoiceService, createVoiceService(voices)),
+    serveHandlers(VoiceService, handlers.voices),
     serve(LexiconService, createLexiconService(lexicons)),
     serve(JobService, createJobService(jobs)),
     serve(ApiKeyService, createApiKeyService(keys)),

@@ -38,14 +38,14 @@ export function readFields(schema: DescMessage, message: Message, rows: readonly
 }
 
 const readersOf = (schema: DescMessage, rows: readonly Row[]): readonly FieldReader[] =>
-  rows.flatMap(({ json, names, protoValues }) => {
-    const field = schema.fields.find(({ name }) => name === (names?.proto ?? json));
-    return field ? [{ json, read: readerOf(field, protoValues) }] : [];
+  rows.flatMap(({ json }) => {
+    const field = schema.fields.find(({ name }) => name === json);
+    return field ? [{ json, read: readerOf(field) }] : [];
   });
 
-function readerOf(field: DescField, renamed: Readonly<Record<string, string>> = {}): FieldReader['read'] {
+function readerOf(field: DescField): FieldReader['read'] {
   const isImplicit = field.presence === FeatureSet_FieldPresence.IMPLICIT;
-  const toValue = field.enum ? valueReader(field.enum, renamed) : (value: unknown) => value;
+  const toValue = field.enum ? valueReader(field.enum) : (value: unknown) => value;
   return (message) => {
     const value = (message as unknown as Readonly<Record<string, unknown>>)[field.localName];
     if (Array.isArray(value)) return value.map(toValue);
@@ -54,12 +54,12 @@ function readerOf(field: DescField, renamed: Readonly<Record<string, string>> = 
 }
 
 /** OUTPUT_FORMAT_WAV is "wav". */
-const valueReader = ({ values, sharedPrefix = '' }: DescEnum, renamed: Readonly<Record<string, string>>) => {
+const valueReader = ({ values, sharedPrefix = '' }: DescEnum) => {
   const names = new Map(
-    values.map(({ number, name }) => {
-      const short = name.toLowerCase().slice(sharedPrefix.length);
-      return [number, number === 0 ? undefined : (renamed[short] ?? short)];
-    }),
+    values.map(({ number, name }) => [
+      number,
+      number === 0 ? undefined : name.toLowerCase().slice(sharedPrefix.length),
+    ]),
   );
   return (value: unknown) => (names.has(value as number) ? (names.get(value as number) ?? value) : value);
 };

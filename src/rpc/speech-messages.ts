@@ -9,7 +9,7 @@ import {
   SpeechTimestamps_Quality,
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import type { SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import { toEnumValue } from './speech-fields.ts';
 
 type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
@@ -19,46 +19,52 @@ export function toEvent(event: SpeechEvent): Event {
     case 'info':
       return { event: { case: 'info', value: toInfo(event) } };
     case 'audio':
-      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
+      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audio: event.audio } } };
     case 'timestamps': {
       const { chunkIndex, words, quality, languageCode } = event;
       const value = {
         chunkIndex,
-        words: [...words],
+        words: words.map(toWord),
         quality: toQuality[quality],
         ...(languageCode && { languageCode }),
       };
       return { event: { case: 'timestamps', value } };
     }
     case 'mark': {
-      const { chunkIndex, kind, name, seconds: timeSeconds } = event;
-      return { event: { case: 'mark', value: { chunkIndex, kind: toMarkKind[kind], name, timeSeconds } } };
+      const { chunkIndex, kind, name, seconds: time } = event;
+      return { event: { case: 'mark', value: { chunkIndex, kind: toMarkKind[kind], name, time } } };
     }
     case 'chunk_done': {
-      const { type: _, ...done } = event;
-      return { event: { case: 'chunkDone', value: done } };
+      const { chunkIndex, chars, startSeconds: start, endSeconds: end } = event;
+      return { event: { case: 'chunkDone', value: { chunkIndex, chars, start, end } } };
     }
     case 'done': {
       const { chars, seconds, byteCount, audioUrl = '' } = event;
-      const value = { chars, duration: toDuration(seconds), byteCount: BigInt(byteCount), audioUrl };
+      const value = { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl };
       return { event: { case: 'done', value } };
     }
   }
 }
 
+export const toWord = ({ startSeconds: start, endSeconds: end, ...word }: SpeechTimestamps['words'][number]) => ({
+  ...word,
+  start,
+  end,
+});
+
 const toInfo = (info: SpeechInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
-  audioId: info.audioId,
+  id: info.audioId,
   voiceId: info.voice.voiceId,
   voiceName: info.voice.name,
-  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, info.format),
+  format: toEnumValue<OutputFormat>(OutputFormatSchema, info.format),
   contentType: info.contentType,
-  sampleRateHz: info.sampleRateHz,
-  channelCount: 1,
-  chunkCount: info.chunkCount,
+  sampleRate: info.sampleRateHz,
+  channels: 1,
+  chunks: info.chunkCount,
   chars: info.chars,
   warnings: [...info.warnings],
   audioUrl: info.audioUrl ?? '',
-  ...(info.expiresAt && { expireTime: timestampFromDate(info.expiresAt) }),
+  ...(info.expiresAt && { expiresAt: timestampFromDate(info.expiresAt) }),
 });
 
 export const toQuality = {

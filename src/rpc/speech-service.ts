@@ -38,7 +38,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
   return {
     async synthesizeSpeech(message, context) {
       const call = callOf(context);
-      const { bytesMax, violations } = readInlineBytesMax(message.inlineBytesMax);
+      const { bytesMax, violations } = readBufferBytesMax(message.bufferBytesMax);
       const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
       const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax: bytesMax });
@@ -54,8 +54,12 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     async estimateSpeech(message, context) {
       const request = parseSpeechMessage(EstimateSpeechRequestSchema, message, 'streaming');
-      const { seconds, byteCount, warnings, ...estimate } = await speech.estimateSpeech(callOf(context), request);
-      return { ...estimate, warnings: [...warnings], duration: toDuration(seconds), byteCount: BigInt(byteCount) };
+      const { seconds, byteCount, segmentCount, warnings, chars } = await speech.estimateSpeech(
+        callOf(context),
+        request,
+      );
+      const size = { duration: toDuration(seconds), bytes: BigInt(byteCount), segments: segmentCount };
+      return { chars, ...size, warnings: [...warnings] };
     },
     async deleteAudio({ audioId }, context) {
       await speech.deleteAudio(callOf(context), requireText('audio_id', audioId, 'name the audio to delete'));
@@ -77,10 +81,10 @@ const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To)
   };
 };
 
-function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
+function readBufferBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
   const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
   const violation: FieldViolation = {
-    field: 'inline_bytes_max',
+    field: 'buffer_bytes_max',
     reason: 'range',
     message: `must be 1 to ${inlineBytesMax}`,
   };
@@ -88,23 +92,23 @@ function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; viol
 }
 
 const describe = (delivered: Delivered) => ({
-  audioId: delivered.audioId,
+  id: delivered.audioId,
   voiceId: delivered.voice.voiceId,
   voiceName: delivered.voice.name,
   chars: delivered.chars,
-  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, delivered.format),
-  sampleRateHz: delivered.sampleRateHz,
+  format: toEnumValue<OutputFormat>(OutputFormatSchema, delivered.format),
+  sampleRate: delivered.sampleRateHz,
   duration: toDuration(delivered.seconds),
   cached: delivered.cached,
   warnings: [...delivered.warnings],
 });
 
-type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expireTime' | 'captions'>;
+type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
 
 const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
   ({
     audio: { case: 'audioUrl', value: audioUrl },
-    expireTime: timestampFromDate(expiresAt),
+    expiresAt: timestampFromDate(expiresAt),
     captions: Object.entries(captionUrls).map(([kind, url]) => ({
       format: toEnumValue<CaptionFormat>(CaptionFormatSchema, kind),
       url,

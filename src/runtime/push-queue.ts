@@ -1,6 +1,7 @@
 // A queue from one pusher to one puller. Items are pulled in the order they were pushed, each as soon as it is there; then
 // the queue ends, or the error is thrown that it ended with. Nothing that is pushed after the end is pulled or kept; a puller
 // that leaves ends the queue.
+import { onAbort } from './abort.ts';
 
 export class PushQueue<Item> {
   readonly #items: Item[] = [];
@@ -42,8 +43,7 @@ export class PushQueue<Item> {
 
   /** Yields the items. When the signal aborts, its reason is thrown at once. */
   async *pull(signal?: AbortSignal): AsyncGenerator<Item> {
-    const abort = () => this.abort(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    using _ = onAbort(signal, () => this.abort(signal?.reason));
     try {
       for (;;) {
         const item = this.#items.shift();
@@ -53,7 +53,6 @@ export class PushQueue<Item> {
         else return;
       }
     } finally {
-      signal?.removeEventListener('abort', abort);
       this.discard();
     }
   }

@@ -1,5 +1,4 @@
-// A setting: its environment variable, help text with unit, default, and parser. Folders declare their settings beside the
-// code that needs them; config.ts reads them all at once.
+// A setting: its environment variable, help text with unit, default, and parser. `config.ts` reads all settings at once.
 
 export interface Setting<T = unknown> {
   name: `SONANT_${string}`;

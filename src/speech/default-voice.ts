@@ -4,8 +4,7 @@
 import type { OfferedVoice, Voices } from './voice.ts';
 
 /** What makes a voice the default one: the setting SONANT_DEFAULT_VOICE, the choice, or neither. */
-export const defaultSources = ['setting', 'choice', 'order'] as const;
-export type DefaultSource = (typeof defaultSources)[number];
+export type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {
   /** Undefined where no voice can speak. */

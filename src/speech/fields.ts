@@ -43,14 +43,12 @@ export interface SpeechFields {
 export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
 /** The APIs in which a field may have another name than in JSON. */
-export type OtherName = 'proto' | 'openai';
+export type OtherName = 'openai';
 
 export interface FieldRow<Value> {
   /** The name in JSON bodies and in queries. */
   json: string;
   names?: Partial<Record<OtherName, string>>;
-  /** Values that have another name in the proto's enum, by that name. */
-  protoValues?: Readonly<Record<string, string>>;
   flag?: { name: string; short?: string; value?: string; help: string };
   /** JSON Schema, with the default and the description. */
   schema: Readonly<Record<string, unknown>> & { description: string };
@@ -105,7 +103,6 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   },
   sampleRateHz: {
     json: 'sample_rate',
-    names: { proto: 'sample_rate_hz' },
     flag: { name: 'sample-rate', value: 'HZ', help: '24000, 44100 or 48000; default: 44100' },
     schema: {
       type: 'number',
@@ -153,7 +150,6 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   },
   returnFormat: {
     json: 'return_format',
-    protoValues: { inline: 'buffer' },
     schema: {
       type: 'string',
       enum: returnFormats,
@@ -270,7 +266,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   lexiconIds: lexiconIdsField,
 };
 
-type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;
+type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'flag' | 'schema' | 'isForEvents'>;
 
 /** All rows, in the order in which the documents list them. */
 export const speechFieldRows: readonly NamedRow[] = [

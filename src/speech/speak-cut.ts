@@ -1,25 +1,29 @@
 // Has the engine of a cut speak it, with the clone of its voice if that is one.
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
-import type { EngineGuards } from './engine-guard.ts';
+import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
 import type { openBindings } from './open-bindings.ts';
 import type { SpokenFields } from './plan.ts';
 import type { PlannedCut } from './text-cutter.ts';
 
-/** For whose account, until when. */
 export interface Speaking {
   guardOf: EngineGuards;
-  accountId: string;
+  /** Takes the turns of the segments. */
+  take: TakeTurn;
   signal: AbortSignal;
-  /** Until when the first segment may wait for its engine. */
-  waitUntilMs: number | undefined;
-  /** Set for work that interactive requests go before: each segment waits until it may be spoken, and is kept. */
-  keep?: KeepSegment | undefined;
-  /** Nobody listens: what is to be heard goes before it. */
+  /** Whether nobody listens: what is heard is spoken first. */
   isBulk?: boolean;
+  /** Set for work in the background: each segment is spoken whole, and kept. */
+  kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
 /** Yields the sound of a cut that was kept before; otherwise has it spoken, and keeps it. */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+
+/** Speaks a segment in the background. */
+export type RunKept = (
+  signal: AbortSignal,
+  work: (by: AbortSignal) => ReturnType<SpeakWhole>,
+) => ReturnType<SpeakWhole>;
 
 /** Has an engine speak the whole segment; nothing where nothing is said in it. */
 export type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
@@ -40,8 +44,8 @@ export function speakCut(
     languageCode,
     speakingRate,
     timings: isTimed && engine.capabilities.timings,
-    urgent: breakBefore === undefined && !speaking.keep && !speaking.isBulk,
-    ...(speaking.keep && { isBackground: true }),
+    urgent: breakBefore === undefined && !speaking.kept && !speaking.isBulk,
+    ...(speaking.kept && { isBackground: true }),
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
@@ -50,13 +54,9 @@ export function speakCut(
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
-    const { guardOf, accountId, signal, waitUntilMs, keep, isBulk } = speaking;
+    const { guardOf, take, signal } = speaking;
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
-    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, {
-      waitUntilMs,
-      isBackground: keep !== undefined,
-      ...(isBulk && { isBulk }),
-    });
+    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, take);
   }
   async function* speakLater(): AsyncGenerator<SpokenPcm> {
     yield* speakWith({ clone: await opened.open(binding) });

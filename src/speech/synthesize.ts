@@ -1,25 +1,25 @@
-// Turns text into sound. `speak` takes a slot, has an engine speak the segments of a planned request a little before
-// they are read, and joins their sound into one valid file; the next engine of the voice takes over where the first
-// fails before any sound. Nothing is yielded before the first sound exists; a clean end means that all of the text was
-// spoken; when the caller leaves, the engine stops and the slot is free.
+// Turns text into audio. `speak` has the scheduler admit a planned request, has an engine speak its segments a little before
+// they are read, and joins their audio into one valid file. If an engine fails before the first audio, the next engine of the
+// voice takes over. Nothing is yielded before the first audio exists; a clean end means that all of the text was spoken. When
+// the caller disconnects, the engine stops and the request is over.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
+import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
-import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
+import { demandOf, kindOf } from './demand.ts';
 import type { Lexicons } from './lexicons.ts';
-import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
+import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
+import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './live-turn.ts';
 import { openBindings } from './open-bindings.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
-import { slotUseOf, slotUseOfText } from './queue/slot-use.ts';
-import type { Slots } from './queue/slots.ts';
-import { createTurnPlace } from './queue/turn-place.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
-import { type KeepSegment, type Speaking, speakCut } from './speak-cut.ts';
+import type { Schedule } from './schedule.ts';
+import { type KeepSegment, type RunKept, type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';
@@ -48,12 +48,6 @@ export interface Speech {
   restMs(binding: Binding): number;
 }
 
-export interface SpeakTurnOptions {
-  caller: Caller;
-  signal: AbortSignal;
-  place: LivePlace;
-}
-
 /** A public audio id is an address that nobody can guess. */
 const audioIdBits = 128;
 
@@ -61,45 +55,60 @@ export interface SpeechOptions {
   voices: Voices;
   /** Default: none. */
   lexicons?: Lexicons | undefined;
-  slots: Slots;
+  schedule: Schedule;
   guards?: EngineGuards;
-  /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
+  /** How long a request may wait until it is begun. Default: as long as it takes. */
   waitMsMax?: number | undefined;
 }
 
 export function createSpeech(options: SpeechOptions): Speech {
-  const { voices, lexicons, slots, guards: guardOf = createEngineGuards(), waitMsMax } = options;
+  const { voices, lexicons, schedule, guards: guardOf = createEngineGuards(), waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   const cast = (request: SpeechRequest, caller: Caller) =>
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
-  async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
-    const { callerId, accountId = callerId, deadlineMs } = caller;
-    const waitUntilMs = waitMsMax && Math.min(performance.now() + waitMsMax, deadlineMs ?? Infinity);
-    const { request, bindings, cast } = planned;
-    const use = slotUseOf(readiest(bindings, restMs), request, guardOf);
-    const slot = await slots.take(accountId, signal, { waitMsMax, deadlineMs, use });
-    const leaving = new AbortController();
-    let ended = false;
-    signal.addEventListener('abort', slot, { once: true });
-    try {
-      const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
-      const until = AbortSignal.any([signal, leaving.signal, ...ends]);
-      const speaking = { accountId, signal: until, waitUntilMs, isBulk: use.isBulk };
-      yield* speakPlans(planned, speaking, tellHeard(slot.heard));
-      ended = true;
-    } finally {
-      if (!ended) leaving.abort(new Error('the reader has left'));
-      signal.removeEventListener('abort', slot);
-      slot();
+  /** Tries the readiest engine of the voice, then the next one if its segments per minute are spent: it is then `failed`. */
+  async function atReadiest<Result>(
+    bindings: readonly Binding[],
+    attempt: (binding: Binding) => Result | Promise<Result>,
+    failed = new Set<Binding>(),
+  ): Promise<Result> {
+    for (;;) {
+      const left = bindings.filter((binding) => !failed.has(binding));
+      const binding = readiest(left, restMs);
+      try {
+        return await attempt(binding);
+      } catch (error) {
+        if (left.length === 1 || !isOfEngine(error)) throw error;
+        failed.add(binding);
+      }
     }
   }
 
-  /** With the best engines that can; with the next one for the voice of which that fails before any sound. */
-  async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>, tell: Tell) {
+  async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
+    const { request, bindings, cast } = planned;
     const failed = new Set<Binding>();
+    const begin = (binding: Binding) => schedule.begin(demandOf(binding, request, caller, waitMsMax), signal);
+    const admission = await atReadiest(bindings, begin, failed);
+    const leaving = new AbortController();
+    let ended = false;
+    signal.addEventListener('abort', admission.end, { once: true });
+    try {
+      const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+      const until = AbortSignal.any([signal, leaving.signal, ...ends]);
+      yield* speakPlans(planned, { admission, signal: until, isBulk: kindOf(request) === 'bulk' }, failed);
+      ended = true;
+    } finally {
+      if (!ended) leaving.abort(new Error('the reader disconnected'));
+      signal.removeEventListener('abort', admission.end);
+      admission.end();
+    }
+  }
+
+  /** With the best engines that can; with the next one for the voice of which that fails before the first audio. */
+  const speakPlans: SpeakPlans = async function* ({ planFor }, { admission, ...speaking }, failed = new Set()) {
     const casting: Casting = ({ bindings }) => {
       const left = bindings.filter((binding) => !failed.has(binding));
       return left.length > 0 ? readiest(left, restMs) : bindings[0]!;
@@ -108,9 +117,14 @@ export function createSpeech(options: SpeechOptions): Speech {
       let isHeard = false;
       const present = nobody();
       try {
-        for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
+        for await (const event of speakPlan(
+          planFor(casting),
+          { ...speaking, guardOf, take: admission.turn },
+          present,
+        )) {
           isHeard = true;
-          yield tell(event);
+          if (event.type === 'info' || event.type === 'audio') admission.heard();
+          yield event;
         }
         return;
       } catch (error) {
@@ -120,93 +134,33 @@ export function createSpeech(options: SpeechOptions): Speech {
         failed.add(present.binding!);
       }
     }
-  }
+  };
 
   return {
     cast,
     plan: async (request, caller) => (await cast(request, caller)).plan(),
-    checkRoom: createRoomCheck({ voices, slots, waitMsMax, guards: guardOf }, restMs),
+    async checkRoom(given, caller) {
+      const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
+      await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
+    },
     speak,
     planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons)),
-    speakTurn: (...turn) => speakTurnOf({ slots, speakPlans, waitMsMax, guardOf }, ...turn),
+    speakTurn: (...turn) => speakTurn({ schedule, speakPlans, waitMsMax }, ...turn),
     async *streamSpeech(request, caller, signal) {
       yield* speak((await cast(request, caller)).plan(), caller, signal);
     },
-    speakKept: (plan, { callerId, accountId = callerId }, signal, keep) =>
-      speakPlan(plan, { guardOf, accountId, signal, waitUntilMs: undefined, keep }, nobody()),
+    speakKept(plan, { callerId, accountId = callerId }, signal, keep) {
+      const take: TakeTurn = (seat, _, by) => schedule.turn(accountId, seat, 'background', by);
+      const run: RunKept = (by, work) => schedule.background(accountId, by, work);
+      return speakPlan(plan, { guardOf, take, signal, kept: { keep, run } }, nobody());
+    },
     restMs,
-  };
-}
-
-type RoomOptions = SpeechOptions & { guards: EngineGuards };
-
-const createRoomCheck =
-  ({ voices, slots, waitMsMax, guards }: RoomOptions, restMs: Speech['restMs']): Speech['checkRoom'] =>
-  async (given, caller) => {
-    const { callerId, accountId = callerId, deadlineMs } = caller;
-    const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
-    const use = slotUseOf(readiest(main.bindings, restMs), request, guards);
-    slots.check(accountId, { waitMsMax, deadlineMs, use });
-  };
-
-interface TurnSpeaker {
-  slots: Slots;
-  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>, tell: Tell): AsyncIterable<SpeechEvent>;
-  waitMsMax: number | undefined;
-  guardOf: EngineGuards;
-}
-
-async function* speakTurnOf(
-  { slots, speakPlans, waitMsMax, guardOf }: TurnSpeaker,
-  planned: PlannedLive,
-  text: LiveText,
-  { caller, signal, place }: SpeakTurnOptions,
-): AsyncGenerator<SpeechEvent, void> {
-  const { callerId, accountId = callerId } = caller;
-  const leaving = new AbortController();
-  const { kept } = planned.voice;
-  const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
-  const [binding] = planned.bindings;
-  const takeSlot = (chars: number) => {
-    const use = slotUseOfText(binding!, { chars, languageCode: planned.request.languageCode }, guardOf);
-    return slots.take(accountId, until, { waitMsMax, use });
-  };
-  const turns = createTurnPlace(text, place, takeSlot);
-  const fail = () => text.fail(until.reason);
-  until.addEventListener('abort', fail, { once: true });
-  try {
-    const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
-    const speaking = { accountId, signal: until, waitUntilMs: undefined, isBulk: false };
-    for await (const event of speakPlans({ planFor }, speaking, tellHeard(turns.heard))) {
-      yield event;
-      // Its reader has taken note of it: the part is charged as spoken.
-      if (event.type === 'chunk_done') turns.partDone();
-    }
-  } finally {
-    leaving.abort(new Error('the turn is over'));
-    until.removeEventListener('abort', fail);
-    turns.close();
-  }
-}
-
-/** To be called with each event before it leaves. */
-type Tell = (event: SpeechEvent) => SpeechEvent;
-
-/** Tells of each sound which engine it is of. */
-function tellHeard(heard: (engine: string) => void): Tell {
-  let engine = '';
-  return (event) => {
-    if (event.type === 'info') engine = event.speaker.engine;
-    if (event.type === 'info' || event.type === 'audio') heard(engine);
-    return event;
   };
 }
 
 /** The best of those that may be called now; the best, where none may. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
-
-type Plans = Pick<PlannedSpeech, 'planFor'>;
 
 /** What is being spoken: by which engine, of all that speak this voice. */
 interface Present {
@@ -220,7 +174,7 @@ const isOfEngine = (error: unknown): boolean => error instanceof Failure && erro
 
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
   const { request } = plan;
-  const { signal, keep, guardOf, accountId } = speaking;
+  const { signal, kept } = speaking;
   present.bindings = plan.main.bindings;
   present.binding = plan.binding;
   const opened = openBindings();
@@ -228,13 +182,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
   const sound = new RequestSound(request);
   const speak = (cut: PlannedCut, end: AbortSignal) => {
     const until = AbortSignal.any([signal, end]);
-    if (!keep) return speakCut(cut, request, opened, { ...speaking, signal: until });
+    if (!kept) return speakCut(cut, request, opened, { ...speaking, signal: until });
     const speakWhole = (by: AbortSignal) =>
       Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
-    return keep(cut, () => guardOf.background.run(accountId, until, speakWhole), until);
+    return kept.keep(cut, () => kept.run(until, speakWhole), until);
   };
   // What is kept is begun when all before it is kept.
-  const segmentsAtOnce = keep ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
+  const segmentsAtOnce = kept ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
   let voiceId = plan.voice.voiceId;

@@ -2,13 +2,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import type { SettingValues } from '../runtime/setting.ts';
-import type { databaseSettings } from './database-settings.ts';
 import { schemaSteps } from './migrations.ts';
 import type { RowStore } from './row-store.ts';
 import { openSqlite } from './sqlite.ts';
 
-export type DatabaseChoice = SettingValues<typeof databaseSettings> & { dataDir: string };
+/** The settings that choose the database. */
+export interface DatabaseChoice {
+  dataDir: string;
+  databaseUrl: string;
+  databasePool: number;
+  databaseStatementMs: number;
+  isDatabasePooled: boolean;
+}
 
 export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   if (choice.databaseUrl === '') return openSqlite(sqliteFileOf(choice)).catch((error) => nameFolder(error, choice));

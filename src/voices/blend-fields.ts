@@ -20,9 +20,6 @@ interface FoundPart {
   group: string;
 }
 
-export const blendParts = { min: 2, max: 8 } as const;
-export const blendWeightMax = 1_000;
-
 /** The bindings that the fields ask for; undefined where they ask for none. The clones of the voice must all stay, and it is no part of itself. */
 export function checkSpeakers(
   { bindings, blend }: VoiceFields,
@@ -45,15 +42,9 @@ export function checkSpeakers(
 function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: FieldViolation[]): readonly BindingRecord[] {
   const own: FieldViolation[] = [];
   const fault = faultTo(own);
-  const { min, max } = blendParts;
-  if (blend.length < min || blend.length > max) {
-    faults.push({ field: 'blend', reason: 'length', message: `must be ${min} to ${max} parts` });
-    return [];
-  }
+  if (blend.length === 0) fault('blend', 'length', 'must not be empty');
   const usable = voicesFor(voices, user);
-  const parts = blend.map(({ voiceId, weight }, i) => {
-    if (!(weight >= 0 && weight <= blendWeightMax))
-      fault(`blend[${i}].weight`, 'range', `must be a number from 0 to ${blendWeightMax}`);
+  const parts = blend.map(({ voiceId }, i) => {
     const offered = usable.lookUp(voiceId);
     const found = findPart(offered?.voice.voiceId === voiceId ? offered : undefined);
     if (typeof found !== 'string') return found;

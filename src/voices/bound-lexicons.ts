@@ -1,6 +1,5 @@
 // The lexicons that are bound to a voice: whoever binds them must be allowed to use them; then all who use the voice do.
 import type { FieldViolation } from '../errors.ts';
-import { lexiconIdsMax } from '../speech/lexicon-field.ts';
 import { type Lexicons, lookUpLexicons } from '../speech/lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 
@@ -15,9 +14,5 @@ export function checkBoundLexicons(
   { lexicons, actor }: LexiconChecks,
   faults: FieldViolation[],
 ): void {
-  const isTwice = new Set(lexiconIds).size < lexiconIds.length;
-  if (isTwice || lexiconIds.length > lexiconIdsMax) {
-    const message = isTwice ? 'must name each lexicon once' : `must be at most ${lexiconIdsMax}`;
-    faults.push({ field: 'lexicon_ids', reason: isTwice ? 'duplicate' : 'length', message });
-  } else lookUpLexicons(lexicons, lexiconIds, actor, faults);
+  lookUpLexicons(lexicons, lexiconIds, actor, faults);
 }

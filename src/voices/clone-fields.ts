@@ -1,24 +1,13 @@
-// Checks the fields of a clone request and chooses the engines that make the clones. Everything that can be wrong without
+// Checks the fields of a clone request and chooses the engines that make the clones. What can be wrong without
 // decoding the recordings is reported at once.
 import type { Cloning, Engine } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy } from '../speech/voice.ts';
-import {
-  bindingsMax,
-  type CloneFields,
-  checkAccess,
-  checkLabels,
-  checkLanguage,
-  checkName,
-  checkText,
-  checkVoiceId,
-  faultTo,
-} from './voice-fields.ts';
+import { type CloneFields, checkLanguage, faultTo } from './voice-fields.ts';
 
 export type CloningEngine = Engine & { cloning: Cloning };
 
 export interface CheckedClone {
-  faults: readonly FieldViolation[];
   chosen: readonly CloningEngine[];
   /** In canonical form, with a region if an engine needs one. */
   languageCode: string;
@@ -28,20 +17,12 @@ export interface CheckedClone {
 /** The script where neither the engine nor the caller gives one. */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
 
-export function checkClone(fields: CloneFields, engines: readonly CloningEngine[]): CheckedClone {
-  const faults: FieldViolation[] = [];
+export function checkClone(
+  fields: CloneFields,
+  engines: readonly CloningEngine[],
+  faults: FieldViolation[],
+): CheckedClone {
   const fault = faultTo(faults);
-  if (fields.voiceId !== undefined) checkVoiceId(fields.voiceId, fault);
-  checkName('name', fields.name, fault);
-  checkName('speaker_name', fields.speakerName, fault);
-  checkText('description', fields.description, fault);
-  checkText('reference_text', fields.referenceText, fault);
-  checkText('consent_script', fields.consentScript, fault);
-  checkLabels(fields.labels, fault);
-  checkAccess(fields.access, fault);
-  if (fields.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
-  if (fields.consent.length === 0)
-    fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
   const given = checkLanguage('language_code', fields.languageCode, fault) ?? '';
   const chosen = given === '' && engines.length > 0 ? [] : chooseEngines(fields, given, engines, faults);
   const languageCode = inRegion(given, chosen);
@@ -50,7 +31,7 @@ export function checkClone(fields: CloneFields, engines: readonly CloningEngine[
     fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
   if (fields.consent.length > 0 && Buffer.compare(fields.reference, fields.consent) === 0)
     fault('consent_audio', 'conflict', 'must be another recording than reference_audio');
-  return { faults, chosen, languageCode, consentScript };
+  return { chosen, languageCode, consentScript };
 }
 
 function chooseEngines(
@@ -70,10 +51,6 @@ function chooseEngines(
   }
   const speaks = ({ cloning }: CloningEngine) =>
     isSpokenBy({ languageCodes: cloning.sampleLanguageCodes }, languageCode);
-  if (names.length > bindingsMax) {
-    fault('engines', 'length', `must be at most ${bindingsMax}`);
-    return [];
-  }
   if (names.length === 0) {
     const first = engines.find(speaks);
     const spoken = [...new Set(engines.flatMap(({ cloning }) => cloning.sampleLanguageCodes))].join(', ');

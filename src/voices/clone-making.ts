@@ -1,12 +1,11 @@
 // Makes clones of a person's voice: reads and checks the recordings, has each chosen engine make a clone, and has each
 // clone speak a sentence, which proves that it works and gives its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
-import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
-import type { Pcm } from '../audio/pcm.ts';
+import { join, type Pcm } from '../audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createEngineQuota, type EngineQuota } from '../speech/engine-quota.ts';
+import { Schedule } from '../speech/schedule.ts';
 import { type CheckedClone, type CloningEngine, checkClone } from './clone-fields.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
 import { sampleTextFor } from './sample-text.ts';
@@ -35,65 +34,69 @@ export interface CloneMakingOptions {
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
 }
 
-export interface CloneRequest {
-  /** Callers take turns at an engine that makes only so many clones per minute. */
-  callerId: string;
-  /** Faults that were found before, to be reported with all others. */
-  faults: readonly FieldViolation[];
-  signal: AbortSignal;
+/** What a clone is made of: the recordings as each of the chosen engines needs them. */
+export interface PreparedClone extends CheckedClone {
+  samples: readonly Samples<Pcm>[];
 }
 
-export type MakeClones = (fields: CloneFields, request: CloneRequest) => Promise<MadeClones>;
+export interface CloneMaking {
+  /** Reads the recordings, even if there are faults already, so that all faults are reported at once. */
+  prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
+  /** `callerId`: callers take turns at an engine that makes only so many clones per minute. */
+  make(fields: CloneFields, prepared: PreparedClone, callerId: string, signal: AbortSignal): Promise<MadeClones>;
+}
 
 const canClone = (engine: Engine): engine is CloningEngine => engine.cloning !== undefined;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): MakeClones {
-  const quotas = new Map<string, EngineQuota>();
-  const quotaOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine): EngineQuota | undefined => {
-    if (clonesPerMinute !== undefined && !quotas.has(name)) {
-      quotas.set(name, createEngineQuota({ segmentsPerMinute: clonesPerMinute }));
-    }
-    return quotas.get(name);
-  };
+export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): CloneMaking {
+  const schedule = new Schedule({ speakingMax: Infinity, waitingMax: Infinity });
+  const seatOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine) => ({
+    engine: { name, capabilities: clonesPerMinute === undefined ? {} : { segmentsPerMinute: clonesPerMinute } },
+    resource: undefined,
+    isClone: false,
+  });
 
-  return async (fields, { callerId, faults, signal }) => {
-    const checked = checkClone(fields, engines.filter(canClone));
-    const { chosen, languageCode, consentScript } = checked;
-    const { reference, consent, referenceText, name } = fields;
-    const allFaults = [...faults, ...checked.faults];
-    const samples = await readForEngines(fields, checked, { readSamples, faults: allFaults, signal });
-    const clones: MadeClone[] = [];
-    for (const [i, engine] of chosen.entries()) {
-      const sample = { ...samples[i]!, referenceText, consentScript, languageCode };
-      const release = await quotaOf(engine)?.take({ callerId, urgent: true, signal });
-      const plain = await engine.cloning.make(sample, signal).finally(release);
-      const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
-      const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
-      const gainDb = await measureGain(speak(engine, segment, signal));
-      clones.push({ engine: engine.name, languageCodes, gainDb, plain });
-    }
-    return { clones, languageCode, consentScript, consentSha256: sha256(consent), referenceSha256: sha256(reference) };
+  return {
+    async prepare(fields, faults, signal) {
+      const checked = checkClone(fields, engines.filter(canClone), faults);
+      return { ...checked, samples: await readForEngines(fields, checked, { readSamples, faults, signal }) };
+    },
+    async make({ reference, consent, referenceText, name }, prepared, callerId, signal) {
+      const { chosen, languageCode, consentScript, samples } = prepared;
+      const clones: MadeClone[] = [];
+      for (const [i, engine] of chosen.entries()) {
+        const sample = { ...samples[i]!, referenceText, consentScript, languageCode };
+        const turn = await schedule.turn(callerId, seatOf(engine), 'first', signal);
+        const plain = await engine.cloning.make(sample, signal).finally(() => turn.end());
+        const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
+        const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
+        const gainDb = await measureGain(speak(engine, segment, signal));
+        clones.push({ engine: engine.name, languageCodes, gainDb, plain });
+      }
+      return {
+        clones,
+        languageCode,
+        consentScript,
+        consentSha256: sha256(consent),
+        referenceSha256: sha256(reference),
+      };
+    },
   };
 }
 
 interface Reading {
   readSamples: ReadSamples;
-  faults: readonly FieldViolation[];
+  faults: FieldViolation[];
   signal: AbortSignal;
 }
 
-/**
- * Reads the recordings as each engine needs them. They are read even if there are faults already, so that all faults are
- * reported at once.
- */
 async function readForEngines(
   { reference, consent }: CloneFields,
   { chosen, consentScript }: CheckedClone,
   { readSamples, faults, signal }: Reading,
 ): Promise<Samples<Pcm>[]> {
   const samples: Samples<Pcm>[] = [];
-  const details = [...faults];
   const isSent = reference.length > 0 && consent.length > 0;
   for (const { cloning } of isSent ? chosen : []) {
     const wanted = { ...cloning, consentSecondsMin: secondsToSay(consentScript) };
@@ -101,11 +104,10 @@ async function readForEngines(
       samples.push(await readSamples({ reference, consent }, wanted, signal));
     } catch (error) {
       if (!(error instanceof Failure) || !error.facts.details) throw error;
-      details.push(...error.facts.details);
+      faults.push(...error.facts.details);
       break;
     }
   }
-  if (details.length > 0) throw new Failure('invalid_request', { details });
   return samples;
 }
 

@@ -1,11 +1,10 @@
 // Reads the recordings for a clone, the reference and the consent: both are decoded, checked, trimmed and resampled to the
 // rate of the engine, or all faults of both are reported. Each is read in a worker thread, few at a time, which is ended on
 // a timeout or when the caller leaves, so the event loop is never blocked.
-import { Worker } from 'node:worker_threads';
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createSlots } from '../speech/queue/slots.ts';
-import type { SampleFault } from './sample-check.ts';
+import { LimitReached, runInThread } from '../runtime/run-once.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
 /** What an engine needs, from its `cloning`. */
@@ -34,8 +33,8 @@ const consentSecondsMax = 30;
 const readMsDefault = 20_000;
 const readingsDefault = 2;
 const waitingMax = 32;
-/** The JavaScript heap of a thread; sound and decoders come on top and have limits of their own. */
-const threadMegabytesMax = 128;
+/** The sound and the decoders come on top and have limits of their own. */
+const heapMegabytesMax = 128;
 
 export interface SampleReaderOptions {
   readMsMax?: number;
@@ -44,10 +43,14 @@ export interface SampleReaderOptions {
 
 export function createSampleReader(options: SampleReaderOptions = {}): ReadSamples {
   const { readMsMax = readMsDefault, readingsMax = readingsDefault } = options;
-  const slots = createSlots({ speakingMax: readingsMax, waitingMax });
+  const slots = new SlotQueue({
+    slotsMax: readingsMax,
+    waitingMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
 
   const read = async (bytes: Uint8Array, wanted: WantedSample, signal: AbortSignal): Promise<SampleReading> => {
-    const release = await slots.take('samples', signal);
+    const release = await slots.take({ signal });
     try {
       return await readInThread({ bytes, wanted }, readMsMax, signal);
     } finally {
@@ -77,33 +80,22 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
 const toViolations = (field: string, reading: SampleReading): FieldViolation[] =>
   'faults' in reading ? reading.faults.map(({ reason, message }) => ({ field, reason, message })) : [];
 
-function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortSignal): Promise<SampleReading> {
-  const worker = new Worker(new URL('./sample-reading-thread.ts', import.meta.url), {
-    // Copied first: a view would be cloned with its whole buffer.
-    workerData: { ...task, bytes: task.bytes.slice() },
-    resourceLimits: { maxOldGenerationSizeMb: threadMegabytesMax },
-  });
-  const unread = (message: string): SampleReading => {
-    const fault: SampleFault = { reason: 'audio_decode', message };
-    return { faults: [fault] };
-  };
-  let timer: NodeJS.Timeout | undefined;
-  let abort = () => {};
-  return new Promise<SampleReading>((resolve, reject) => {
-    timer = setTimeout(() => resolve(unread(`cannot be read within ${readMsMax / 1000} seconds`)), readMsMax);
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    worker.on('message', resolve);
-    worker.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(unread('takes too much memory to be read')) : reject(error),
-    );
-    worker.on('exit', () => reject(new Error('the thread that read a recording ended without an answer')));
-  }).finally(() => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-    return worker.terminate();
-  });
+async function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortSignal): Promise<SampleReading> {
+  try {
+    return await runInThread<SampleReading>({
+      file: new URL('./sample-reading-thread.ts', import.meta.url),
+      // Copied first: a view would be cloned with its whole buffer.
+      task: { ...task, bytes: task.bytes.slice() },
+      heapMegabytesMax,
+      msMax: readMsMax,
+      signal,
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    const inTime = `cannot be read within ${readMsMax / 1000} seconds`;
+    const message = error.limit === 'time' ? inTime : 'takes too much memory to be read';
+    return { faults: [{ reason: 'audio_decode', message }] };
+  }
 }
 
 /** The reader of the service: two recordings at a time, of all callers together. */

@@ -1,9 +1,8 @@
 // The worker thread that reads one recording: takes it from `workerData`, decodes, checks and resamples it to 16-bit mono
 // at the wanted rate, which blocks, posts one message, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
-import { join } from '../audio/join.ts';
 import { toInt16 } from '../audio/level.ts';
-import type { Pcm } from '../audio/pcm.ts';
+import { join, type Pcm } from '../audio/pcm.ts';
 import { decodeRecording } from '../audio/recording/recording.ts';
 import { type Recording, RecordingFault } from '../audio/recording/track.ts';
 import { Resampler } from '../audio/resample.ts';

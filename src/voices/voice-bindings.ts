@@ -5,7 +5,7 @@ import type { Engine, Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import type { BindingRecord } from './stored-voice.ts';
-import { bindingsMax, faultTo, type VoiceFields } from './voice-fields.ts';
+import { faultTo, type VoiceFields } from './voice-fields.ts';
 
 export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 
@@ -57,10 +57,7 @@ export function checkBindings(
   faults: FieldViolation[],
 ): BindingRecord[] {
   const fault = faultTo(faults);
-  if (requested.length < 1 || requested.length > bindingsMax) {
-    fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
-    return [];
-  }
+  if (requested.length === 0) fault('bindings', 'length', 'must not be empty');
   const clones = before.filter((bound) => 'cloneId' in bound);
   const bindings = requested.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
     const field = `bindings[${i}]`;

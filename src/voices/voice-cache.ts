@@ -1,5 +1,5 @@
-// The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this process and within half a second
-// after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
+// The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this
+// process and within half a second after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
 import { Failure } from '../errors.ts';
 import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
@@ -48,7 +48,8 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     const ending = endings.get(voiceId) ?? new AbortController();
     const ended = end ? AbortSignal.abort(end) : ending.signal;
     stored.put(voiceId, row.status === 'deleted' ? undefined : toStoredVoice(row, ended, openClone));
-    if (!end) endings.set(voiceId, ending);
+    if (row.status === 'deleted') endings.delete(voiceId);
+    else if (!end) endings.set(voiceId, ending);
   };
 
   const rename = ({ alias, ownerId, voiceId }: VoiceAliasRow) => {

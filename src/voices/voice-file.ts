@@ -9,13 +9,12 @@ import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { lexiconIdsMax } from '../speech/lexicon-field.ts';
-import type { VoiceAccess } from '../speech/stored-voices.ts';
+import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
-import { blendParts } from './blend-fields.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toNewRow } from './voice-changes.ts';
-import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
+import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
 
 const version = 1;
 
@@ -135,9 +134,10 @@ function parseFile(text: string): VoiceFile {
   const textOf = (field: string) => (typeof file[field] === 'string' ? file[field] : '');
   const [voiceId, name, description] = ['voice_id', 'name', 'description'].map(textOf) as [string, string, string];
   const labels = isTexts(file.labels) ? file.labels : {};
-  checkVoiceId(voiceId, fault);
   const { owner = null, access: given = 'everyone' } = file;
-  const { access } = checkVoiceFields({ name, description, labels, access: String(given) }, fault);
+  const access = voiceAccesses.find((each) => each === given);
+  if (!access) fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`, voiceAccesses);
+  faults.push(...breaksOf({ voiceId, name, description, labels }));
   if (!isOwner(owner)) fault('owner', 'format', 'must be the id of an account, or null');
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
@@ -234,7 +234,7 @@ function parseBlend(engine: string, blend: readonly unknown[]): FileBinding | un
     typeof part.voiceId === 'string' && typeof part.weight === 'number' && part.weight >= 0;
   const known = parts.filter(isPart);
   const sum = known.reduce((all, { weight }) => all + weight, 0);
-  const isWhole = known.length === parts.length && parts.length >= blendParts.min && parts.length <= blendParts.max;
+  const isWhole = known.length === parts.length && parts.length > 1;
   if (!isWhole || !(sum > 0 && sum < Infinity)) return undefined;
   return { engine, speakerId: '', blend: known.map(({ voiceId, weight }) => ({ voiceId, weight: weight / sum })) };
 }

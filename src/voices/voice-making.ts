@@ -2,29 +2,21 @@
 // with the voice, and what engines speak it from is stored encrypted.
 import { type Actor, operator, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
+import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import { createSlots } from '../speech/queue/slots.ts';
-import type { VoiceAccess } from '../speech/stored-voices.ts';
 import type { Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
-import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
+import type { CloneMaking, MadeClone, MadeClones, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { toAliasChange } from './voice-aliases.ts';
 import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
-import {
-  type CloneFields,
-  checkLanguages,
-  checkVoiceFields,
-  checkVoiceId,
-  faultTo,
-  type VoiceFields,
-} from './voice-fields.ts';
+import { type CloneFields, checkLanguages, faultTo, type VoiceFields } from './voice-fields.ts';
 import { checkMayShare } from './voice-ownership.ts';
 
 export interface VoiceMakingOptions {
@@ -32,7 +24,7 @@ export interface VoiceMakingOptions {
   voices: Voices;
   lexicons: Lexicons;
   engines: readonly Engine[];
-  makeClones: MakeClones;
+  cloneMaking: CloneMaking;
   vault: Vault;
   /** Those that keys without the scope admin may make. */
   voicesPerAccount: number;
@@ -42,8 +34,12 @@ export interface VoiceMakingOptions {
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {
-  const { changes, voices, lexicons, engines, makeClones, vault, voicesPerAccount } = options;
-  const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
+  const { changes, voices, lexicons, engines, cloneMaking, vault, voicesPerAccount } = options;
+  const slots = new SlotQueue({
+    slotsMax: cloningMax,
+    waitingMax: cloningMax,
+    refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+  });
 
   const createCountCheck = (actor: Actor) => (actual: number) => {
     if (actor.usesAllVoices || actual < voicesPerAccount) return;
@@ -52,23 +48,26 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
   };
 
   return {
-    /** Both return the id of the new voice. */
-    async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
+    /** Reports what is wrong with the fields of a new voice. */
+    check(requestedId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice {
       checkMayMake(actor);
       const bindable = enginesFor(engines, voices, actor);
-      const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, {
-        bindable,
-        changes,
-        voices,
-        lexicons,
-        actor,
-      });
+      return checkNewVoice(requestedId, fields, { bindable, changes, voices, lexicons, actor }, faults);
+    },
+
+    /** Returns the id of the new voice. */
+    async create(
+      requestedId: string | undefined,
+      fields: VoiceFields,
+      { bindings, languageCodes }: CheckedVoice,
+      actor: Actor,
+    ): Promise<string> {
       const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();
       const ownerId = actor.accountId === operator.accountId ? null : actor.accountId;
       const isUsuallyShared = ownerId === null || (actor.usesAllVoices && !fields.blend);
       const usual = isUsuallyShared ? 'everyone' : 'private';
-      const who = { voiceId, ownerId, access: access ?? usual };
+      const who = { voiceId, ownerId, access: fields.access ?? usual };
       const voice = toNewVoice(fields, { ...who, languageCodes, bindings });
       checkMayShare(voice, actor);
       await changes.apply(voiceId, (row) => ({
@@ -80,15 +79,26 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       return voiceId;
     },
 
-    async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
+    /** Reports what is wrong with the fields of a clone, and with its recordings. */
+    async checkClone(
+      fields: CloneFields,
+      actor: Actor,
+      faults: FieldViolation[],
+      signal: AbortSignal,
+    ): Promise<PreparedClone> {
       checkMayMake(actor);
-      const access = fields.access === 'everyone' ? 'everyone' : 'private';
+      const { voiceId, access = 'private' } = fields;
       checkMayShare({ access }, actor);
-      const { violations = [], voiceId: requestedId } = fields;
-      const isTaken = requestedId !== undefined && changes.isTaken(requestedId, actor);
-      const faults = isTaken ? [...violations, takenFault] : violations;
-      const release = await slots.take(actor.accountId, signal);
-      const made = await makeClones(fields, { callerId: actor.accountId, faults, signal }).finally(release);
+      if (voiceId !== undefined && changes.isTaken(voiceId, actor)) faults.push(takenFault);
+      const release = await slots.take({ owner: actor.accountId, signal });
+      return cloneMaking.prepare(fields, faults, signal).finally(release);
+    },
+
+    /** Returns the id of the new voice. */
+    async clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<string> {
+      const { voiceId: requestedId, access = 'private' } = fields;
+      const release = await slots.take({ owner: actor.accountId, signal });
+      const made = await cloneMaking.make(fields, prepared, actor.accountId, signal).finally(release);
       const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();
       const { name, description, labels } = fields;
@@ -134,34 +144,33 @@ function toNewVoice(
   return { ...checked, name, description, labels, lexiconIds, kind: 'stock', status, consent: null };
 }
 
+/** What speaks a new voice, and in which languages. */
+export interface CheckedVoice {
+  bindings: readonly BindingRecord[];
+  languageCodes: readonly string[];
+}
+
 interface NewVoiceChecks extends SpeakerChecks, LexiconChecks {
   changes: VoiceChanges;
   actor: Actor;
 }
 
-/** Fails with every fault of the fields. */
 function checkNewVoice(
   requestedId: string | undefined,
   fields: VoiceFields,
   { changes, ...checks }: NewVoiceChecks,
-): { bindings: readonly BindingRecord[]; languageCodes: readonly string[]; access: VoiceAccess | undefined } {
-  const { violations = [], lexiconIds } = fields;
+  faults: FieldViolation[],
+): CheckedVoice {
   const { bindable } = checks;
-  const faults = [...violations];
   const fault = faultTo(faults);
-  const isTold = (name: string) => violations.some(({ field }) => field === name);
-  if (requestedId !== undefined) checkVoiceId(requestedId, fault);
-  if (!fields.name && !isTold('name')) fault('name', 'required', 'name the voice');
-  if (!fields.bindings?.length && !fields.blend && !isTold('bindings') && !isTold('blend'))
+  if (!fields.bindings && !fields.blend)
     fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}, or a blend of voices');
-  const { access } = checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
   const bindings = checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, checks, faults) ?? [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
-  if (lexiconIds) checkBoundLexicons(lexiconIds, checks, faults);
+  if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
   if (requestedId !== undefined && changes.isTaken(requestedId, checks.actor)) faults.push(takenFault);
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { bindings, languageCodes, access };
+  return { bindings, languageCodes };
 }
 
 const toConsentRecord = (

@@ -3,26 +3,32 @@
 // the same id, unless only its aliases change.
 import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
+import type { StoredBinding, VoiceStatus } from '../speech/stored-voices.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
-import type { MakeClones } from './clone-making.ts';
+import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
-import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toAliasChange } from './voice-aliases.ts';
 import { checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
-import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
-import { createVoiceMaking } from './voice-making.ts';
+import { type CloneFields, checkLanguages, faultTo, type VoiceFields } from './voice-fields.ts';
+import { type CheckedVoice, createVoiceMaking } from './voice-making.ts';
 import { checkMayChange, checkMayShare, requireOwn } from './voice-ownership.ts';
 
 export interface VoiceManagement {
-  create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
-  clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
+  /** Those that only check add to the faults, and fail where the actor may not do it at all. */
+  checkNew(voiceId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice;
+  create(voiceId: string | undefined, fields: VoiceFields, checked: CheckedVoice, actor: Actor): Promise<OfferedVoice>;
+  checkClone(fields: CloneFields, actor: Actor, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
+  clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
+  checkUpdate(voiceId: string, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): void;
+  /** Checks the fields again, by what the voice is then. */
   update(voiceId: string, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
   remove(voiceId: string, actor: Actor): Promise<void>;
   revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
@@ -36,7 +42,7 @@ export interface VoiceManagementOptions {
   voices: Voices;
   lexicons: Lexicons;
   engines: readonly Engine[];
-  making: { makeClones: MakeClones; vault: Vault; voicesPerAccount: number };
+  making: { cloneMaking: CloneMaking; vault: Vault; voicesPerAccount: number };
 }
 
 export function createVoiceManagement(options: VoiceManagementOptions): VoiceManagement {
@@ -52,9 +58,16 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
   };
 
   return {
-    create: async (voiceId, fields, actor) => voices.find(await voiceMaking.create(voiceId, fields, actor)),
+    checkNew: voiceMaking.check,
+    create: async (...request) => voices.find(await voiceMaking.create(...request)),
+    checkClone: voiceMaking.checkClone,
+    clone: async (...request) => voices.find(await voiceMaking.clone(...request)),
 
-    clone: async (fields, actor, signal) => voices.find(await voiceMaking.clone(fields, actor, signal)),
+    checkUpdate(idOrAlias, fields, actor, faults) {
+      const offered = findToChange(idOrAlias, actor);
+      const checks = { bindable: enginesFor(engines, voices, actor), voices, lexicons, actor };
+      checkChange(toSpeaking(offered), fields, { engines, checks }, faults);
+    },
 
     async update(idOrAlias, fields, actor) {
       const offered = findToChange(idOrAlias, actor);
@@ -190,25 +203,66 @@ function toStoredRow(
   return toNewRow(deleted, stored, by);
 }
 
-/** The row with the fields changed, or a Failure with every fault of the fields. */
-function toChangedRow(
-  before: RowDraft,
+/** What a change is checked against. */
+interface Speaking {
+  voiceId: string;
+  status: VoiceStatus | 'deleted';
+  bindings: readonly BindingRecord[];
+  languageCodes: readonly string[];
+}
+
+interface ChangeChecks {
+  engines: readonly Engine[];
+  checks: SpeakerChecks & LexiconChecks;
+}
+
+function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
+  const { voiceId, languageCodes } = voice;
+  const engineBindings = bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId }));
+  return {
+    voiceId,
+    languageCodes,
+    status: kept?.status ?? 'ready',
+    bindings: kept?.bindings.map(toRecord) ?? engineBindings,
+  };
+}
+
+/** Without the id of a clone, which is the vault's. */
+function toRecord(bound: StoredBinding): BindingRecord {
+  if ('openClone' in bound)
+    return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
+  return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;
+}
+
+/** Reports what is wrong with the change; returns its bindings and languages, where it has any. */
+function checkChange(
+  before: Speaking,
   fields: VoiceFields,
-  { engines, checks, atMs }: { engines: readonly Engine[]; checks: SpeakerChecks & LexiconChecks; atMs: number },
-): RowDraft {
+  { engines, checks }: ChangeChecks,
+  faults: FieldViolation[],
+) {
   if (before.status === 'consent_revoked') {
     const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
     throw new Failure('voice_not_ready', { message });
   }
-  const faults = [...(fields.violations ?? [])];
-  const fault = faultTo(faults);
-  const { access } = checkVoiceFields(fields, fault);
-  const oldBindings = bindingsOf(before);
-  const bindings = checkSpeakers(fields, { voiceId: before.voiceId, bindings: oldBindings }, checks, faults);
-  const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
-  const codesToCheck = languageCodes ?? (bindings && before.languageCodes.split(' '));
-  if (codesToCheck) checkSpoken(codesToCheck, bindings ?? oldBindings, engines, faults);
+  const bindings = checkSpeakers(fields, before, checks, faults);
+  const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, faultTo(faults));
+  const codesToCheck = languageCodes ?? (bindings && before.languageCodes);
+  if (codesToCheck) checkSpoken(codesToCheck, bindings ?? before.bindings, engines, faults);
   if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
+  return { bindings, languageCodes };
+}
+
+/** The row with the fields changed, or a Failure with every fault of the fields. */
+function toChangedRow(
+  before: RowDraft,
+  fields: VoiceFields,
+  { atMs, ...checks }: ChangeChecks & { atMs: number },
+): RowDraft {
+  const faults: FieldViolation[] = [];
+  const speaking = { ...before, bindings: bindingsOf(before), languageCodes: before.languageCodes.split(' ') };
+  const { bindings, languageCodes } = checkChange(speaking, fields, checks, faults);
+  const { access } = fields;
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const { name = before.name, description = before.description, labels, enabled } = fields;
   return {

@@ -1,10 +1,9 @@
 // A limiter on a real server, as one of several replicas: with a clock of its own, a ledger that is a number, and somebody
 // to ask as.
-import { createFallbackLimiter } from '../../src/access/fallback-limiter.ts';
+import { createFallbackLimiter, type FallbackName } from '../../src/access/fallback-limiter.ts';
 import type { LimitStatus } from '../../src/access/limit-status.ts';
 import type { LimiterOptions } from '../../src/access/limiter.ts';
 import { openRedisLimiter } from '../../src/access/redis-limiter.ts';
-import type { FallbackName } from '../../src/access/redis-settings.ts';
 import { openRedis } from '../../src/store/redis.ts';
 import { silent, usual } from '../conformance/limited-descendants.ts';
 

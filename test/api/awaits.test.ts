@@ -9,8 +9,8 @@ import { createRunner } from '../../src/api/runner.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { sendPieces } from '../../src/http/body-writer.ts';
 import { beginSound } from '../../src/http/speech/routes.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -95,8 +95,8 @@ async function waitsToSocket(sentences: number) {
   const { runner, metering, call, operation } = await openCall();
   const text = 'The train leaves at half past nine, they said, and so it did, with all of us. '.repeat(sentences);
   const spoken = parseSpeechRequest({ voice_id: 'ada', method: 'streaming', text_chunks: [text], sample_rate: 24_000 });
-  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([readyEngine()]), slots });
+  const schedule = new Schedule({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([readyEngine()]), schedule });
   const caller = { callerId: 'ada' };
   const planned = await speech.plan(spoken, caller);
   const events = call.stream(operation, (begun) =>

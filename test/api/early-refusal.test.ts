@@ -3,16 +3,17 @@ import { expect, test } from 'vitest';
 import { createMetering } from '../../src/api/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';
 import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { demandOf } from '../../src/speech/demand.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 test('a stream that would be refused is refused before its text is planned, and charged nothing', async () => {
   const tone = openTone();
-  const slots = createSlots({ speakingMax: 1, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
+  const schedule = new Schedule({ speakingMax: 1, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule });
   const looked: string[] = [];
   const plan: typeof speech.plan = (...asked) => {
     looked.push('text');
@@ -33,10 +34,11 @@ test('a stream that would be refused is refused before its text is planned, and 
   const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal, reportSpeech() {} };
   const stream = () =>
     Array.fromAsync(operations.streamSpeech(call as unknown as Parameters<typeof operations.streamSpeech>[0], request));
-  const release = await slots.take('key_2', call.signal);
+  const { bindings } = createVoices([tone]).find('tone-low');
+  const { end } = await schedule.begin(demandOf(bindings[0]!, request, { callerId: 'key_2' }), call.signal);
   await expect(stream()).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
   expect(looked).toEqual([]);
-  release();
+  end();
   await stream();
   expect(looked).toEqual(['text', 'limits']);
   await tone.close();

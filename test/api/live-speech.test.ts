@@ -127,15 +127,15 @@ test('where the engine is turns ahead, the turn that was heard is told, and thos
 });
 
 test('a place is held only while something is spoken, and each part is charged once, as it is taken', async () => {
-  const { begin, slots, charged, usage } = open();
+  const { begin, schedule, charged, usage } = open();
   const { inputs, say, until, events } = begin({ timestamps: 'word', buffer_ms: 20 });
   await sleep(10);
-  expect(slots.speaking).toBe(0);
+  expect(schedule.state.speaking).toBe(0);
   expect(charged).toEqual([]);
   say('Good morning. ', 'H');
   await until('timestamps');
   const next = events.next();
-  await expect.poll(() => slots.speaking).toBe(0);
+  await expect.poll(() => schedule.state.speaking).toBe(0);
   await expect.poll(() => charged).toEqual([{ chars: 14, spoken: 14 }]);
   say('ello.');
   inputs.push({ type: 'end' });
@@ -147,11 +147,11 @@ test('a place is held only while something is spoken, and each part is charged o
   ]);
   const sum = (name: 'requests' | 'characters') => usage.reduce((total, row) => total + row[name], 0);
   expect([sum('requests'), sum('characters')]).toEqual([1, 20]);
-  expect(slots.speaking).toBe(0);
+  expect(schedule.state.speaking).toBe(0);
 });
 
 test('while its text goes on, a turn keeps its place, and other requests of its key wait for its pause', async () => {
-  const { begin, slots } = open({ limiter: createLimiter({ spentSince: async () => 0 }) });
+  const { begin, schedule } = open({ limiter: createLimiter({ spentSince: async () => 0 }) });
   const other = async () => {
     const { inputs, say, events } = begin();
     say('Me too.');
@@ -165,7 +165,7 @@ test('while its text goes on, a turn keeps its place, and other requests of its 
   talker.say('Good morning. ', 'H');
   await talker.until('timestamps');
   const next = talker.until('timestamps');
-  await expect.poll(() => slots.speaking).toBe(0);
+  await expect.poll(() => schedule.state.speaking).toBe(0);
   expect(await other()).toBe('concurrency');
   talker.say('ow are you? A');
   expect(wordsOf(await next).map((word) => word.text)).toEqual(['How', 'are', 'you']);

@@ -6,7 +6,7 @@ import { createMetering } from '../../src/api/metering.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 
@@ -14,8 +14,8 @@ const caller = { callerId: 'ada', keyId: 'key_ada' };
 const never = new AbortController().signal;
 
 export function openLive(engine: Engine) {
-  const slots = createSlots({ speakingMax: 64, waitingMax: 64 });
-  const speech = createSpeech({ voices: createVoices([engine]), slots });
+  const schedule = new Schedule({ speakingMax: 64, waitingMax: 64 });
+  const speech = createSpeech({ voices: createVoices([engine]), schedule });
   const metering = createMetering({
     limiter: { takeSynthesis: async () => ({ end() {} }) },
     ledger: { add: async () => {}, checkRoom() {} },
@@ -24,7 +24,7 @@ export function openLive(engine: Engine) {
   const live = createLiveOperations({ speech, metering });
   const call = { caller, signal: never, leaving: never, reportLimits() {}, reportSpeech() {} } as unknown as Call;
   return {
-    slots,
+    schedule,
     begin(fields: object) {
       const inputs = new PushQueue<LiveInput>();
       inputs.push({ type: 'start', start: parseLiveStart(fields as Record<string, unknown>) });

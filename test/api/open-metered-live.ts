@@ -7,7 +7,7 @@ import { createLiveOperations } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
@@ -20,8 +20,8 @@ export function openMeteredLive({
 }: ToneOptions & { limiter?: Pick<Limiter, 'takeSynthesis'> } = {}) {
   const tone = openTone({ sampleRateHz: 24_000, ...options });
   onTestFinished(() => tone.close());
-  const slots = createSlots({ speakingMax: 4, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
+  const schedule = new Schedule({ speakingMax: 4, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule });
   const usage: { requests: number; characters: number; audioMs: number }[] = [];
   const charged: { chars: number; spoken: number | undefined }[] = [];
   let kept = 0;
@@ -63,5 +63,5 @@ export function openMeteredLive({
     };
     return { inputs, ending, leaving, events, say, until };
   };
-  return { tone, slots, usage, charged, kept: () => kept, live, call, begin };
+  return { tone, schedule, usage, charged, kept: () => kept, live, call, begin };
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApiKey } from '../../src/access/api-key.ts';
-import { openService } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { openService } from '../../src/app/service.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 

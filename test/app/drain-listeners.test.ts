@@ -1,6 +1,6 @@
 // Listeners are waited for until all have drained, whatever goes wrong with one of them.
 import { expect, test } from 'vitest';
-import { drainListeners } from '../../src/app/drain-listeners.ts';
+import { drainListeners } from '../../src/app/service.ts';
 
 test('a listener that fails is reported, and the other is still waited for', async () => {
   const { promise: slow, resolve: end } = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
-import { checkSharedSecrets, missingSecrets } from '../../src/app/shared-secrets.ts';
+import { checkSharedSecrets, missingSecrets } from '../../src/app/secrets.ts';
 import { createFingerprintRows } from '../../src/store/fingerprint-rows.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
 

@@ -1,6 +1,6 @@
 // Sound through the encoder of a format, as it leaves in a stream and as it is in a whole file.
 import { type AudioFormat, audioFormats, type FormatName } from '../../src/audio/formats.ts';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 
 export interface Encoded {
   /** Each part as it comes, and the end. */

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
-import { join } from '../../src/audio/join.ts';
 import { toInt16 } from '../../src/audio/level.ts';
+import { join } from '../../src/audio/pcm.ts';
 import { wavFile } from '../../src/audio/wav.ts';
 import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';

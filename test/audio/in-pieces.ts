@@ -1,5 +1,5 @@
 // Sends sound through a stream in pieces of the sizes that make mistakes show, and collects what comes out.
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 
 interface Stream {
   process(samples: Float32Array): Float32Array;

@@ -1,8 +1,8 @@
 // The figures are those of EBU Tech 3341 for one channel: 3.01 LU under what its stereo signals measure.
 import { expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
 import { toFloat, toInt16 } from '../../src/audio/level.ts';
 import { gainDbFor, gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
+import { join } from '../../src/audio/pcm.ts';
 import { noise, tone } from './measure-tone.ts';
 
 const sine = (levelDbfs: number, seconds: number, sampleRateHz = 48000, frequencyHz = 1000) =>

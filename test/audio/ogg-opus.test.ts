@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import { oggPages, pageBody } from '../../src/audio/recording/ogg-pages.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { isInstalled } from '../programs.ts';

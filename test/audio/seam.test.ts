@@ -1,7 +1,7 @@
 // What is cut from around a segment, and what never is.
 import { expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
 import { toInt16 } from '../../src/audio/level.ts';
+import { join } from '../../src/audio/pcm.ts';
 import { SeamTrimmer } from '../../src/audio/seam.ts';
 import { pieces } from './in-pieces.ts';
 import { noise } from './measure-tone.ts';

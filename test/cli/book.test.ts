@@ -3,9 +3,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chooseChapters, parseVoices } from '../../src/cli/book-chapters.ts';
-import { parseSpeakers, silentSpeakers, withSpeakers } from '../../src/cli/book-speakers.ts';
-import { createTimeLeft } from '../../src/cli/time-left.ts';
+import {
+  chooseChapters,
+  parseSpeakers,
+  parseVoices,
+  silentSpeakers,
+  withSpeakers,
+} from '../../src/cli/book-request.ts';
+import { createTimeLeft } from '../../src/cli/progress.ts';
 import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
 import { runMain } from './run-main.ts';
 import { runSonant } from './sonant-program.ts';
@@ -115,8 +120,8 @@ describe('flags', () => {
   });
 
   test('choose voices for all and for some chapters', () => {
-    const { usual, ofChapter } = parseVoices(['amy', '2-3=bob'], 4);
-    expect([usual, ...ofChapter]).toEqual(['amy', [2, 'bob'], [3, 'bob']]);
+    const { ofBook, ofChapter } = parseVoices(['amy', '2-3=bob'], 4);
+    expect([ofBook, ...ofChapter]).toEqual(['amy', [2, 'bob'], [3, 'bob']]);
   });
 
   test('give speakers their voices', () => {

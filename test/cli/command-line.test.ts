@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
-import { benchCommand } from '../../src/cli/bench.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
 import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
@@ -26,7 +25,6 @@ import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 const commands = [
-  benchCommand,
   configCommand,
   createCompletionCommand(async () => []),
   dbCommand,
@@ -147,7 +145,6 @@ test.each([
   ['voice import nowhere', 'cannot read nowhere'],
   ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
   ['db migrate more', 'the command is sonant db'],
-  ['bench nowhere', 'nowhere is not a URL'],
   ['webhook more', 'the command is sonant webhook secret'],
   ['webhook secret', 'the command is sonant webhook secret'],
   ['completion tcsh', 'the command is sonant completion'],
@@ -277,14 +274,12 @@ test('doctor reports a data folder that is not a folder', async () => {
 });
 
 test('doctor reports a voice that two engines offer', async () => {
-  const voiceProgram = join(folder, 'one-voice');
-  const table = `Pty Language Age/Gender VoiceName File Other Languages\n 5  de  --/M  German  gmw/de`;
-  writeFileSync(voiceProgram, `#!/bin/sh\n[ "$1" = --version ] && echo 1.51 || echo "${table}"\n`, { mode: 0o755 });
   mkdirSync(join(folder, 'own/voices'), { recursive: true });
-  writeFileSync(join(folder, 'own/voices/espeak-de.flitevox'), await dumpVoice());
-  const env = { SONANT_DATA_DIR: 'own', SONANT_ESPEAK_PROGRAM: voiceProgram };
+  writeFileSync(join(folder, 'own/voices/anna.flitevox'), await dumpVoice());
+  const server = { SONANT_OPENAI_URL: 'http://127.0.0.1:9/v1', SONANT_OPENAI_VOICES: 'anna' };
+  const env = { SONANT_DATA_DIR: 'own', ...server };
   const { code, out } = await sonant(['doctor'], '', env);
-  expect(out).toMatch(/^broken +voices +voice espeak-de is offered by both/m);
+  expect(out).toMatch(/^broken +voices +voice anna is offered by both/m);
   expect(code).toBe(1);
   const said = await sonant(['say', 'Hi.', '-o', 'x.wav'], '', env);
   expect(said).toMatchObject({ code: 1, err: expect.not.stringContaining('    at ') });
@@ -300,14 +295,13 @@ test('--version and -v print the version, and the program can be run by its name
 });
 
 test('a broken optional engine fails only where it is required', async () => {
-  const broken = join(folder, 'bin');
+  const broken = join(folder, 'broken-library');
   mkdirSync(broken);
-  writeFileSync(join(broken, 'espeak-ng'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
-  const path = `${broken}:${process.env.PATH}`;
-  expect((await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', { PATH: path })).code).toBe(0);
-  expect(
-    (await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', { SONANT_ESPEAK_PROGRAM: join(broken, 'espeak-ng') })).code,
-  ).toBe(1);
+  writeFileSync(join(broken, 'libespeak-ng.so.1'), 'not a library');
+  const env = { LD_LIBRARY_PATH: broken };
+  expect((await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', env)).code).toBe(0);
+  const required = { ...env, SONANT_ESPEAK_LIBRARY: 'libespeak-ng.so.1' };
+  expect((await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', required)).code).toBe(1);
 });
 
 test('config prints what is in force and where it comes from', async () => {

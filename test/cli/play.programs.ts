@@ -17,7 +17,7 @@ const nodeFolder = dirname(process.execPath);
 function install(script: string): Record<string, string> {
   writeFileSync(join(folder, 'aplay'), `#!/bin/sh\nPATH=/bin:/usr/bin\n${script}\n`);
   chmodSync(join(folder, 'aplay'), 0o755);
-  return { PATH: `${folder}:${nodeFolder}`, SONANT_ESPEAK_PROGRAM: '' };
+  return { PATH: `${folder}:${nodeFolder}`, SONANT_ESPEAK_LIBRARY: '' };
 }
 const play = (env: Record<string, string>, ...more: string[]) =>
   runSonant(folder, ['say', 'Hello there.', '--play', ...more], '', env);
@@ -43,7 +43,7 @@ test('the error output of a player is reported', async () => {
 });
 
 test('without a player, and with a file as well, it is refused', async () => {
-  const env = { PATH: nodeFolder, SONANT_ESPEAK_PROGRAM: '' };
+  const env = { PATH: nodeFolder, SONANT_ESPEAK_LIBRARY: '' };
   expect(await play(env)).toMatchObject({ code: 1, err: expect.stringContaining('paplay, aplay, play, ffplay, mpv') });
   expect(await play(env, '-o', 'x.wav')).toMatchObject({ code: 2, err: expect.stringContaining('neither') });
   expect(await play(env, '--format', 'mp3')).toMatchObject({ code: 2 });

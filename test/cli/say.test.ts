@@ -142,7 +142,7 @@ test('interrupted, it leaves no file and exits with 130', async () => {
 });
 
 test('a language chooses its voice', async () => {
-  const noEspeak = { SONANT_ESPEAK_PROGRAM: '' };
+  const noEspeak = { SONANT_ESPEAK_LIBRARY: '' };
   const scottish = await sonant(['say', 'Hi.', '-o', 'scottish.wav', '-l', 'en-GB', '--json'], '', noEspeak);
   const voices = JSON.parse((await sonant(['voice', 'list', '--language', 'en-GB', '--json'], '', noEspeak)).out);
   expect(JSON.parse(scottish.out).voice_id).toBe(voices[0].voice_id);

@@ -72,7 +72,7 @@ test('contexts are spoken side by side, and a cancelled one is told nothing but 
   await expect.poll(() => of('two').at(-1)?.type, patient).toBe('done');
   await socket.send({ context_id: 'one', cancel: true } as never);
   await expect.poll(() => of('one').at(-1)?.type, patient).toBe('done');
-  await expect.poll(() => shared.slots.speaking, patient).toBe(0);
+  await expect.poll(() => shared.schedule.state.speaking, patient).toBe(0);
   expect(of('one').filter(({ type }) => type === 'error')).toEqual([]);
   socket.close();
 });
@@ -236,11 +236,6 @@ test('voices are listed page by page', async () => {
     const wrong = await fetch(`${shared.url}/voices?limit=${limit}`, { headers });
     expect([wrong.status, await wrong.json()], limit).toMatchObject([400, { message: 'limit must be 1 to 100.' }]);
   }
-  const backwards: string[] = [];
-  for await (const { id } of client.voices.list({ limit: 1, ending_before: ids.at(-1)! })) backwards.push(id);
-  expect(backwards.toReversed()).toEqual(ids.slice(0, -1));
-  const page = await client.voices.list({ limit: 2, ending_before: ids.at(-1)! });
-  expect(page.data.map(({ id }) => id)).toEqual(ids.slice(-3, -1));
 });
 
 test('voices are found by text, gender and language, and one by its id or alias', async () => {
@@ -267,7 +262,7 @@ test('voices are found by text, gender and language, and one by its id or alias'
     ['gender=female', 'gender'],
     ['language=e_', 'language'],
     ['starting_after=lucy&starting_after=far', 'starting_after'],
-    ['ending_before=nobody', 'ending_before'],
+    ['starting_after=nobody', 'starting_after'],
     [`q=${'a'.repeat(201)}`, 'q'],
   ] as const) {
     const refused = await fetch(`${shared.url}/voices?${query}`, { headers: own });

@@ -21,7 +21,7 @@ test('closing a context before its flush stops it at once, and the next one spea
   send({ context_id: 'next', close_context: true });
   expect((await final('long')).at(-1)).toEqual({ isFinal: true, contextId: 'long' });
   expect((await final('next')).length).toBeGreaterThan(2);
-  await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+  await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
   expect(gateway.calls.filter(({ door }) => door === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
 });
 
@@ -95,7 +95,7 @@ test('a client that leaves after close_socket stops its contexts', async () => {
   send({ text: 'This goes on and on and on. '.repeat(100), context_id: 'long' }, { close_socket: true });
   await expect.poll(() => of('long').length, patient).toBeGreaterThan(0);
   socket.close();
-  await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+  await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
 });
 
 test('a context without messages ends after its inactivity timeout', async () => {

@@ -4,13 +4,11 @@
 // Where `open` answers undefined (not installed here), one line says so and the tests are skipped. The bounds on time
 // are there to end a hang; they say nothing of speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
-import type { Pcm } from '../../src/audio/pcm.ts';
-import { secondsOf } from '../../src/audio/pcm.ts';
+import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { type OpenedGuard, openGuard } from '../engines/open-guard.ts';
 import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';
 
@@ -69,9 +67,9 @@ async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
 }
 
 /** The engine as the service has it, without the limits of a vendor that is not there. */
-function guardOf(engine: Engine): EngineGuard {
+function guardOf(engine: Engine): OpenedGuard {
   const { segmentsPerMinute: _, cloneSegmentsPerMinute: __, ...capabilities } = engine.capabilities;
-  return createEngineGuard({ ...engine, capabilities });
+  return openGuard({ ...engine, capabilities });
 }
 
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
@@ -107,7 +105,7 @@ export function engineConformance(
 ): void {
   describe(`the ${name} engine meets the contract`, { timeout: testMsMax }, () => {
     let engine: Engine;
-    let guard: EngineGuard;
+    let guard: OpenedGuard;
     let voice: Voice;
 
     beforeAll(async () => {

@@ -25,7 +25,7 @@ const metadata = { 'x-api-key': gateway.key, 'cache-control': 'no-cache' };
 const text = 'Der Zug fährt heute leider nicht. The next one leaves from platform four.';
 const fields = { voice_id: 'tone-low', output_format: 'pcm', sample_rate: 24_000, language_code: 'auto' };
 const message = {
-  ...{ voiceId: 'tone-low', outputFormat: OutputFormat.PCM, sampleRateHz: 24_000, languageCode: 'auto' },
+  ...{ voiceId: 'tone-low', outputFormat: OutputFormat.PCM, sampleRate: 24_000, languageCode: 'auto' },
 };
 const languages = ['de', 'en'];
 
@@ -46,7 +46,7 @@ test('every door speaks it alike, and tells the language of the words', async ()
   const streamed = await gateway.speak({ ...fields, text_chunks: [text], method: 'streaming' });
   expect((await bytesOf(streamed)).equals(bytes)).toBe(true);
 
-  const inline = { ...message, text, returnFormat: ReturnFormat.INLINE };
+  const inline = { ...message, text, returnFormat: ReturnFormat.BUFFER };
   const unary = await grpc.unary('synthesizeSpeech', inline, { metadata });
   expect(bytes.equals(unary.audio.value as Uint8Array)).toBe(true);
 
@@ -54,7 +54,7 @@ test('every door speaks it alike, and tells the language of the words', async ()
   const codes: string[] = [];
   const request = { ...message, textChunks: [text], timestamps: TimestampKind.WORD };
   for await (const { event } of grpc.stream('streamSpeech', request, { metadata })) {
-    if (event.case === 'audio') pieces.push(event.value.audioBytes);
+    if (event.case === 'audio') pieces.push(event.value.audio);
     if (event.case === 'timestamps') codes.push(event.value.languageCode);
   }
   expect(Buffer.concat(pieces).equals(bytes)).toBe(true);

@@ -143,7 +143,13 @@ describe('a blend', () => {
       [parts([low, 1], ['arthur', 1]), [['blend[1].voice_id', 'enum']]],
       [parts([low, 1], ['made', 1]), [['blend[1].voice_id', 'enum']]],
       [parts([low, 1], [clone, 1]), [['blend[1].voice_id', 'enum']]],
-      [[{ voice_id: low }, { voice_id: high, weight: '1' }], [['blend', 'type']]],
+      [
+        [{ voice_id: low }, { voice_id: high, weight: '1' }],
+        [
+          ['blend[0].weight', 'required'],
+          ['blend[1].weight', 'type'],
+        ],
+      ],
       ['all of them', [['blend', 'type']]],
       [[], [['bindings', 'required']]],
     ] as const) {
@@ -202,7 +208,7 @@ describe('a blend', () => {
     });
     const spoken = await speech.unary(
       'synthesizeSpeech',
-      { voiceId: 'over-grpc', text, inlineBytesMax: 1_000_000 },
+      { voiceId: 'over-grpc', text, bufferBytesMax: 1_000_000 },
       call,
     );
     expect(spoken.voiceName).toBe('Between');

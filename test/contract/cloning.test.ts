@@ -128,8 +128,8 @@ describe('by REST', () => {
     for (const [fields, faults] of [
       [{ consent_audio: undefined }, ['consent_audio']],
       [{ consent_audio: reference }, ['consent_audio']],
-      [{ voice_id: 'arthur', name: '', consent_audio: new Blob(['hello']) }, ['voice_id', 'name', 'consent_audio']],
-      [{ reference_audio: undefined, name: undefined, speaker_name: '' }, ['name', 'speaker_name', 'reference_audio']],
+      [{ voice_id: 'arthur', name: '', consent_audio: new Blob(['hello']) }, ['name', 'voice_id', 'consent_audio']],
+      [{ reference_audio: undefined, name: undefined, speaker_name: '' }, ['name', 'reference_audio', 'speaker_name']],
       [{ reference_audio: noise, consent_audio: new Blob(['hello']) }, ['reference_audio', 'consent_audio']],
       [{ language_code: 'fr-FR' }, ['language_code']],
       [{ consent_script: 'Whatever.' }, ['consent_script']],

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openService } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { openService } from '../../src/app/service.ts';
 import type { Engine, EngineCapabilities, EngineDefinition } from '../../src/engines/engine.ts';
 import { google } from '../../src/engines/google/google.ts';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';

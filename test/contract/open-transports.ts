@@ -47,7 +47,7 @@ export function openTransports({ url, target, key }: Address) {
   });
   const call = { metadata: { 'x-api-key': key, 'cache-control': 'no-cache' } };
   const grpcFields = (voiceId: string) => ({
-    ...{ voiceId, languageCode: 'en', sampleRateHz: 24_000, outputFormat: OutputFormat.PCM },
+    ...{ voiceId, languageCode: 'en', sampleRate: 24_000, outputFormat: OutputFormat.PCM },
   });
 
   const transports: Record<TransportName, Transport> = {
@@ -83,7 +83,7 @@ export function openTransports({ url, target, key }: Address) {
     },
     async 'gRPC, whole'(voiceId, text) {
       try {
-        const request = { ...grpcFields(voiceId), text, returnFormat: ReturnFormat.INLINE };
+        const request = { ...grpcFields(voiceId), text, returnFormat: ReturnFormat.BUFFER };
         const { audio } = await grpc.unary('synthesizeSpeech', request, call);
         return { sound: Buffer.from(audio.value as Uint8Array), words: '' };
       } catch (error) {
@@ -99,7 +99,7 @@ export function openTransports({ url, target, key }: Address) {
           { ...grpcFields(voiceId), textChunks: [text] },
           call,
         )) {
-          if (event.case === 'audio') pieces.push(event.value.audioBytes);
+          if (event.case === 'audio') pieces.push(event.value.audio);
           isDone ||= event.case === 'done';
         }
         return { sound: Buffer.concat(pieces), ...(!isDone && { failure: 'cut' }), words: '' };

@@ -89,7 +89,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     ...{ voice_id, language_code, output_format: 'pcm', sample_rate: rateHz },
   });
   const rpc = ({ voiceId, languageCode }: AskedText) => ({
-    ...{ voiceId, languageCode, outputFormat: OutputFormat.PCM, sampleRateHz: rateHz },
+    ...{ voiceId, languageCode, outputFormat: OutputFormat.PCM, sampleRate: rateHz },
   });
 
   /** What a WebSocket is told until it closes, or `isLast` says so. */
@@ -148,13 +148,13 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     SSE: async (asked) =>
       soundIn(await readEvents(await post('/api/audio/speech/sse', { ...rest(asked), text_chunks: [asked.text] }))),
     async 'gRPC, unary'(asked) {
-      const request = { ...rpc(asked), text: asked.text, returnFormat: ReturnFormat.INLINE };
+      const request = { ...rpc(asked), text: asked.text, returnFormat: ReturnFormat.BUFFER };
       return Buffer.from((await grpc.unary('synthesizeSpeech', request, { metadata })).audio.value as Uint8Array);
     },
     async 'gRPC, stream'(asked) {
       const events = grpc.stream('streamSpeech', { ...rpc(asked), textChunks: [asked.text] }, { metadata });
       const pieces: Uint8Array[] = [];
-      for await (const { event } of events) if (event.case === 'audio') pieces.push(event.value.audioBytes);
+      for await (const { event } of events) if (event.case === 'audio') pieces.push(event.value.audio);
       return Buffer.concat(pieces);
     },
     OpenAI: async ({ voiceId: voice, text: input }) =>
@@ -190,7 +190,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
       write({ case: 'end', value: {} });
       stream.end();
       const sound: Uint8Array[] = [];
-      for await (const { event } of stream) if (event.case === 'audio') sound.push(event.value.audioBytes);
+      for await (const { event } of stream) if (event.case === 'audio') sound.push(event.value.audio);
       return Buffer.concat(sound);
     },
     async 'WebSocket, live'(asked, pieces) {

@@ -12,7 +12,7 @@ import { englishTexts, otherTexts } from './same-texts.ts';
 
 const english = englishTexts.map((text) => ['en-US', text] as const);
 const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
-const espeakNg = await openEspeakNg({ program: 'espeak-ng' });
+const espeakNg = await openEspeakNg();
 
 describeWays(flite, english);
 if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts]);

@@ -55,7 +55,7 @@ const audioAfterItsChunk = (events: readonly ReadEvent[]) =>
 
 describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
   const text = `Hello there, this is ${format} at ${sampleRateHz}.`;
-  const message = { voiceId: 'tone-low', sampleRateHz, outputFormat: outputFormats[format] };
+  const message = { voiceId: 'tone-low', sampleRate: sampleRateHz, outputFormat: outputFormats[format] };
   const fields = { voice_id: 'tone-low', output_format: format, sample_rate: sampleRateHz };
 
   test('whole', async () => {
@@ -66,7 +66,7 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
     expect(link.chars).toBe(chars);
     expect((await bytesOf(await fetch(gateway.here(link.audio_url)))).equals(bytes)).toBe(true);
 
-    const request = { ...message, text, returnFormat: ReturnFormat.INLINE };
+    const request = { ...message, text, returnFormat: ReturnFormat.BUFFER };
     const answers = await Promise.all([
       grpcJs.unary('synthesizeSpeech', request, { metadata }),
       ...clients.map(([, client]) => client.synthesizeSpeech(request, { headers: key })),
@@ -105,7 +105,7 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
       for await (const { event } of stream) {
         if (event.case === 'chunkDone') ended.add(event.value.chunkIndex);
         if (event.case === 'audio') expect(ended).not.toContain(event.value.chunkIndex);
-        if (event.case === 'audio') pieces.push(event.value.audioBytes);
+        if (event.case === 'audio') pieces.push(event.value.audio);
         if (event.case === 'done') expect(event.value.chars).toBe(chunks.join('').length);
       }
       expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
@@ -123,7 +123,7 @@ const wrong: [string, object, object, string][] = [
   ['no language', { text: 'a', language_code: '??' }, { text: 'a', languageCode: '??' }, 'invalid_request'],
   ['too fast', { text: 'a', speaking_rate: 9 }, { text: 'a', speakingRate: 9 }, 'invalid_request'],
   ['too slow', { text: 'a', speaking_rate: 0.1 }, { text: 'a', speakingRate: 0.1 }, 'invalid_request'],
-  ['a rate of none', { text: 'a', sample_rate: 8000 }, { text: 'a', sampleRateHz: 8000 }, 'invalid_request'],
+  ['a rate of none', { text: 'a', sample_rate: 8000 }, { text: 'a', sampleRate: 8000 }, 'invalid_request'],
 ];
 const streamed = (fields: object) => {
   const { text, ...rest } = fields as { text: string };

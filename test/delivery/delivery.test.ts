@@ -8,8 +8,8 @@ import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
 import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -45,7 +45,7 @@ beforeEach(async () => {
     return clip;
   };
   const voices = createVoices([tone]);
-  speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
+  speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 4, waitingMax: 4 }) });
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   const index = createClipRows(store);
   markUnwritable = () => {

@@ -11,8 +11,8 @@ import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery } from '../../src/delivery/delivery.ts';
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -51,7 +51,7 @@ async function openReplicas(url: string, count: number) {
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   const openDelivery = async () => {
     const voices = createVoices([tone]);
-    const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
+    const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 100, waitingMax: 4 }) });
     const flights = await openSingleFlight(url, prefix);
     const index = createClipRows(store);
     const onFault = (fault: unknown) => {

@@ -1,41 +1,37 @@
-// eSpeak NG by its library, in child processes: the contract of engines, the same sound as by its program, word times, and
+// eSpeak NG's library in child processes: the contract of engines, the same sound as eSpeak NG's own program, word times, and
 // what becomes of a segment whose process crashes, hangs or is missing.
 import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { join as joinPieces } from '../../src/audio/join.ts';
-import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
+import { join as joinPieces } from '../../src/audio/pcm.ts';
+import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
-import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
+import { type LibraryRequest, libraryCodec } from '../../src/engines/espeak-ng/library-frames.ts';
+import { toSpokenText } from '../../src/engines/espeak-ng/plain-text.ts';
+import { withoutInnerStops } from '../../src/engines/inner-stops.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { isInstalled } from '../programs.ts';
 import { isAlive } from './is-alive.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 const library = 'libespeak-ng.so.1';
-const program = 'espeak-ng';
 const sources = join(import.meta.dirname, '../../src');
 
-/** Undefined where the library does not speak: then its program does, which times no words. */
-async function openLibrary(options: Partial<EspeakNgOptions> = {}): Promise<Engine | undefined> {
-  const engine = await openEspeakNg({ program, library, ...options });
-  if (engine?.capabilities.timings) return engine;
-  await engine?.close();
-  return undefined;
-}
-
-engineConformance('espeak-ng, by its library,', () => openLibrary(), { needs: `the library ${library}` });
+engineConformance('espeak-ng', () => openEspeakNg(), { needs: `the library ${library}` });
 
 const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
-describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
-  const opened: EngineGuard[] = [];
+describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
+  const opened: OpenedGuard[] = [];
   let hasLibrary = false;
 
   beforeAll(async () => {
-    const engine = await openLibrary();
+    const engine = await openEspeakNg();
     hasLibrary = engine !== undefined;
     await engine?.close();
   });
@@ -45,8 +41,8 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
   /** With the ids of the processes that it starts. */
   const open = async (options: Partial<EspeakNgOptions> = {}) => {
     const pids: number[] = [];
-    const engine = (await openLibrary({ ...options, onStart: (pid) => pids.push(pid!) }))!;
-    const guard = createEngineGuard(engine);
+    const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;
+    const guard = openGuard(engine);
     opened.push(guard);
     return { engine, guard, pids };
   };
@@ -66,26 +62,49 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
   };
   const bytesOf = ({ samples }: { samples: Int16Array }): Buffer =>
     Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
-  test('sounds as its program does, byte for byte, and has the same voices', async () => {
-    const { engine } = await open();
-    const byProgram = (await openEspeakNg({ program, library: '' }))!;
-    expect(engine.voices).toEqual(byProgram.voices);
-    const texts = [
-      longText,
-      'Good morning.',
-      'Dr. Smith paid $1,234.50 on 3rd May 1999; (who knew?)',
-      'Привет, Hello, 你好!',
-    ];
-    // Every eighth, and one whose breath is noise.
-    const speakers = engine.voices.filter(({ voiceId }, n) => n % 8 === 0 || voiceId === 'espeak-lv');
-    for (const [n, voice] of speakers.entries()) {
-      const asked = { voice, speakingRate: [0.93, 1, 1.07][n % 3]!, timings: n % 2 === 0 };
-      const text = texts[n % texts.length]!;
-      const [one, other] = [await hear(engine, text, asked), await hear(byProgram, text, asked)];
-      // Arabic is not the same twice by the program either.
-      if (voice.voiceId !== 'espeak-ar')
-        expect(bytesOf(one).equals(bytesOf(other)), `${voice.voiceId} ${text}`).toBe(true);
-    }
+  test.skipIf(!isInstalled('espeak-ng'))(
+    'sounds as its own program does, byte for byte, and has the same voices',
+    async () => {
+      const { engine } = await open();
+      const outputOf = (args: readonly string[], input = '') => execFileSync('espeak-ng', args, { input });
+      const voices = parseEspeakVoices(outputOf(['--voices']).toString());
+      expect(engine.voices).toMatchObject(voices.map(({ file: _, ...voice }) => voice));
+      const texts = [
+        longText,
+        'Good morning.',
+        'Dr. Smith paid $1,234.50 on 3rd May 1999; (who knew?)',
+        'Привет, Hello, 你好!',
+      ];
+      const speeds = [
+        { speakingRate: 0.93, wordsPerMinute: 164 },
+        { speakingRate: 1, wordsPerMinute: 175 },
+        { speakingRate: 1.07, wordsPerMinute: 186 },
+      ];
+      for (const [n, { voiceId, file }] of voices.entries()) {
+        // Every eighth, and one whose breath is noise. Arabic is not the same twice by the program either.
+        if ((n % 8 !== 0 && voiceId !== 'espeak-lv') || voiceId === 'espeak-ar') continue;
+        const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
+        const { speakingRate, wordsPerMinute } = speeds[n % speeds.length]!;
+        const text = texts[n % texts.length]!;
+        const heard = await hear(engine, text, { voice, speakingRate, timings: n % 2 === 0 });
+        const how = ['-v', file, '-s', `${wordsPerMinute}`, '-a', '80'];
+        const wav = outputOf(
+          ['--stdin', '--stdout', '-b', '1', ...how],
+          toSpokenText({ text: withoutInnerStops(text) }).text,
+        );
+        expect(bytesOf(heard).equals(wav.subarray(44)), `${voiceId} ${text}`).toBe(true);
+      }
+    },
+  );
+
+  test('its processes see none of the secrets in the environment', async (context) => {
+    context.skip(process.platform !== 'linux', 'reads /proc');
+    process.env.SONANT_SECRET_OF_THE_HOUSE = 'hush';
+    context.onTestFinished(() => {
+      delete process.env.SONANT_SECRET_OF_THE_HOUSE;
+    });
+    const { pids } = await open();
+    expect(readFileSync(`/proc/${pids[0]}/environ`, 'latin1')).not.toContain('SONANT');
   });
 
   test('a segment is stopped also by what its process reads along with it', async () => {
@@ -94,9 +113,9 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
       const child = spawn(process.execPath, [file, library], { stdio: ['pipe', 'pipe', 'inherit'] });
       const { promise, resolve } = Promise.withResolvers<void>();
       let sampleCount = 0;
-      const parse = createFrameParser({
-        onSound: (samples) => (sampleCount += samples.length),
-        onFrame: (kind) => kind === frameKinds.done && resolve(),
+      const parse = libraryCodec.createParser((reply) => {
+        if (reply.is === 'pieces') sampleCount += reply.pieces[0]!.length;
+        if (reply.is === 'done') resolve();
       });
       child.stdout.on('data', parse);
       const how = { voice: 'gmw/en-US', wordsPerMinute: 175, amplitude: 80, pitch: 50, marks: false };
@@ -134,7 +153,7 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
   });
 
   test('speaks 64 segments at once, in as many processes as there are cores at most', async () => {
-    const { engine, guard, pids } = await open({ runsAtOnce: 2 });
+    const { engine, guard, pids } = await open({ processesMax: 2 });
     const alone = await hear(engine, longText);
     const sizes = Array.from({ length: 64 }, async (_, n) => {
       let size = 0;
@@ -228,7 +247,7 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
     const script = `
       let started;
       const { openEspeakNg } = await import(${JSON.stringify(join(sources, 'engines/espeak-ng/espeak-ng.ts'))});
-      await openEspeakNg({ program: '${program}', library: '${library}', onStart: (pid) => (started = pid) });
+      await openEspeakNg({ onStart: (pid) => (started = pid) });
       process.kill(started, 'SIGSTOP');
       console.log(started);
       process.kill(process.pid, 'SIGKILL');`;
@@ -242,49 +261,43 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
     await expect.poll(() => isAlive(Number(output))).toBe(false);
   });
 
-  test('the program speaks where koffi is not installed', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-koffi-'));
+  test('is absent where it or koffi is not installed, and doctor says which package brings it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-absent-'));
     // Sources with no package above them but the one that their tables are read with.
     await cp(sources, join(folder, 'src'), { recursive: true });
-    await mkdir(join(folder, 'node_modules'));
+    await mkdir(join(folder, 'node_modules/koffi'), { recursive: true });
     await symlink(join(sources, '../node_modules/smol-toml'), join(folder, 'node_modules/smol-toml'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     const script = `
       const { espeakNg } = await import('./src/engines/espeak-ng/espeak-ng.ts');
-      console.log((await espeakNg.inspect({ program: '${program}', library: 'auto' }, '.')).message);`;
+      const settings = { library: '${library}' };
+      console.log(JSON.stringify([await espeakNg.inspect(settings, '.'), (await espeakNg.open(settings, '.')) ?? null]));`;
     const args = ['--input-type=module', '-e', script];
-    const said = execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
-    expect(said).toMatch(/by its program, since .*koffi/s);
+    const absent = () => JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }));
+    const report = (message: string) => [{ state: 'absent', message }, null];
+    expect(absent()).toEqual(report('koffi is not installed; "npm install koffi" brings it'));
+    // Loads nothing, like koffi on a machine without the library.
+    await writeFile(join(folder, 'node_modules/koffi/package.json'), '{"exports":"./koffi.js"}');
+    const fault = `Failed to load shared library: ${library}: cannot open shared object file: No such file or directory`;
+    const loader = `exports.load = () => { throw new Error('${fault}'); };`;
+    await writeFile(join(folder, 'node_modules/koffi/koffi.js'), loader);
+    expect(absent()).toEqual(report(`there is no ${library} here; "apt install libespeak-ng1" brings it`));
     await rm(folder, { recursive: true });
   });
 
-  test('the program speaks where the library is missing, unwanted, or not that of the program', async () => {
+  test('is ready, or turned off, or broken where another was asked for', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-library-'));
-    const inspect = (settings: { program: string; library: string }) => espeakNg.inspect(settings, folder);
-    expect(await inspect({ program, library: 'auto' })).toMatchObject({
+    const inspect = (name: string) => espeakNg.inspect({ library: name }, folder);
+    const open = async (name: string) => espeakNg.open({ library: name }, folder);
+    expect(await inspect(library)).toMatchObject({
       state: 'ready',
-      message: expect.stringMatching(/ voices, by its library$/),
+      message: expect.stringMatching(/^version \d\S*, \d+ voices$/),
     });
-    expect(await inspect({ program, library: '' })).toMatchObject({
-      state: 'ready',
-      message: expect.stringMatching(/ voices, by its program$/),
-    });
-    expect(await inspect({ program, library: 'libnone-such.so' })).toMatchObject({
-      state: 'ready',
-      message: expect.stringMatching(/ voices, by its program, since .*libnone-such.so/s),
-    });
-    const path = execFileSync('which', [program], { encoding: 'utf8' }).trim();
-    expect(await inspect({ program: path, library: 'auto' })).toMatchObject({
-      state: 'ready',
-      message: expect.stringMatching(/by its program$/),
-    });
-    const logged: unknown[] = [];
-    const log: EngineLog = (...line) => logged.push(line);
-    const engine = (await openEspeakNg({ program, library: 'libnone-such.so' }, log))!;
-    const fault = expect.stringContaining('libnone-such.so');
-    expect(logged).toEqual([['warn', 'eSpeak NG speaks by its program, not by its library', { fault }]]);
-    expect(engine.capabilities.timings).toBe(false);
-    expect((await hear(engine, longText)).samples.length).toBeGreaterThan(22_050);
+    expect(await inspect('')).toMatchObject({ state: 'absent', message: expect.stringContaining('turned off') });
+    expect(await open('')).toBeUndefined();
+    const message = expect.stringContaining('libnone-such.so');
+    expect(await inspect('libnone-such.so')).toEqual({ state: 'broken', message });
+    await expect(open('libnone-such.so')).rejects.toMatchObject({ reason: 'engine_unavailable', cause: { message } });
     await rm(folder, { recursive: true });
   });
 });

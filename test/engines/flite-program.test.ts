@@ -3,11 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import type { SpokenPcm } from '../../src/engines/engine.ts';
+import { openFliteHost } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import type { FliteTask } from '../../src/engines/flite/flite-thread.ts';
 import { compileWasm, readWasm } from '../../src/engines/flite/flite-wasm.ts';
-import { ThreadPool } from '../../src/engines/flite/thread-pool.ts';
 import { guardWork } from './guarded-work.ts';
 
 let program: FliteProgram;
@@ -46,14 +45,8 @@ test('a trap throws, and the next run is as it should be', () => {
 });
 
 test('text that traps twice fails its segment and nothing else', async () => {
-  const module = await compileWasm();
-  const file = new URL('../../src/engines/flite/flite-thread.ts', import.meta.url);
-  const pool = new ThreadPool<FliteTask, SpokenPcm>({
-    file,
-    data: () => Promise.resolve({ module, voiceFiles: new Map() }),
-    threadsMax: 1,
-  });
-  const run = (task: FliteTask, signal: AbortSignal) => pool.run(task, signal);
+  const host = openFliteHost(1, new Map());
+  const run = (task: FliteTask, signal: AbortSignal) => host.run(task, signal);
   const work = guardWork({ run, capabilities: { segmentsSpokenMax: 1 } });
   const speak = (spoken: string) => {
     const task = { args, sampleRateHz: 16_000, parts: [[{ from: 0, to: 1, spoken }]], timings: false };
@@ -67,7 +60,7 @@ test('text that traps twice fails its segment and nothing else', async () => {
   });
   expect(before).toMatchObject({ status: 'fulfilled', value: [{ sampleRateHz: 16_000 }] });
   expect(after).toEqual(before);
-  await pool.close();
+  await host.close();
 });
 
 test('what a listener throws ends the run', () => {

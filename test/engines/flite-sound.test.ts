@@ -6,13 +6,13 @@ import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 let engine: Engine;
-let guard: EngineGuard;
+let guard: OpenedGuard;
 beforeAll(async () => {
   engine = await openFlite({ threads: 2, dataDir: import.meta.dirname });
-  guard = createEngineGuard({ ...engine, capabilities: { ...engine.capabilities, segmentCharsMax: 1_500 } });
+  guard = openGuard({ ...engine, capabilities: { ...engine.capabilities, segmentCharsMax: 1_500 } });
 });
 afterAll(() => guard.close());
 

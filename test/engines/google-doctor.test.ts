@@ -101,7 +101,7 @@ describe('Google’s client', () => {
     process.on('exit', () => console.error('looked for', JSON.stringify(tried)));`;
   const run = async (args: string[], more: NodeJS.ProcessEnv = {}) => {
     const hooked = ['--import', `data:text/javascript,${encodeURIComponent(without)}`, ...args];
-    const env = { ...process.env, SONANT_ESPEAK_PROGRAM: '', SONANT_DATA_DIR: folder, ...more };
+    const env = { ...process.env, SONANT_ESPEAK_LIBRARY: '', SONANT_DATA_DIR: folder, ...more };
     return promisify(execFile)(process.execPath, hooked, { env, cwd: folder }).catch((error) => error);
   };
 

@@ -2,8 +2,8 @@
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { runEngine } from '../../src/engines/engine-run.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
+import { runEngine } from '../../src/engines/run.ts';
 import { Failure } from '../../src/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';

@@ -1,7 +1,7 @@
 // Work of any kind in the guard of an engine, for the tests of pools: the guard waits for a turn and tries again, so that a
 // pool need not.
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { openGuard } from './open-guard.ts';
 
 export interface GuardedWork<Task, Piece> {
   run(task: Task, signal: AbortSignal): AsyncIterable<Piece>;
@@ -31,7 +31,7 @@ export function guardWork<Task, Piece>({ run, resourceOf, capabilities }: Guarde
     ...(resourceOf && { resourceOf: (segment: Segment) => resourceOf(taskOf(segment)) }),
     close: async () => {},
   };
-  const guard = createEngineGuard(engine);
+  const guard = openGuard(engine);
   const voice = { voiceId: 'work', labels: {} } as unknown as Voice;
   return async function* work(task: Task, signal: AbortSignal, urgent = false): AsyncGenerator<Piece, void> {
     const segment = { voice, text: '', languageCode: 'en', speakingRate: 1, timings: false, urgent, task };

@@ -1,7 +1,7 @@
 // Phonemes and pitch in the engines that have them: flite, and eSpeak NG if it is installed.
 import { expect, test } from 'vitest';
 import { medianPitchHz } from '../../bench/measuring/pitch.ts';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { toEspeakPhonemes } from '../../src/engines/espeak-ng/espeak-phonemes.ts';
@@ -115,7 +115,7 @@ test('flite pronounces a word as stated, keeps the others, and raises the pitch 
   }
 });
 
-const espeak = await openEspeakNg({ program: 'espeak-ng' });
+const espeak = await openEspeakNg();
 
 test.runIf(espeak)('eSpeak NG pronounces a word as stated, and changes its pitch', async () => {
   const plain = await speak(espeak!, 'espeak-en-us');

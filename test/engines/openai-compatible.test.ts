@@ -1,12 +1,12 @@
 // The engine behind OpenAI's interface keeps the contract, whatever the server before it does.
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { runEngine } from '../../src/engines/engine-run.ts';
 import {
   type OpenAiCompatibleOptions,
   openAiCompatible,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { runEngine } from '../../src/engines/run.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';

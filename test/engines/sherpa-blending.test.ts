@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
-import { join as joinSamples } from '../../src/audio/join.ts';
+import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
 import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { openGuards } from './open-guard.ts';
 import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 import { makeTinyVits } from './tiny-vits.ts';
@@ -54,19 +54,15 @@ describe('blended voices', { timeout: 120_000 }, () => {
   ) {
     const dataDir = await mkdtemp(join(folder, 'data-'));
     const model = await make(join(dataDir, 'models/m'), espeakData ?? '');
-    const started: ModelProcess[] = [];
+    const started: ModelLink[] = [];
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
       hearAfterMs: 3_600_000,
-      start(each) {
-        const process = new ModelProcess(each);
-        started.push(process);
-        return process;
-      },
+      onStart: (link) => started.push(link),
       ...options,
     });
     onTestFinished(() => engine.close());
-    const guard = createEngineGuards()(engine);
+    const guard = openGuards()(engine);
     const say = async (voice: Voice, more: Partial<Segment> = {}) => {
       const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
       const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -32,7 +32,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
   async function open(options: Partial<SherpaOnnxOptions> = {}) {
     const dataDir = await mkdtemp(join(folder, 'data-'));
     const models = (name: string) => join(dataDir, 'models', name);
-    const started: ModelProcess[] = [];
+    const started: ModelLink[] = [];
     /** As an import does it: whole, and in one step. */
     const install = async (name: string, make: (folder: string) => Promise<string>) => {
       await make(models(`.import-${name}`));
@@ -43,18 +43,14 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
       hearAfterMs: 3_600_000,
-      start(each) {
-        const process = new ModelProcess(each);
-        started.push(process);
-        return process;
-      },
+      onStart: (link) => started.push(link),
       ...options,
     });
     onTestFinished(() => engine.close());
     const voices = createVoices([engine]);
     const speech = createSpeech({
       voices,
-      slots: createSlots({ speakingMax: streamCount + 10, waitingMax: streamCount }),
+      schedule: new Schedule({ speakingMax: streamCount + 10, waitingMax: streamCount }),
     });
     const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
       const fields = {

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
@@ -23,6 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
+/** The silence before and after a text, which does not depend on the speed. */
+const silenceSeconds = 0.025 + 0.135;
 /** A few words in each language, without digits. */
 const words: Readonly<Record<string, string>> = {
   ...{ ar: 'صباح الخير', bg: 'Добро утро', cs: 'Dobré ráno', da: 'Godmorgen', de: 'Guten Morgen', el: 'Καλημέρα' },
@@ -44,26 +45,24 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 7 },
       hearAfterMs: 3_600_000,
-      start(options) {
-        const process = new ModelProcess(options);
-        const speak = process.speak.bind(process);
-        process.speak = (request, signal) => {
+      onStart(link) {
+        const { send } = link;
+        link.send = (request) => {
           requests.push(request);
-          return speak(request, signal);
+          send(request);
         };
-        return process;
       },
     });
     onTestFinished(() => engine.close());
-    const slots = createSlots({ speakingMax: 4, waitingMax: 4 });
-    const speech = createSpeech({ voices: createVoices([engine]), slots });
+    const schedule = new Schedule({ speakingMax: 4, waitingMax: 4 });
+    const speech = createSpeech({ voices: createVoices([engine]), schedule });
     const say = async (voice: string, languageCode: string, text: string, rate = 1) => {
       const fields = { voice_id: voice, language_code: languageCode, text, speaking_rate: rate };
       const request = parseSpeechRequest({ ...fields, output_format: 'pcm', sample_rate: 24_000 });
       const spoken = speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal);
       const { audio } = await collectSpeech(spoken);
       const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2);
-      return { samples, seconds: samples.length / 24_000, told: requests.at(-1)! };
+      return { samples, seconds: samples.length / 24_000 - silenceSeconds, told: requests.at(-1)! };
     };
     return { engine, say };
   }

@@ -5,16 +5,15 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { join as joinSamples } from '../../src/audio/join.ts';
-import { type Pcm, secondsOf } from '../../src/audio/pcm.ts';
+import { join as joinSamples, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { float, node, writeOnnx } from './onnx-writer.ts';
+import { openGuards } from './open-guard.ts';
 import { humHz, makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, toneHz, writeTinyVits } from './tiny-vits.ts';
 
@@ -67,7 +66,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     urgent: true,
     ...options,
   });
-  const guards = createEngineGuards();
+  const guards = openGuards();
   const speak = (engine: Engine, text: string, options?: Partial<Segment>) =>
     guards(engine).speak(segment(engine, text, options), 'caller', signal);
   const hear = async (engine: Engine, text: string, options?: Partial<Segment>): Promise<Pcm> => {

@@ -8,8 +8,7 @@ import type { SpokenPcm } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
-import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { type ModelLink, ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import type { SpokenBy } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { guardWork } from './guarded-work.ts';
 import { makeTinyVits } from './tiny-vits.ts';
@@ -27,19 +26,14 @@ describe('the processes of models', { timeout: 60_000 }, () => {
   const makeModel = async (name: string): Promise<Model> =>
     (await readModel(await makeTinyVits(join(folder, name)))).model!;
 
-  /** A pool whose processes can be got at. */
-  function open({ stopMsMax, ...options }: Partial<ModelPoolOptions> & { stopMsMax?: number } = {}) {
-    const started: ModelProcess[] = [];
-    const start: ModelPoolOptions['start'] = (options) => {
-      const process = new ModelProcess({ ...options, ...(stopMsMax !== undefined && { stopMsMax }) });
-      started.push(process);
-      return process;
-    };
+  /** A pool, and the processes that it starts. */
+  function open(options: Partial<ModelPoolOptions> = {}) {
+    const started: ModelLink[] = [];
     const pool = new ModelPool({
       findLibrary: () => findLibrary(folder),
       processesMax: 2,
-      threads: 1,
-      start,
+      threadsPerProcess: 1,
+      onStart: (link) => started.push(link),
       ...options,
     });
     onTestFinished(() => pool.close());
@@ -53,7 +47,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
       const pieces = await Array.fromAsync(speak(model, text));
       return pieces.reduce((sum, { samples }) => sum + samples.length, 0);
     };
-    return { pool, started, speak, hear, alive: () => started.filter((process) => !process.isGone).length };
+    return { pool, started, speak, hear, alive: () => started.filter(({ isGone }) => !isGone).length };
   }
 
   test('are one a model, started when needed, and no more than are allowed', async () => {
@@ -119,7 +113,8 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     const speaking = speak(model, 'go on. '.repeat(2_000));
     expect((await speaking.next()).done).toBe(false);
     const waiting = hear(model);
-    await started[0]!.kill();
+    started[0]!.kill();
+    await started[0]!.exited;
     const rest = (async () => {
       for await (const _ of speaking);
     })();

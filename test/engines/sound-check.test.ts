@@ -1,14 +1,14 @@
 // Faults in the sound of a segment: each is found before it is heard, the segment is spoken once more, and what is still
 // faulty fails. Good sound is never taken for faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { openTone, type ToneFault, type ToneTrouble } from '../engines/tone-engine.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { sentences } from '../sentences.ts';
-import { openTone, type ToneFault, type ToneTrouble } from './tone-engine.ts';
+import { openGuard } from './open-guard.ts';
 
 const { signal } = new AbortController();
 const segmentOf = (engine: Engine, text: string, more: Partial<Segment> = {}): Segment => ({
@@ -24,7 +24,7 @@ async function hear(trouble: ToneTrouble, text: string) {
   const heard: SpokenPcm[] = [];
   let failure: unknown;
   try {
-    for await (const piece of createEngineGuard(tone).speak(segmentOf(tone, text), 'caller', signal)) heard.push(piece);
+    for await (const piece of openGuard(tone).speak(segmentOf(tone, text), 'caller', signal)) heard.push(piece);
   } catch (error) {
     failure = error;
   }
@@ -114,7 +114,7 @@ describe('no false alarm', () => {
     const rates = [min, 0.7, 1, 1.4, max];
     const heard = new Set<string>();
     let alarms = 0;
-    const guard = createEngineGuard(flite, { onSegment: () => {}, onRetry: () => alarms++ });
+    const guard = openGuard(flite, { onSegment: () => {}, onRetry: () => alarms++ });
     const sentenceCount = isLongRun ? 400 : flite.voices.length * rates.length;
     for (let n = 0; n < sentenceCount; n++) {
       const voice = flite.voices[n % flite.voices.length]!;
@@ -140,7 +140,7 @@ describe('no false alarm', () => {
       '天还没亮',
       'OK OK OK',
     ]) {
-      await Array.fromAsync(createEngineGuard(tone).speak(segmentOf(tone, text), 'caller', signal));
+      await Array.fromAsync(openGuard(tone).speak(segmentOf(tone, text), 'caller', signal));
     }
   });
 });

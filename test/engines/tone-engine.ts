@@ -2,7 +2,7 @@
 // exact in its rate and in its word times, and says the same thing the same way every time.
 // It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join as joinSamples } from '../../src/audio/join.ts';
+import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type {
   Blending,
   CloneSample,
@@ -16,7 +16,7 @@ import type {
 } from '../../src/engines/engine.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { toSamples } from '../../src/engines/sherpa-onnx/float-samples.ts';
-import { soundFault } from '../../src/engines/sound-fault.ts';
+import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';
 
 export interface ToneTrouble {

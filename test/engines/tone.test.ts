@@ -1,8 +1,8 @@
 // The tone engine keeps the contract, and misbehaves as it is told to.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { type OpenedGuard, openGuard } from './open-guard.ts';
 import type { ToneEngine } from './tone-engine.ts';
 import { defineTone, openTone } from './tone-engine.ts';
 
@@ -21,12 +21,12 @@ const counted = (counts: object) => ({
 
 interface GuardedTone {
   tone: ToneEngine;
-  guard: EngineGuard;
+  guard: OpenedGuard;
 }
 
 function openGuarded(...options: Parameters<typeof openTone>): GuardedTone {
   const tone = openTone(...options);
-  return { tone, guard: createEngineGuard(tone) };
+  return { tone, guard: openGuard(tone) };
 }
 
 function speak({ tone, guard }: GuardedTone, signal = new AbortController().signal) {

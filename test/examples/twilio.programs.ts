@@ -130,7 +130,7 @@ test('the engine does not speak far ahead of what is heard, and stops when the c
   expect(begun).toBeLessThan(300);
   peer.hangUp();
   await peer.closed;
-  await expect.poll(() => [bridge.tone.counts.running, bridge.slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => [bridge.tone.counts.running, bridge.schedule.state.speaking], patient).toEqual([0, 0]);
 });
 
 test('a call ends when Sonant refuses it', async () => {

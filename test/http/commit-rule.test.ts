@@ -81,7 +81,7 @@ describe('a client that leaves', () => {
     while (gateway.tone.counts.pieces < 2) await sleep(2);
     if (how.startsWith('ends')) raw.socket.end();
     else raw.socket.destroy();
-    while (gateway.tone.counts.running > 0 || gateway.slots.speaking > 0) await sleep(2);
+    while (gateway.tone.counts.running > 0 || gateway.schedule.state.speaking > 0) await sleep(2);
     await sleep(10);
     expect(gateway.tone.counts).toMatchObject({ running: 0, finished: 0 });
     expect(gateway.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
@@ -106,8 +106,8 @@ describe('a client that leaves', () => {
       left++;
     };
     for (let from = 0; from < 200; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => leave(from + i)));
-    while (gateway.slots.speaking > 0 || gateway.tone.counts.running > 0) await sleep(5);
-    expect([left, gateway.slots.waiting, gateway.faults]).toEqual([200, 0, []]);
+    while (gateway.schedule.state.speaking > 0 || gateway.tone.counts.running > 0) await sleep(5);
+    expect([left, gateway.schedule.state.waiting.interactive, gateway.faults]).toEqual([200, 0, []]);
     expect(gateway.calls.filter(({ status }) => !['OK', 'CANCELLED'].includes(status))).toEqual([]);
     const answer = await gateway.speak({ text: 'Still here.' });
     expect(answer.status).toBe(200);
@@ -131,5 +131,5 @@ test('a reader that does not read stops the engine', async () => {
   expect(gateway.tone.counts.running).toBeGreaterThan(0);
   expect(made).toBeLessThan(60 * 140);
   raw.socket.destroy();
-  while (gateway.slots.speaking > 0) await sleep(5);
+  while (gateway.schedule.state.speaking > 0) await sleep(5);
 });

@@ -10,7 +10,7 @@ test('a call that cannot begin by its deadline is refused at once, others wait',
   const gateway = await openTestGateway({ speakingMax: 1, trouble: { pieceDelayMs: 20 } });
   const chunks = Array(3).fill('a text that takes its time to be spoken to the end ');
   const first = await gateway.speak({ text_chunks: chunks, method: 'streaming' });
-  expect(gateway.slots.speaking).toBe(1);
+  expect(gateway.schedule.state.speaking).toBe(1);
   const headers = { 'connect-timeout-ms': '600' };
   const refused = await gateway.send(path, { body, headers });
   expect(refused.status).toBe(503);
@@ -19,7 +19,7 @@ test('a call that cannot begin by its deadline is refused at once, others wait',
   expect(gateway.calls.at(-1)).toMatchObject({ failure: { reason: 'overloaded' } });
   const patient = gateway.send(path, { body, headers: { 'connect-timeout-ms': '60000' } });
   const plain = gateway.send(path, { body });
-  await expect.poll(() => gateway.slots.waiting).toBe(2);
+  await expect.poll(() => gateway.schedule.state.waiting.interactive).toBe(2);
   await first.arrayBuffer();
   expect([(await patient).status, (await plain).status]).toEqual([200, 200]);
 });

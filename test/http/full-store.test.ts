@@ -31,7 +31,7 @@ async function openGrpc({ services }: TestGateway) {
 async function hear(gateway: TestGateway, text: string) {
   const grpc = await openGrpc(gateway);
   const metadata = { 'x-api-key': gateway.key };
-  const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.INLINE };
+  const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.BUFFER };
   const [buffer, stream, events] = [
     await gateway.speak({ text, return_format: 'buffer' }),
     await gateway.speak({ method: 'streaming', text_chunks: [text] }),
@@ -181,10 +181,10 @@ describe('inline audio that is larger than may be', () => {
   beforeEach(async () => {
     gateway = await openTestGateway({ isLimited: true }, (each) => void close.push(each));
   });
-  const ask = async (text: string, inlineBytesMax: number) => {
+  const ask = async (text: string, bufferBytesMax: number) => {
     const { key } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 1000 } });
     const grpc = await openGrpc(gateway);
-    const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.INLINE, inlineBytesMax };
+    const inline = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.BUFFER, bufferBytesMax };
     const call = (more: object = {}) =>
       grpc.unary('synthesizeSpeech', { ...inline, ...more }, { metadata: { 'x-api-key': key } });
     return { refused: await call().catch((error) => error), call };

@@ -183,7 +183,7 @@ describe('draining', () => {
     await expect(running.arrayBuffer()).rejects.toThrow();
     expect(await streaming.text()).toMatch(/event: error\ndata: {"type":"error","error":"overloaded".*\n\n$/);
     await drained;
-    expect(gateway.slots.speaking).toBe(0);
+    expect(gateway.schedule.state.speaking).toBe(0);
   });
 
   test('on a connection that lives on, refuses what comes and says that it closes', async () => {

@@ -141,7 +141,7 @@ describe('revoking a key', () => {
     const listed = await slow.keyVerifier.list();
     expect(listed.filter(({ status }) => status === 'revoked')).toHaveLength(41);
     expect(listed.find(({ keyId }) => keyId === apiKey.keyId)!.status).toBe('revoked');
-    expect(slow.slots.speaking).toBe(1);
+    expect(slow.schedule.state.speaking).toBe(1);
     await others.body!.cancel();
   });
 
@@ -238,7 +238,7 @@ describe('20 keys’ worth of children', () => {
     );
     expect(streams.filter(({ status }) => status === 200)).toHaveLength(3);
     const honest = await limited.speak({ ...long, method: 'streaming' });
-    expect([honest.status, limited.slots.speaking]).toEqual([200, 4]);
+    expect([honest.status, limited.schedule.state.speaking]).toEqual([200, 4]);
     for (const { body } of [honest, ...streams]) await body!.cancel();
   });
 
@@ -264,7 +264,7 @@ describe('20 keys’ worth of children', () => {
       done.push(name);
     };
     const crowd = [0, 1].flatMap(() => children.map((key) => speak('child', key)));
-    await expect.poll(() => one.slots.waiting).toBeGreaterThan(20);
+    await expect.poll(() => one.schedule.state.waiting.interactive).toBeGreaterThan(20);
     await Promise.all(Array.from({ length: 5 }, () => speak('honest', one.key)));
     // Turns alternate; some of the crowd was served before the honest key came, and while its requests arrived.
     const since = done.length - done.lastIndexOf('honest') - 1;

@@ -268,7 +268,7 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   const options = { headers: { 'x-api-key': boss } };
   const { key, apiKey } = await client.createApiKey({ spec: { name: 'far', limits: { concurrency: 1 } } }, options);
   expect(await speaks(key)).toBe(200);
-  const { keyId } = apiKey!;
+  const { id: keyId } = apiKey!;
   const updated = await client.updateApiKey(
     { keyId, spec: { name: 'near' }, updateMask: { paths: ['name', 'limits'] } },
     options,

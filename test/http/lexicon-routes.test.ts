@@ -274,7 +274,7 @@ test('LexiconService does the same over gRPC', async () => {
   }
   expect((await client.unary('getLexicon', { lexiconId }, withKey)).lexicon).toEqual(got.lexicon);
   await client.unary('replaceLexicon', { lexiconId, spec: { pls } }, withKey);
-  const listed = await client.unary('listLexicons', { pageSize: 1000 }, withKey);
+  const listed = await client.unary('listLexicons', { limit: 1000 }, withKey);
   expect(listed.lexicons.find((each) => each.lexiconId === lexiconId)).toMatchObject({
     name: 'Vegetables',
     entries: [],

@@ -273,7 +273,7 @@ describe('the ledger', () => {
     const reader = answer.body!.getReader();
     for (let bytes = 0; bytes < 200_000; ) bytes += (await reader.read()).value!.length;
     await reader.cancel();
-    await expect.poll(() => gateway.slots.speaking).toBe(0);
+    await expect.poll(() => gateway.schedule.state.speaking).toBe(0);
     const { total } = await usageOf(gateway, headers);
     expect(total.requests).toBe(1);
     expect(total.characters).toBeGreaterThanOrEqual(18);

@@ -32,7 +32,7 @@ test('a peer that sends text faster than it is spoken is refused', async () => {
   for (let i = 0; i < 16; i++) send({ type: 'text', text: 'word '.repeat(13_000) });
   expect(await closed).toBe(1008);
   expect(received.at(-1)).toMatchObject({ type: 'error', error: 'rate_limit_exceeded' });
-  await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+  await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
 });
 
 /** The warning that names them is as long as may be. */
@@ -93,7 +93,7 @@ test.each([
       await sleep(10);
     }
     expect(gateway.calls).toHaveLength(callsBefore + 1);
-    await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+    await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
     socket.terminate();
   },
   60_000,
@@ -112,7 +112,7 @@ test('many that come and go leave nothing behind', async () => {
   };
   const comeAll = async (count: number) => {
     for (let n = 0; n < count; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => comeAndGo(n + i)));
-    await expect.poll(() => [shared.slots.speaking, shared.tone.counts.running], patient).toEqual([0, 0]);
+    await expect.poll(() => [shared.schedule.state.speaking, shared.tone.counts.running], patient).toEqual([0, 0]);
   };
   await comeAll(40);
   const before = resources();

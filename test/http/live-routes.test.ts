@@ -245,7 +245,7 @@ test('a peer that leaves frees the engine and its place', async () => {
   send(start, { type: 'text', text: 'This goes on and on and on. '.repeat(20) });
   await until('info');
   socket.close();
-  await expect.poll(() => [gateway.tone.counts.running, gateway.slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => [gateway.tone.counts.running, gateway.schedule.state.speaking], patient).toEqual([0, 0]);
   await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
 });
 

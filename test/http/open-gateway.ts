@@ -12,25 +12,24 @@ import { dayOf } from '../../src/access/usage-period.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import { createRunner } from '../../src/api/runner.ts';
+import { openSharedState } from '../../src/app/access.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { type GatewayOptions, openGateway } from '../../src/app/gateway.ts';
-import { openClips } from '../../src/app/open-clips.ts';
-import { type OpenJobsOptions, openJobs } from '../../src/app/open-jobs.ts';
-import { openModels } from '../../src/app/open-models.ts';
+import { type OpenJobsOptions, openJobs } from '../../src/app/jobs.ts';
 import { createOperations } from '../../src/app/operations.ts';
-import { openSharedState } from '../../src/app/shared-state.ts';
-import { openStoredClips } from '../../src/app/stored-clips.ts';
-import { openStoredVoices } from '../../src/app/stored-voices.ts';
+import { openModels } from '../../src/app/service.ts';
+import { openStoredVoices } from '../../src/app/speech.ts';
+import { openClips, openStoredClips } from '../../src/app/storage.ts';
 import { createClipRoom, type RoomLimits } from '../../src/delivery/clip-room.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import type { LinkTo } from '../../src/delivery/stores/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
+import { createEngineGuards } from '../../src/engines/guard.ts';
 import type { EndedRequest } from '../../src/http/ended-request.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { createServices } from '../../src/rpc/services.ts';
-import { createEngineGuards } from '../../src/speech/engine-guard.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
@@ -109,8 +108,8 @@ export async function openTestGateway(
   const { engines = [engine] } = options;
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
-  const slots = createSlots({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, slots, guards });
+  const schedule = new Schedule({ speakingMax, waitingMax: 256 });
+  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
@@ -125,7 +124,7 @@ export async function openTestGateway(
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
-  const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
+  const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({
@@ -140,7 +139,7 @@ export async function openTestGateway(
     core: { engines, voices, speech },
     keys: keyVerifier.management,
     installs,
-    voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
     lexicons: keeping.lexicons,
     store,
     clips: storedClips,
@@ -209,7 +208,7 @@ export async function openTestGateway(
     operations,
     services,
     tone,
-    slots,
+    schedule,
     keyVerifier,
     makeKey,
     key,

@@ -43,20 +43,20 @@ test.each(lists)('$name: a size beyond the limits is a fault of range', async ({
   for (const limit of ['-1', '-2147483649', '0', '1001', '99999999999999999999'])
     expect(await list(path, { limit })).toMatchObject({ status: 400, details: [{ field: 'limit', reason: 'range' }] });
   for (const pageSize of [-1, -2147483648, 0, 1001, 2147483647]) {
-    const answer = await call(rpc, { pageSize });
-    expect(answer, `${pageSize}`).toEqual({ status: 400, body: expect.stringMatching(/"page_size".*RANGE/s) });
+    const answer = await call(rpc, { limit: pageSize });
+    expect(answer, `${pageSize}`).toEqual({ status: 400, body: expect.stringMatching(/"limit".*RANGE/s) });
   }
 });
 
 test.each(lists)('$name: a cursor is good for its list alone', async ({ path, rpc }) => {
   const { next_cursor: cursor } = await list(path, { limit: '1' });
   expect(await list(path, { limit: '2', cursor })).toMatchObject({ status: 200 });
-  expect(await call(rpc, { pageToken: cursor })).toMatchObject({ status: 200 });
+  expect(await call(rpc, { cursor })).toMatchObject({ status: 200 });
   for (const other of lists) {
     if (other.path === path) continue;
     expect(await list(other.path, { cursor }), other.name).toMatchObject(refused);
-    const answer = await call(other.rpc, { pageToken: cursor });
-    expect(answer, other.name).toEqual({ status: 400, body: expect.stringMatching(/"page_token".*FORMAT/s) });
+    const answer = await call(other.rpc, { cursor });
+    expect(answer, other.name).toEqual({ status: 400, body: expect.stringMatching(/"cursor".*FORMAT/s) });
   }
 });
 

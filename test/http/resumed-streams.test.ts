@@ -35,7 +35,7 @@ describe('a stream whose connection broke', () => {
     };
     for (let from = 0; from < 100; from += 10)
       await Promise.all(Array.from({ length: 10 }, (_, i) => cutAndReadOn(from + i)));
-    expect(shared.slots.speaking).toBe(0);
+    expect(shared.schedule.state.speaking).toBe(0);
   });
 
   test('is read on at the address where it began, as an EventSource does by itself, and not paid for twice', async () => {
@@ -106,9 +106,9 @@ describe('a stream whose connection broke', () => {
         await gateway.send(address, { method: 'DELETE', headers: { 'X-API-Key': await gateway.makeKey() } }),
       ),
     ).toEqual([410, 'stream_expired']);
-    expect(gateway.slots.speaking).toBe(1);
+    expect(gateway.schedule.state.speaking).toBe(1);
     expect((await gateway.send(address, { method: 'DELETE' })).status).toBe(204);
-    while (gateway.slots.speaking > 0) await sleep(5);
+    while (gateway.schedule.state.speaking > 0) await sleep(5);
     expect(await errorOf(await gateway.send(address))).toEqual([410, 'stream_expired']);
     expect(gateway.tone.counts.aborted).toBeGreaterThan(0);
     const ended = last(await readEvents(answer));
@@ -123,7 +123,7 @@ describe('a stream whose connection broke', () => {
     leaving.abort();
     await pending;
     while (gateway.tone.counts.running > 0) await sleep(2);
-    expect(gateway.slots.speaking).toBe(0);
+    expect(gateway.schedule.state.speaking).toBe(0);
   });
 
   test('goes on without a reader, and is complete when the reader is back', async () => {

@@ -40,7 +40,7 @@ test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’
     });
   }
   expect(explain(await grpcEnd)).toMatchObject({ code: 'UNAUTHENTICATED', info: { reason: 'INVALID_API_KEY' } });
-  expect(gateway.slots.speaking).toBe(1);
+  expect(gateway.schedule.state.speaking).toBe(1);
   const resumed = await fetch(gateway.here(ticket.sse_url), {
     headers: { 'Last-Event-ID': `${ticketed.headers.get('X-Audio-Id')}:0` },
   });

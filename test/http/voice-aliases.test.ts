@@ -259,7 +259,7 @@ describe('an alias is refused', () => {
       'aliases[1] taken: is an alias of the voice own',
       'aliases[2] conflict: is the id of the voice itself',
     ]);
-    expect(faultsOf(await name('mine', ['free', 'free'], owner))).toEqual(['aliases[1] conflict: must be given once']);
+    expect(faultsOf(await name('mine', ['free', 'free'], owner))).toEqual(['aliases[1] duplicate: must be given once']);
     expect(faultsOf(await make('echo'))).toEqual(['voice_id taken: is the id or an alias of another voice']);
     expect(faultsOf(await name('tone-low', ['echo', 'mine']))).toEqual([
       'aliases[0] taken: is an alias of the voice tone-high',
@@ -276,7 +276,7 @@ describe('an alias is refused', () => {
     const refused = await name('mine', bad, owner);
     expect(faultsOf(refused).map((fault) => fault.slice(0, 17))).toEqual(bad.map((_, i) => `aliases[${i}] format`));
     const many = Array.from({ length: 21 }, (_, i) => `n${i}`);
-    expect(faultsOf(await name('mine', many, owner))).toEqual(['aliases length: must be at most 20']);
+    expect(faultsOf(await name('mine', many, owner))).toEqual(['aliases length: must be at most 20 items']);
     expect((await name('mine', many.slice(1), owner)).body.aliases).toHaveLength(20);
     expect((await send('PATCH', '/api/voices/mine', { aliases: 'one' })).status).toBe(400);
     expect((await send('PATCH', '/api/voices/mine', { aliases: [1] })).status).toBe(400);

@@ -105,7 +105,7 @@ test('JobService has the same operations', async () => {
     ],
   };
   const { job } = await client.unary('createJob', request, call);
-  expect(job).toMatchObject({ jobId: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });
+  expect(job).toMatchObject({ id: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });
   // The same over REST, with a default spelled out, is the same job; another is refused.
   const body = { voice_id: 'tone-low', metadata: request.metadata, output_format: 'wav' };
   const chapters = [

@@ -91,14 +91,14 @@ test('JobService takes ssml too', async () => {
   const call = { metadata: { 'x-api-key': jobsKey } };
   const untilDone = async (request: object): Promise<WatchJobResponse> => {
     const { job } = await client.unary('createJob', { voiceId: 'tone-low', ...request }, call);
-    return (await Array.fromAsync<WatchJobResponse>(client.stream('watchJob', { jobId: job!.jobId }, call))).at(-1)!;
+    return (await Array.fromAsync<WatchJobResponse>(client.stream('watchJob', { jobId: job!.id }, call))).at(-1)!;
   };
   const rest = await untilEnded((await create({ ssml: document, chapters: undefined })).id);
   const sound = await download(rest.chapters[0].audio_url);
   for (const request of [{ ssml: document }, { chapters: [{ ssml: document }] }]) {
     const { job } = await untilDone(request);
     expect(job).toMatchObject({ status: JobStatus.SUCCEEDED });
-    expect((await download((await get(job!.jobId)).chapters[0].audio_url)).equals(sound)).toBe(true);
+    expect((await download((await get(job!.id)).chapters[0].audio_url)).equals(sound)).toBe(true);
   }
   const refusalOf = async (request: object) =>
     explain(await failureOf(client.unary('createJob', { voiceId: 'tone-low', ...request }, call))).violations;

@@ -13,22 +13,22 @@ function expectSame<D extends DescMessage>(schema: D, answer: MessageInitShape<D
 }
 
 test.each(sizes)('%i bytes of sound in a stream', (size) => {
-  const audioBytes = Buffer.alloc(size, 'sound');
+  const audio = Buffer.alloc(size, 'sound');
   for (const chunkIndex of [0, 1, 127, 128, 199])
-    expectSame(StreamSpeechResponseSchema, { event: { case: 'audio', value: { chunkIndex, audioBytes } } });
+    expectSame(StreamSpeechResponseSchema, { event: { case: 'audio', value: { chunkIndex, audio } } });
 });
 
 test.each(sizes)('%i bytes of sound in one answer', (size) => {
   const audio = { case: 'audioBytes' as const, value: Buffer.alloc(size, 'sound') };
-  const described = { audioId: 'aud_1', voiceName: 'Бьорк', chars: 300, cached: true, warnings: ['transliterated'] };
+  const described = { id: 'aud_1', voiceName: 'Бьорк', chars: 300, cached: true, warnings: ['transliterated'] };
   expectSame(SynthesizeSpeechResponseSchema, { audio });
   expectSame(SynthesizeSpeechResponseSchema, { ...described, audio });
-  const expireTime = timestampFromDate(new Date('2030-01-02T03:04:05Z'));
-  expectSame(SynthesizeSpeechResponseSchema, { ...described, audio, expireTime });
+  const expiresAt = timestampFromDate(new Date('2030-01-02T03:04:05Z'));
+  expectSame(SynthesizeSpeechResponseSchema, { ...described, audio, expiresAt });
   expectSame(SynthesizeSpeechResponseSchema, create(SynthesizeSpeechResponseSchema, { ...described, audio }));
 });
 
 test('other events and links', () => {
-  expectSame(StreamSpeechResponseSchema, { event: { case: 'done', value: { chars: 5, byteCount: 2n ** 33n } } });
+  expectSame(StreamSpeechResponseSchema, { event: { case: 'done', value: { chars: 5, bytes: 2n ** 33n } } });
   expectSame(SynthesizeSpeechResponseSchema, { audio: { case: 'audioUrl', value: 'https://a.example/b.wav' } });
 });

@@ -41,7 +41,7 @@ async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
 const patient = { timeout: 20_000 };
 
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>
-  Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audioBytes as Uint8Array] : [])));
+  Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audio as Uint8Array] : [])));
 
 test.each([
   [-1, 'interrupt.turn'],
@@ -61,7 +61,7 @@ test.each([
 test('text goes in and sound comes out, turn by turn, at the rate of telephones', async () => {
   const { begin } = await openLive();
   const { send, until } = begin({
-    sampleRateHz: 8000,
+    sampleRate: 8000,
     outputFormat: OutputFormat.ULAW,
     timestamps: TimestampKind.WORD,
   });
@@ -73,9 +73,9 @@ test('text goes in and sound comes out, turn by turn, at the rate of telephones'
     value: {
       turn: 0,
       voiceId: 'tone-low',
-      outputFormat: OutputFormat.ULAW,
+      format: OutputFormat.ULAW,
       contentType: 'audio/PCMU',
-      sampleRateHz: 8000,
+      sampleRate: 8000,
     },
   });
   expect(first.at(-1)!.value.words).toMatchObject([{ text: 'Good' }, { text: 'morning', offset: 5 }]);
@@ -108,7 +108,7 @@ test.each([
   ['an empty request', undefined, 'INVALID_ARGUMENT'],
   [
     'a rate that there is not',
-    { case: 'start', value: { voiceId: 'tone-low', sampleRateHz: 11025 } },
+    { case: 'start', value: { voiceId: 'tone-low', sampleRate: 11025 } },
     'INVALID_ARGUMENT',
   ],
   ['a voice that there is not', { case: 'start', value: { voiceId: 'nobody' } }, 'NOT_FOUND'],
@@ -123,13 +123,13 @@ test.each([
 });
 
 test('a caller who leaves frees the engine and its place', async () => {
-  const { begin, tone, slots, calls } = await openLive({ trouble: { pieceDelayMs: 5 } });
+  const { begin, tone, schedule, calls } = await openLive({ trouble: { pieceDelayMs: 5 } });
   const { stream, send, until } = begin();
   stream.on('error', () => {});
   send({ case: 'text', value: { text: 'This goes on and on and on and on. '.repeat(20) } });
   await until('audio');
   stream.cancel();
-  await expect.poll(() => [tone.counts.running, slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => [tone.counts.running, schedule.state.speaking], patient).toEqual([0, 0]);
   await expect
     .poll(() => calls.at(-1))
     .toMatchObject({ method: 'sonant.v1.SpeechService/LiveSpeech', status: 'CANCELLED' });

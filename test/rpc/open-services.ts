@@ -20,7 +20,7 @@ import { createMetering } from '../../src/api/metering.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
-import { createVoiceOperations } from '../../src/api/voices.ts';
+import { createVoiceHandlers } from '../../src/api/voices.ts';
 import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -71,7 +71,7 @@ export interface ServicesTestOptions {
 }
 
 const always = async () => true;
-const unused = {} as VoiceManagement;
+const unused = { checkUpdate() {} } as unknown as VoiceManagement;
 const unusedLive = {} as LiveOperationsOptions['speech'];
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
@@ -93,7 +93,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     runner,
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
-    voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
+    handlers: { voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }) },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
     jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),

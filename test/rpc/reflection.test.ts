@@ -44,7 +44,7 @@ test('buf curl lists, describes and calls what is served', async () => {
   expect(JSON.parse(called)).toMatchObject({
     voiceName: 'Ada',
     chars: 5,
-    outputFormat: 'OUTPUT_FORMAT_WAV',
+    format: 'OUTPUT_FORMAT_WAV',
     duration: '2.500s',
   });
 });
@@ -95,7 +95,7 @@ describe.each([
       { case: 'allExtensionNumbersOfType', value: extended },
     );
     const scope = ['sonant/v1/scope.proto', 'google/protobuf/descriptor.proto'];
-    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50401]]);
+    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50401, 72295728, 50402]]);
   });
 
   test('says so where there is nothing, and goes on', async () => {

@@ -14,12 +14,12 @@ describe('what is wrong with a request', () => {
   const everything = {
     voiceId: 'x'.repeat(129),
     text: ' \n',
-    sampleRateHz: 8000,
+    sampleRate: 8000,
     languageCode: 'en_',
     outputFormat: 9 as OutputFormat,
     returnFormat: -1 as ReturnFormat,
     speakingRate: Number.NaN,
-    inlineBytesMax: -1,
+    bufferBytesMax: -1,
   };
 
   test('is reported all at once, with the field names of the proto', async () => {
@@ -30,11 +30,11 @@ describe('what is wrong with a request', () => {
       (await post(request)).violations?.map(({ field, reason }) => `${field} ${reason}`);
     expect(await faultsOf(nothing)).toEqual(['voice_id REQUIRED', 'text REQUIRED']);
     expect((await faultsOf(everything))?.sort()).toEqual([
-      'inline_bytes_max RANGE',
+      'buffer_bytes_max RANGE',
       'language_code FORMAT',
       'output_format ENUM',
       'return_format ENUM',
-      'sample_rate_hz ENUM',
+      'sample_rate ENUM',
       'speaking_rate RANGE',
       'text BLANK',
       'voice_id LENGTH',

@@ -18,7 +18,7 @@ import { fromConnectError } from './received-failure.ts';
 const key = { headers: { 'x-api-key': 'good' } };
 const collect = (events: AsyncIterable<StreamSpeechResponse>) => Array.fromAsync(events);
 const joined = (events: StreamSpeechResponse[]) =>
-  Buffer.concat(events.flatMap(({ event }) => (event.case === 'audio' ? [event.value.audioBytes] : [])));
+  Buffer.concat(events.flatMap(({ event }) => (event.case === 'audio' ? [event.value.audio] : [])));
 const plain = (events: StreamSpeechResponse[]) =>
   events.map((event) => JSON.stringify(toJson(StreamSpeechResponseSchema, event)));
 
@@ -27,7 +27,7 @@ describe('a stream', () => {
     voiceId: 'björk',
     textChunks: ['One pieces=3 bytes=9000', 'Two'],
     outputFormat: OutputFormat.MP3,
-    sampleRateHz: 24000,
+    sampleRate: 24000,
     languageCode: 'is',
     timestamps: TimestampKind.WORD,
   };
@@ -56,14 +56,14 @@ describe('a stream', () => {
     const of = (wanted: string) => events.flatMap(({ event }) => (event.case === wanted ? [event.value] : []));
     expect(of('info')).toMatchObject([
       {
-        audioId: 'aud_tiny',
+        id: 'aud_tiny',
         voiceId: 'björk',
         voiceName: 'Björk 声 🎙',
-        outputFormat: OutputFormat.MP3,
+        format: OutputFormat.MP3,
         contentType: 'audio/mpeg',
-        sampleRateHz: 24000,
-        channelCount: 1,
-        chunkCount: 2,
+        sampleRate: 24000,
+        channels: 1,
+        chunks: 2,
         chars: 26,
         warnings: ['transliterated'],
         audioUrl: '',
@@ -74,16 +74,16 @@ describe('a stream', () => {
       {
         chunkIndex: 0,
         quality: SpeechTimestamps_Quality.ESTIMATED,
-        words: [{ text: 'a', startSeconds: 0, endSeconds: 0.5 }],
+        words: [{ text: 'a', start: 0, end: 0.5 }],
       },
       { chunkIndex: 1 },
     ]);
     expect(of('chunkDone')).toMatchObject([
-      { chunkIndex: 0, endSeconds: 1 },
+      { chunkIndex: 0, end: 1 },
       { chunkIndex: 1, chars: 3 },
     ]);
-    const byteCount = BigInt(joined(events).length);
-    expect(of('done')).toMatchObject([{ chars: 26, byteCount, duration: { seconds: 1n, nanos: 234_568_000 } }]);
+    const bytes = BigInt(joined(events).length);
+    expect(of('done')).toMatchObject([{ chars: 26, bytes, duration: { seconds: 1n, nanos: 234_568_000 } }]);
     expect(events.at(-1)?.event.case).toBe('done');
   });
 
@@ -96,7 +96,7 @@ describe('a stream', () => {
     };
     const audioUrl = 'http://sonant.test/audio/aud_tiny';
     expect(await linkOf(ReturnFormat.URL)).toMatchObject([
-      { audioUrl, expireTime: { seconds: 1_893_553_445n } },
+      { audioUrl, expiresAt: { seconds: 1_893_553_445n } },
       { audioUrl },
     ]);
     expect(await linkOf(ReturnFormat.UNSPECIFIED)).toMatchObject([{ audioUrl: '' }, { audioUrl: '' }]);
@@ -130,21 +130,21 @@ describe('a unary call', () => {
       voiceId: 'ada',
       voiceName: 'Ada',
       chars: 7,
-      outputFormat: OutputFormat.WAV,
-      sampleRateHz: 44100,
+      format: OutputFormat.WAV,
+      sampleRate: 44100,
       duration: { seconds: 2n, nanos: 500_000_000 },
       cached: false,
       audio: { case: 'audioUrl', value: expect.stringMatching(/^http:\/\/sonant\.test\/audio\/aud_\d+\.wav$/) },
-      expireTime: { seconds: 1_893_553_445n },
+      expiresAt: { seconds: 1_893_553_445n },
     });
   });
 
   test('has the same inline bytes through every way in', async () => {
     const services = await openTestServices();
-    const request = { voiceId: 'ada', text: 'pieces=40 bytes=5000', returnFormat: ReturnFormat.INLINE };
+    const request = { voiceId: 'ada', text: 'pieces=40 bytes=5000', returnFormat: ReturnFormat.BUFFER };
     const answer = await services.speech.unary('synthesizeSpeech', request, goodKey);
     expect(answer.audio.value).toHaveLength(200_000);
-    expect(answer.expireTime).toBeUndefined();
+    expect(answer.expiresAt).toBeUndefined();
     for (const [name, client] of Object.entries(connectClients(services))) {
       const { audio, cached } = await client.synthesizeSpeech(request, key);
       expect([audio.case, cached], name).toEqual(['audioBytes', true]);
@@ -154,15 +154,15 @@ describe('a unary call', () => {
 
   test('with more inline audio than may be, is refused with the way out', async () => {
     const { speech } = await openTestServices();
-    const post = (text: string, inlineBytesMax?: number) =>
+    const post = (text: string, bufferBytesMax?: number) =>
       failureOf(
         speech.unary(
           'synthesizeSpeech',
           {
             voiceId: 'ada',
             text,
-            returnFormat: ReturnFormat.INLINE,
-            ...(inlineBytesMax !== undefined && { inlineBytesMax }),
+            returnFormat: ReturnFormat.BUFFER,
+            ...(bufferBytesMax !== undefined && { bufferBytesMax }),
           },
           goodKey,
         ),
@@ -172,16 +172,16 @@ describe('a unary call', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('call StreamSpeech'),
       info: { reason: 'INVALID_REQUEST', metadata: { limit: '1000', actual: '1200' } },
-      violations: [{ field: 'inline_bytes_max', reason: 'TOO_LONG' }],
+      violations: [{ field: 'buffer_bytes_max', reason: 'TOO_LONG' }],
     });
-    expect((await post('pieces=5 bytes=1000000')).violations).toMatchObject([{ field: 'inline_bytes_max' }]);
-    expect((await post('x', 4_000_001)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
-    expect((await post('x', 0)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
+    expect((await post('pieces=5 bytes=1000000')).violations).toMatchObject([{ field: 'buffer_bytes_max' }]);
+    expect((await post('x', 4_000_001)).violations).toMatchObject([{ field: 'buffer_bytes_max', reason: 'RANGE' }]);
+    expect((await post('x', 0)).violations).toMatchObject([{ field: 'buffer_bytes_max', reason: 'RANGE' }]);
   });
 
   test('of 4 000 000 bytes passes a client with the usual limit of 4 MiB a message', async () => {
     const { speech } = await openTestServices();
-    const request = { voiceId: 'ada', text: 'pieces=4 bytes=1000000', returnFormat: ReturnFormat.INLINE };
+    const request = { voiceId: 'ada', text: 'pieces=4 bytes=1000000', returnFormat: ReturnFormat.BUFFER };
     const { audio } = await speech.unary('synthesizeSpeech', request, goodKey);
     expect(audio.value).toHaveLength(4_000_000);
   });
@@ -205,8 +205,8 @@ test('an estimate counts without speaking', async () => {
   const estimate = await speech.unary('estimateSpeech', { voiceId: 'ada', textChunks: ['ab', 'cd'] }, goodKey);
   expect(estimate).toMatchObject({
     chars: 4,
-    segmentCount: 2,
-    byteCount: 2n ** 33n,
+    segments: 2,
+    bytes: 2n ** 33n,
     duration: { seconds: 0n, nanos: 5e8 },
   });
   expect(fakeSpeech.counts.begun).toBe(0);
@@ -214,7 +214,7 @@ test('an estimate counts without speaking', async () => {
 
 test('audio is deleted by its owner, once', async () => {
   const { speech } = await openTestServices();
-  const { audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
+  const { id: audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
   const remove = (audioId: string) => speech.unary('deleteAudio', { audioId }, goodKey);
   await remove(audioId);
   expect(explain(await failureOf(remove(audioId)))).toMatchObject({ code: 'NOT_FOUND', info: { reason: 'NOT_FOUND' } });

@@ -91,7 +91,7 @@ async function speak(): Promise<{ samples: Sample[]; made: Made }> {
   const startedMs = performance.now();
   const child = spawn(process.execPath, [main, ...args, '--captions', 'vtt', '--json'], {
     cwd: folder,
-    env: { PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, 'data'), SONANT_ESPEAK_PROGRAM: '' },
+    env: { PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, 'data'), SONANT_ESPEAK_LIBRARY: '' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const samples: Sample[] = [];

@@ -140,7 +140,7 @@ async function readGrpc(speech: GrpcClient<typeof SpeechService>, reading: GrpcR
   const { text, key, watch, bytesPerSecond } = reading;
   const request = {
     ...{ voiceId: 'arthur', textChunks: [...text.chunks] },
-    ...{ outputFormat: formatOfProto[text.format], sampleRateHz: longRateHz },
+    ...{ outputFormat: formatOfProto[text.format], sampleRate: longRateHz },
   };
   const call = speech.stream('streamSpeech', request, { metadata: { 'x-api-key': key }, timeoutMs: giveUpMs });
   const pieces: Uint8Array[] = [];
@@ -151,8 +151,8 @@ async function readGrpc(speech: GrpcClient<typeof SpeechService>, reading: GrpcR
       watch.heard();
       if (event.case === 'done') isDone = true;
       if (event.case !== 'audio') continue;
-      pieces.push(event.value.audioBytes);
-      await pace.keep(event.value.audioBytes.length);
+      pieces.push(event.value.audio);
+      await pace.keep(event.value.audio.length);
     }
   };
   await seen(read());

@@ -120,7 +120,7 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
     async 'live grpc'(watch) {
       const n = next('live grpc');
       const call = speech.bidi('liveSpeech', { metadata: { 'x-api-key': key }, timeoutMs: giveUpMs });
-      call.write({ request: { case: 'start', value: { voiceId: voice, sampleRateHz: rateHz, bufferMs: 10_000 } } });
+      call.write({ request: { case: 'start', value: { voiceId: voice, sampleRate: rateHz, bufferMs: 10_000 } } });
       call.write({ request: { case: 'text', value: { text: short[n]! } } });
       call.end();
       const pieces: Uint8Array[] = [];
@@ -128,7 +128,7 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
       const read = async () => {
         for await (const { event } of call) {
           watch.heard();
-          if (event.case === 'audio') pieces.push(event.value.audioBytes);
+          if (event.case === 'audio') pieces.push(event.value.audio);
           if (event.case === 'done') isDone = true;
         }
       };
@@ -185,14 +185,14 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
       await readUntil(await http.post(eventsPath, streamBody, watch), Math.random() * 1_000_000, watch);
     },
     async 'grpc stream left'(watch) {
-      const request = { voiceId: voice, textChunks: long, sampleRateHz: 48_000 };
+      const request = { voiceId: voice, textChunks: long, sampleRate: 48_000 };
       const call = speech.stream('streamSpeech', request, { metadata: { 'x-api-key': key }, timeoutMs: giveUpMs });
       const enough = Math.random() * 1_000_000;
       const read = async () => {
         let bytes = 0;
         for await (const { event } of call as AsyncIterable<StreamSpeechResponse>) {
           watch.heard();
-          bytes += event.case === 'audio' ? event.value.audioBytes.length : 0;
+          bytes += event.case === 'audio' ? event.value.audio.length : 0;
           if (bytes > enough) return;
         }
       };

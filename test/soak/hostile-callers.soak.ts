@@ -29,6 +29,7 @@ const slowBodies = 50;
 const liveSockets = 200;
 const connectionsHeld = 4300;
 const fragmentSockets = 500;
+const pipelines = 30;
 const loops = 8;
 
 let attacked: Attacked;
@@ -162,10 +163,11 @@ test('books that are bombs', () =>
     return `chapters of 20 to 40 MiB of one byte, as stated and not: ${tally(statuses)}`;
   }));
 
-test('books that are hard to read', () =>
-  attacked.attack('hostile books', async (isOver) => {
-    const made = hostileBooks.map(({ type, bytes }) => ({ type, bytes: bytes() }));
-    const books = made.filter(({ bytes }) => bytes.length < 5 * mebibyte);
+test('books that are hard to read', () => {
+  // Made before: that takes longer than the attack.
+  const made = hostileBooks.map(({ type, bytes }) => ({ type, bytes: bytes() }));
+  const books = made.filter(({ bytes }) => bytes.length < 5 * mebibyte);
+  return attacked.attack('hostile books', async (isOver) => {
     const send = (n: number) => {
       const { type, bytes } = books[n % books.length]!;
       return post('/api/books', type, bytes);
@@ -173,7 +175,8 @@ test('books that are hard to read', () =>
     const statuses = await repeat(isOver, send);
     for (const status of statuses) expect([200, 400, 413, 429, 503]).toContain(status);
     return `${books.length} books of nesting, floods and bombs: ${tally(statuses)}`;
-  }));
+  });
+});
 
 test('guesses at a key, at both doors', () =>
   attacked.attack('key guessing', async (isOver) => {
@@ -206,6 +209,22 @@ test('connections without end', () =>
     const open = raws.filter(({ isClosed }) => !isClosed()).length;
     for (const { socket } of raws) socket.destroy();
     return `${connectionsHeld} held that send nothing, and more; ${open} were open at the end`;
+  }));
+
+test('requests ahead of their answers', () =>
+  attacked.attack('pipelined HTTP', async (isOver) => {
+    const one = `GET /api/voices HTTP/1.1\r\nHost: a\r\nX-API-Key: ${attacked.usualKey}\r\n\r\n`;
+    let [connections, sent] = [0, 0];
+    const loop = async () => {
+      while (!isOver()) {
+        const raw = openRaw(attacked.service.httpPort, attackerAddress);
+        connections++;
+        while (!isOver() && (await Promise.race([raw.write(one.repeat(60)), sleep(attackMs, false)]))) sent += 60;
+        raw.socket.destroy();
+      }
+    };
+    await Promise.all(Array.from({ length: pipelines }, loop));
+    return `${pipelines} connections at once, ${connections} in all, on which ${sent} requests were sent`;
   }));
 
 test('live sockets that idle, send nonsense, or never read', () =>
@@ -241,15 +260,20 @@ function textFrame(message: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]);
 }
 
+/** A WebSocket, and the status that answered its opening. */
+async function openFlood(path: string, key: string, isOver: () => boolean) {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+  const keys = `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-API-Key: ${key}\r\n`;
+  const raw = openRaw(attacked.service.httpPort, attackerAddress);
+  await raw.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}${keys}\r\n`);
+  while (raw.answered() === '' && !raw.isClosed() && !isOver()) await sleep(20);
+  return { raw, status: statusOf(raw) };
+}
+
 /** Opens a WebSocket again and again, and sends as fast as it is read. */
 async function flood(isOver: () => boolean, path: string, head: string, more: (n: number) => string): Promise<string> {
-  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
-  const key = `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-API-Key: ${attacked.usualKey}\r\n`;
   let n = 0;
-  const raw = openRaw(attacked.service.httpPort, attackerAddress);
-  await raw.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}${key}\r\n`);
-  while (raw.answered() === '' && !raw.isClosed() && !isOver()) await sleep(20);
-  const status = statusOf(raw);
+  const { raw, status } = await openFlood(path, attacked.usualKey, isOver);
   if (status === '101' && head !== '') await raw.write(textFrame(head));
   while (status === '101' && !isOver()) {
     const frames = Buffer.concat(Array.from({ length: 200 }, () => textFrame(more(n++))));
@@ -281,23 +305,24 @@ test.each<[string, number, string, string, (n: number) => string]>([
   }),
 );
 
+/** Fragments of a byte, none of them the last, with masks of zeros. */
+const fragments = (count: number): Buffer =>
+  Buffer.concat(Array.from({ length: count }, (_, n) => Buffer.from([n === 0 ? 0x01 : 0x00, 0x81, 0, 0, 0, 0, 0x61])));
+
 test('messages of fragments without end', () =>
   attacked.attack('unfinished fragments', async () => {
-    const url = `ws://127.0.0.1:${attacked.service.httpPort}/api/audio/speech/live`;
-    const headers = { 'X-API-Key': attacked.attackersKey };
-    const ends: string[] = [];
-    const sockets = Array.from({ length: fragmentSockets }, (_, n) => {
-      const socket = new WebSocket(url, { headers, localAddress: attackerAddress });
-      socket.on('error', () => {});
-      socket.on('close', (code) => ends.push(`closed with ${code}`));
+    const [many, few] = [fragments(16_000), fragments(60)];
+    const hold = async (n: number): Promise<string> => {
+      const { raw, status } = await openFlood('/api/audio/speech/live', attacked.attackersKey, () => false);
       // Every other one keeps to the number of fragments, and waits.
-      socket.on('open', () => {
-        for (let i = 0; i < (n % 2 === 0 ? 16_000 : 60); i++) socket.send('a', { fin: false });
-      });
-      return socket;
-    });
-    await expect.poll(() => ends.length, { timeout: 40_000 }).toBe(fragmentSockets);
-    for (const socket of sockets) socket.terminate();
+      if (status === '101') await raw.write(n % 2 === 0 ? many : few);
+      const since = performance.now();
+      while (!raw.isClosed() && performance.now() - since < 40_000) await sleep(50);
+      const code = /\x88.(..)[\s\S]{0,125}$/.exec(raw.answered())?.[1];
+      return raw.isClosed() ? `closed with ${code ? Buffer.from(code, 'latin1').readUInt16BE() : 'no code'}` : 'open';
+    };
+    const ends = await Promise.all(Array.from({ length: fragmentSockets }, (_, n) => hold(n)));
+    expect(ends).not.toContain('open');
     return `${fragmentSockets} sockets, 16 000 fragments of a byte on every other one, 60 on the rest: ${tally(ends)}`;
   }));
 

@@ -97,7 +97,7 @@ export async function openInstallation(
     SONANT_MASTER_KEY: 'm'.repeat(32),
     SONANT_S3_BUCKET: bucketName,
     ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_REGION: 'us-east-1' },
-    ...{ SONANT_ESPEAK_PROGRAM: '', SONANT_LEAVE_SECONDS: '4' },
+    ...{ SONANT_ESPEAK_LIBRARY: '', SONANT_LEAVE_SECONDS: '4' },
     SONANT_BASE_URL: 'http://sonant.test',
     ...settings,
   };

@@ -63,7 +63,7 @@ export async function openService({
       SONANT_HTTP_ADDR: '127.0.0.1:0',
       SONANT_GRPC_ADDR: '127.0.0.1:0',
       SONANT_BASE_URL: baseUrl,
-      SONANT_ESPEAK_PROGRAM: '',
+      SONANT_ESPEAK_LIBRARY: '',
       SONANT_LOG_LEVEL: 'warn',
       SONANT_BAD_KEYS_PER_MINUTE: '1000000',
       ...settings,

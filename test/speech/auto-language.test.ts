@@ -1,7 +1,7 @@
 // `language_code: "auto"`: each sentence is spoken in its own language, among those that the voices speak, and told so.
 import { expect, test } from 'vitest';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
@@ -111,7 +111,7 @@ test('of several voices, each speaks what it can of the languages that all of th
   const bell = openTone({ name: 'bell', languageCodes: ['fr', 'de-AT'] });
   const speech = createSpeech({
     voices: createVoices([tone, bell]),
-    slots: createSlots({ speakingMax: 1, waitingMax: 0 }),
+    schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
   });
   const ssml =
     '<speak>Der Zug fährt heute leider nicht. Le musée est fermé le lundi. ' +

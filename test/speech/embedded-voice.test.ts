@@ -2,11 +2,11 @@
 // parallel requests hear nothing of each other, speeds come out as asked, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from './collect-speech.ts';
@@ -16,7 +16,10 @@ let flite: Engine;
 let speech: Speech;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  speech = createSpeech({ voices: createVoices([flite]), slots: createSlots({ speakingMax: 100, waitingMax: 100 }) });
+  speech = createSpeech({
+    voices: createVoices([flite]),
+    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
+  });
 });
 afterAll(() => flite.close());
 
@@ -106,7 +109,7 @@ test.each([
   async (quality, rate, errorMax) => {
     const capabilities = { ...flite.capabilities, timings: quality === 'engine' };
     const voices = createVoices([{ ...flite, capabilities }]);
-    const { streamSpeech } = createSpeech({ voices, slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
+    const { streamSpeech } = createSpeech({ voices, schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }) });
     const fields = {
       voice_id: 'clara',
       sample_rate: 24000,

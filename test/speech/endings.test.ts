@@ -7,18 +7,21 @@ import { collect, fifty, joined, openSpeech as open } from './open-speech.ts';
 
 describe('failure', () => {
   test('before the first sound: nothing has left', async () => {
-    const { stream, slots } = open({ trouble: { failsAfterSegments: 0 } });
+    const { stream, schedule } = open({ trouble: { failsAfterSegments: 0 } });
     const seen: SpeechEvent[] = [];
     const read = async () => {
       for await (const event of stream({ text: 'Hello.' })) seen.push(event);
     };
     await expect(read()).rejects.toThrow(Failure);
     expect(seen).toEqual([]);
-    expect(slots.speaking).toBe(0);
+    expect(schedule.state.speaking).toBe(0);
   });
 
   test('after two segments: the sound before it has left, and the stream ends in the failure, never cleanly', async () => {
-    const { stream, slots, tone } = open({ trouble: { failsAfterSegments: 2 }, capabilities: { segmentCharsMax: 30 } });
+    const { stream, schedule, tone } = open({
+      trouble: { failsAfterSegments: 2 },
+      capabilities: { segmentCharsMax: 30 },
+    });
     const seen: SpeechEvent[] = [];
     const read = async () => {
       for await (const event of stream({ text: fifty })) seen.push(event);
@@ -26,36 +29,36 @@ describe('failure', () => {
     await expect(read()).rejects.toMatchObject({ reason: 'engine_error' });
     expect(joined(seen).length).toBeGreaterThan(44);
     expect(seen.some(({ type }) => type === 'done')).toBe(false);
-    expect([slots.speaking, tone.counts.running]).toEqual([0, 0]);
+    expect([schedule.state.speaking, tone.counts.running]).toEqual([0, 0]);
   });
 });
 
 describe('a caller that leaves', () => {
   test('a reader that returns stops the engine and frees the slot', async () => {
-    const { stream, slots, tone } = open({ capabilities: { segmentCharsMax: 30 } });
+    const { stream, schedule, tone } = open({ capabilities: { segmentCharsMax: 30 } });
     for await (const event of stream({ text: fifty })) if (event.type === 'audio') break;
-    expect(slots.speaking).toBe(0);
+    expect(schedule.state.speaking).toBe(0);
     await expect.poll(() => tone.counts.running).toBe(0);
   });
 
   test("an abort while the engine hangs ends the stream with the signal's reason", async () => {
-    const { stream, slots, tone } = open({ trouble: { hangsAfterPieces: 1 } });
+    const { stream, schedule, tone } = open({ trouble: { hangsAfterPieces: 1 } });
     const leaving = new AbortController();
     const reading = collect(stream({ text: fifty }, leaving.signal));
     setTimeout(() => leaving.abort(new Error('gone')), 20);
     await expect(reading).rejects.toThrow('gone');
-    expect(slots.speaking).toBe(0);
+    expect(schedule.state.speaking).toBe(0);
     await expect.poll(() => tone.counts.running).toBe(0);
   });
 
   test('an abort frees the slot even of a reader that has stopped reading', async () => {
-    const { stream, slots } = open();
+    const { stream, schedule } = open();
     const leaving = new AbortController();
     const events = stream({ text: fifty }, leaving.signal);
     await events.next();
-    expect(slots.speaking).toBe(1);
+    expect(schedule.state.speaking).toBe(1);
     leaving.abort(new Error('gone'));
-    expect(slots.speaking).toBe(0);
+    expect(schedule.state.speaking).toBe(0);
     await expect(collect(events)).rejects.toThrow('gone');
   });
 });

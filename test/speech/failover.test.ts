@@ -1,8 +1,8 @@
 // One voice, two engines: the second speaks where the first fails before anything is heard, and never in the middle.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -34,7 +34,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
     ...asked,
   };
   const voices = createVoices([first, second], { stored: new StoredVoices([ada]) });
-  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 200, waitingMax: 0 }) });
+  const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 200, waitingMax: 0 }) });
   const stream = (fields: object = {}) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'ada', text: 'One two three.', ...fields }), caller, never);
   const restMs = () => speech.restMs(voices.find('first-low').bindings[0]!);

@@ -4,8 +4,8 @@ import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
@@ -18,9 +18,12 @@ const french =
 const german = 'Der Zug nach Norden fährt um neun Uhr von Gleis vier. Bitte nehmen Sie all Ihre Sachen mit.';
 
 describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', async () => {
-  const espeak = await openEspeakNg({ program: 'espeak-ng' });
+  const espeak = await openEspeakNg();
   const engines: Engine[] = [await openFlite({ threads: 1, dataDir: '/nonexistent' }), ...(espeak ? [espeak] : [])];
-  const speech = createSpeech({ voices: createVoices(engines), slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
+  const speech = createSpeech({
+    voices: createVoices(engines),
+    schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
+  });
   afterAll(async () => {
     for (const engine of engines) await engine.close();
   });

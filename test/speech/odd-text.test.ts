@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
@@ -15,7 +15,7 @@ let flite: Awaited<ReturnType<typeof openFlite>>;
 let speech: Speech;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  speech = createSpeech({ voices: createVoices([flite]), slots: createSlots({ speakingMax: 8, waitingMax: 0 }) });
+  speech = createSpeech({ voices: createVoices([flite]), schedule: new Schedule({ speakingMax: 8, waitingMax: 0 }) });
 });
 afterAll(() => flite.close());
 

@@ -2,8 +2,8 @@
 
 import { afterEach } from 'vitest';
 import type { Lexicons } from '../../src/speech/lexicons.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -21,8 +21,8 @@ export interface SpeechSources {
 
 export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {}) {
   const tone = openTone(options);
-  const slots = createSlots({ speakingMax: 100, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone], sources), lexicons: sources.lexicons, slots });
+  const schedule = new Schedule({ speakingMax: 100, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone], sources), lexicons: sources.lexicons, schedule });
   opened.push(tone);
   const stream = (fields: object, signal = never) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
@@ -30,7 +30,7 @@ export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {
     collectSpeech(
       speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal),
     );
-  return { tone, slots, stream, whole };
+  return { tone, schedule, stream, whole };
 }
 const opened: ReturnType<typeof openTone>[] = [];
 afterEach(async () => {

@@ -2,8 +2,8 @@
 // engine where one fails.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -20,7 +20,7 @@ function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first:
   const bell = openTone({ name: 'bell', sampleRateHz: 22_050, ...other });
   opened.push(tone, bell);
   const voices = createVoices([tone, bell], { stored: new StoredVoices(kept) });
-  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 9, waitingMax: 0 }) });
+  const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 9, waitingMax: 0 }) });
   const stream = (body: string, caller: Caller = { callerId: 'test' }) => {
     const fields = { voice_id: 'tone-low', sample_rate: 24_000, output_format: 'pcm', ssml: `<speak>${body}</speak>` };
     return speech.streamSpeech(parseSpeechRequest(fields), caller, new AbortController().signal);

@@ -4,21 +4,24 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/errors.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { isInstalled } from '../programs.ts';
 import { requirements } from './ssml-requirements.ts';
 
-const espeak = isInstalled('espeak-ng') ? await openEspeakNg({ program: 'espeak-ng' }) : undefined;
+const espeak = isInstalled('espeak-ng') ? await openEspeakNg() : undefined;
 const engines: Engine[] = [
   await openFlite({ threads: 1, dataDir: '/nonexistent' }),
   openTone(),
   ...(espeak ? [espeak] : []),
 ];
-const speech = createSpeech({ voices: createVoices(engines), slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
+const speech = createSpeech({
+  voices: createVoices(engines),
+  schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
+});
 afterAll(async () => {
   for (const engine of engines) await engine.close();
 });

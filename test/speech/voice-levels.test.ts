@@ -1,7 +1,8 @@
 // What every voice has in common: how soon it is heard, how long it is quiet at the end, no offset, and the same loudness
-// and bounded peaks in every format. Loudness and true peaks are measured by ffmpeg.
+// and bounded peaks in every format. Loudness and true peaks are measured by ffmpeg. The table of them, a line for each voice,
+// is written to the file that SONANT_LEVEL_TABLE names.
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,8 +12,8 @@ import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { stockSpeakers } from '../../src/engines/flite/voices.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { createSlots } from '../../src/speech/queue/slots.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
@@ -44,9 +45,12 @@ const texts = [
 let engines: Engine[];
 let speech: Speech;
 beforeAll(async () => {
-  const espeak = hasEspeak ? await openEspeakNg({ program: 'espeak-ng' }) : undefined;
+  const espeak = hasEspeak ? await openEspeakNg() : undefined;
   engines = [await openFlite({ threads: 2, dataDir: '/nowhere' }), ...(espeak ? [espeak] : [])];
-  speech = createSpeech({ voices: createVoices(engines), slots: createSlots({ speakingMax: 100, waitingMax: 100 }) });
+  speech = createSpeech({
+    voices: createVoices(engines),
+    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
+  });
 });
 afterAll(() => Promise.all(engines.map((engine) => engine.close())));
 
@@ -111,6 +115,7 @@ describe.each(voiceIds)('%s', (voice_id) => {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-levels-'));
     try {
       const loudness: number[] = [];
+      const row: string[] = [voice_id];
       for (const output_format of ['wav', 'mp3', 'opus', 'flac', 'pcm']) {
         const { audio } = await say({ voice_id, text, output_format });
         const file = join(folder, `sound.${output_format}`);
@@ -118,11 +123,17 @@ describe.each(voiceIds)('%s', (voice_id) => {
         const { truePeakDb, lufs } = await measure(file, output_format);
         expect(truePeakDb, output_format).toBeLessThanOrEqual(-1.5);
         loudness.push(lufs);
+        row.push(`${output_format} ${lufs} LUFS, peak ${truePeakDb} dB`);
         if (output_format !== 'pcm') continue;
         const samples = samplesOf(audio);
         const mean = samples.reduce((sum, sample) => sum + sample, 0) / samples.length / 32768;
-        expect(20 * Math.log10(Math.abs(mean))).toBeLessThan(-70);
+        const offsetDb = 20 * Math.log10(Math.abs(mean));
+        expect(offsetDb).toBeLessThan(-70);
+        const { lead, tail } = edgesOf(audio);
+        row.push(`lead ${lead.toFixed(3)} s`, `tail ${tail.toFixed(3)} s`, `offset ${offsetDb.toFixed(0)} dB`);
       }
+      const { SONANT_LEVEL_TABLE: table } = process.env;
+      if (table) await appendFile(table, `${row.join(' | ')}\n`);
       expect(Math.max(...loudness) - Math.min(...loudness), String(loudness)).toBeLessThan(0.21);
       expect(Math.abs(loudness[0]! + 21), String(loudness)).toBeLessThan(0.75);
     } finally {

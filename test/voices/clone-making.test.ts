@@ -1,5 +1,6 @@
 // In which languages a clone is made, and what was consented to in them; what else is asked of one, test/contract/ shows.
 import { expect, test } from 'vitest';
+import type { FieldViolation } from '../../src/errors.ts';
 import { createCloneMaking } from '../../src/voices/clone-making.ts';
 import type { CloneFields } from '../../src/voices/voice-fields.ts';
 import { openTone } from '../engines/tone-engine.ts';
@@ -23,7 +24,16 @@ function openMaking(sampleLanguageCodes: readonly string[]) {
   });
 }
 
-const making = { callerId: 'test', faults: [], signal: new AbortController().signal };
+const { signal } = new AbortController();
+
+async function make(sampleLanguageCodes: readonly string[], languageCode: string) {
+  const { prepare, make } = openMaking(sampleLanguageCodes);
+  const fields = { ...asked, languageCode };
+  const faults: FieldViolation[] = [];
+  const prepared = await prepare(fields, faults, signal);
+  expect(faults).toEqual([]);
+  return make(fields, prepared, 'test', signal);
+}
 
 test.each([
   ['en', 'en-GB', ['en-GB', 'cy'], 'I agree, indeed.'],
@@ -32,13 +42,11 @@ test.each([
   ['cmn-CN', 'zh-CN', ['zh-CN'], '我同意。'],
   ['zh', 'zh-CN', ['zh-CN'], '我同意。'],
 ])('%s is %s for an engine that knows regions', async (languageCode, known, languageCodes, consentScript) => {
-  const makeClones = openMaking(['en-GB', 'en-US', 'zh-CN']);
-  const made = await makeClones({ ...asked, languageCode }, making);
+  const made = await make(['en-GB', 'en-US', 'zh-CN'], languageCode);
   expect(made).toMatchObject({ languageCode: known, consentScript, clones: [{ languageCodes }] });
 });
 
 test('a bare language stays one for an engine that speaks all of it', async () => {
-  const makeClones = openMaking(['en-US', 'en']);
-  const made = await makeClones({ ...asked, languageCode: 'en' }, making);
+  const made = await make(['en-US', 'en'], 'en');
   expect(made).toMatchObject({ languageCode: 'en', clones: [{ languageCodes: ['en'] }] });
 });

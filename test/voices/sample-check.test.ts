@@ -1,6 +1,6 @@
 // What is good enough to clone from, on real speech and on what spoils it, step by step; and what is no speech at all.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/join.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { checkSample } from '../../src/voices/sample-check.ts';
 import { noise, tone } from '../audio/measure-tone.ts';

@@ -1,17 +1,18 @@
 // A sample as a person would send it, spoken by the voice that is always there, and what spoils it.
-import { join } from '../../src/audio/join.ts';
+
 import { toFloat } from '../../src/audio/level.ts';
+import { join } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { createEngineGuard } from '../../src/speech/engine-guard.ts';
 import { noise, rms } from '../audio/measure-tone.ts';
+import { openGuard } from '../engines/open-guard.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
 /** Five seconds or six of each of so many voices. */
 export async function speakSamples(voices = 3): Promise<Recording[]> {
   const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
-  const guard = createEngineGuard(engine);
+  const guard = openGuard(engine);
   const segment = { text: sentences, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
   const samples = await Promise.all(
     engine.voices.slice(0, voices).map(async (voice) => {

@@ -8,6 +8,7 @@ import type { Topic } from '../../src/store/row-store.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
+import type { VoiceFields } from '../../src/voices/voice-fields.ts';
 import { createVoiceManagement, type VoiceManagement } from '../../src/voices/voice-management.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
@@ -16,6 +17,9 @@ const german = { engine: 'german', voiceId: 'german-low' };
 const french = { engine: 'french', voiceId: 'french-low' };
 let management: VoiceManagement;
 let announced: Topic[];
+
+const create = async (voiceId: string, fields: VoiceFields, actor: Actor) =>
+  management.create(voiceId, fields, management.checkNew(voiceId, fields, actor, []), actor);
 
 beforeEach(async () => {
   announced = [];
@@ -35,15 +39,15 @@ beforeEach(async () => {
     openTone({ name: 'french', languageCodes: ['fr'], blends: true }),
   ];
   const voices = createVoices(engines, { stored: voiceCache.stored });
-  const makeClones = () => Promise.reject(new Error('no clone is made here'));
-  const making = { makeClones, vault, voicesPerAccount: 2 };
+  const noClone = () => Promise.reject(new Error('no clone is made here'));
+  const making = { cloneMaking: { prepare: noClone, make: noClone }, vault, voicesPerAccount: 2 };
   management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
-  await management.create('reader', { name: 'Reader', bindings: [german] }, operator);
+  await create('reader', { name: 'Reader', bindings: [german] }, operator);
 });
 
 test('each change notifies other processes once', async () => {
   const changes = [
-    () => management.create('another', { name: 'Another', bindings: [german] }, operator),
+    () => create('another', { name: 'Another', bindings: [german] }, operator),
     () => management.update('another', { name: 'Renamed' }, operator),
     () => management.update('another', { aliases: ['alias'] }, operator),
     () => management.remove('another', operator),
@@ -84,7 +88,7 @@ test('bindings that speak more than the languages of the voice leave them as the
 
 const user: Actor = { ...operator, name: 'key:key_1', accountId: 'key_1', usesAllVoices: false };
 const make = (voiceId: string, actor: Actor) =>
-  management.create(voiceId, { name: 'One', bindings: [german] }, actor).then(
+  create(voiceId, { name: 'One', bindings: [german] }, actor).then(
     () => 'made',
     ({ reason, facts }: Failure) => `${reason} ${facts.limit} ${facts.actual}`,
   );

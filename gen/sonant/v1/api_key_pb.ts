@@ -4,8 +4,11 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -13,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/api_key.proto.
  */
 export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIoYBCg1XZWJob29rU2VjcmV0EgwKBGhpbnQYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEmZvcm1lcl9leHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiHAoaR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QiTwobR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlEjAKDndlYmhvb2tfc2VjcmV0GAEgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXQiTQodUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QSGgoNZ3JhY2Vfc2Vjb25kcxgBIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzImIKHlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSMAoOd2ViaG9va19zZWNyZXQYAiABKAsyGC5zb25hbnQudjEuV2ViaG9va1NlY3JldCqBAQoMQXBpS2V5U3RhdHVzEh4KGkFQSV9LRVlfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQVBJX0tFWV9TVEFUVVNfQUNUSVZFEAESGgoWQVBJX0tFWV9TVEFUVVNfRVhQSVJFRBACEhoKFkFQSV9LRVlfU1RBVFVTX1JFVk9LRUQQAzLmBwoNQXBpS2V5U2VydmljZRJfCgxDcmVhdGVBcGlLZXkSHi5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSWwoLTGlzdEFwaUtleXMSHS5zb25hbnQudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh4uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSVQoJR2V0QXBpS2V5Ehsuc29uYW50LnYxLkdldEFwaUtleVJlcXVlc3QaHC5zb25hbnQudjEuR2V0QXBpS2V5UmVzcG9uc2UiDYrOGAlrZXlzOnJlYWQSXwoMVXBkYXRlQXBpS2V5Eh4uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEl8KDFJvdGF0ZUFwaUtleRIeLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSZXZva2VBcGlLZXkSHi5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSTwoMR2V0T3duQXBpS2V5Eh4uc29uYW50LnYxLkdldE93bkFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVzcG9uc2USWAoPUmV2b2tlT3duQXBpS2V5EiEuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlcXVlc3QaIi5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVzcG9uc2UScwoTR2V0T3duV2ViaG9va1NlY3JldBIlLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVxdWVzdBomLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDYrOGAlqb2JzOnJlYWQSfQoWUm90YXRlT3duV2ViaG9va1NlY3JldBIoLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVxdWVzdBopLnNvbmFudC52MS5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiDorOGApqb2JzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIr0FCgZBcGlLZXkSMgoCaWQYASABKAlCJtLOGCIyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiEiQKBGhpbnQYAiABKAlCFtLOGBIyECJzbnRfNEZxOVp0UjF4VyISHAoEbmFtZRgDIAEoCUIO0s4YCjIIImxhcHRvcCISSwoGc2NvcGVzGAQgAygJQjvSzhg3MjVbInNwZWVjaDpzeW50aGVzaXplIiwgInNwZWVjaDpzdHJlYW0iLCAidm9pY2VzOnJlYWQiXRInCgZzdGF0dXMYBSABKA4yFy5zb25hbnQudjEuQXBpS2V5U3RhdHVzEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wElAKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQiDSzhgcMhoiMjAzMC0wNC0wMlQwMzowNDowNS4wMDBaIhI8CgxsYXN0X3VzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgrSzhgGMgRudWxsEjoKCnJldm9rZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgrSzhgGMgRudWxsEh8KCXZvaWNlX2lkcxgKIAMoCUIM0s4YCBABMgRudWxsEiEKC2FsbG93ZWRfaXBzGAsgAygJQgzSzhgIEAEyBG51bGwSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxIhCgtyZXBsYWNlZF9ieRgNIAEoCUIM0s4YCBABMgRudWxsEjkKB21hZGVfYnkYDiABKAlCKNLOGCQQATIgImtleV8wMUpDWlo4UzZWNVcySzlZQjRYSjdNMEMzRiIi+wEKDEFwaUtleUxpbWl0cxI7ChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgFQhm6SAgaBhjAhD0oAdLOGAoyAzYwMDoDNjAwSACIAQESMAoLY29uY3VycmVuY3kYAiABKAVCFrpIBxoFGJBOKAHSzhgIMgIyMDoCMjBIAYgBARI7ChRjaGFyYWN0ZXJzX3Blcl9tb250aBgDIAEoA0IYukgLIgkYgKCUpY0dKAHSzhgGMgRudWxsSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCDgoMX2NvbmN1cnJlbmN5QhcKFV9jaGFyYWN0ZXJzX3Blcl9tb250aCKnAgoKQXBpS2V5U3BlYxI+CgRuYW1lGAEgASgJQjC6SBTYAQFyDxABGGQyCV5cUHtDY30qJNLOGBUyCCJsYXB0b3AiOgkidW5uYW1lZCISGwoGc2NvcGVzGAIgAygJQgu6SAjYAQGSAQIIARIwCg9leHBpcmVzX2luX2RheXMYAyABKAVCErpIBxoFGMIcKAHSzhgEMgI5MEgAiAEBEikKCXZvaWNlX2lkcxgEIAMoCUIWukgT2AEBkgENCAEQZCIHcgUQARiAARIiCgthbGxvd2VkX2lwcxgFIAMoCUINukgK2AEBkgEECAEQZBInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiQgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIrCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWNCBtLOGAIIASKZAQoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USVQoDa2V5GAEgASgJQkjSzhhEMkIic250XzRGcTladFIxeFdfMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMCISKgoHYXBpX2tleRgCIAEoCzIRLnNvbmFudC52MS5BcGlLZXlCBtLOGAIIASJXChJMaXN0QXBpS2V5c1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0Il0KE0xpc3RBcGlLZXlzUmVzcG9uc2USIwoIYXBpX2tleXMYASADKAsyES5zb25hbnQudjEuQXBpS2V5EiEKC25leHRfY3Vyc29yGAIgASgJQgzSzhgIEAEyBG51bGwiUAoQR2V0QXBpS2V5UmVxdWVzdBI8CgZrZXlfaWQYASABKAlCLLpIA8gBAdLOGCIyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5IrcBChNVcGRhdGVBcGlLZXlSZXF1ZXN0EjwKBmtleV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImtleV8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISMQoEc3BlYxgCIAEoCzIVLnNvbmFudC52MS5BcGlLZXlTcGVjQgy6SAPYAQPSzhgCCAESLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjoKFFVwZGF0ZUFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5IqABChNSb3RhdGVBcGlLZXlSZXF1ZXN0EjwKBmtleV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImtleV8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISOQoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUIdukgJGgcYgJqeASgA0s4YDTIEMzYwMDoFODY0MDBIAIgBAUIQCg5fZ3JhY2Vfc2Vjb25kcyKZAQoUUm90YXRlQXBpS2V5UmVzcG9uc2USVQoDa2V5GAEgASgJQkjSzhhEMkIic250XzRGcTladFIxeFdfMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMCISKgoHYXBpX2tleRgCIAEoCzIRLnNvbmFudC52MS5BcGlLZXlCBtLOGAIIASJTChNSZXZva2VBcGlLZXlSZXF1ZXN0EjwKBmtleV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImtleV8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiIidAoUUmV2b2tlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkSOAoTZGVzY2VuZGFudHNfcmV2b2tlZBgCIAEoBUIb0s4YFyoVWC1EZXNjZW5kYW50cy1SZXZva2VkIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJ3ChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRI4ChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFQhvSzhgXKhVYLURlc2NlbmRhbnRzLVJldm9rZWQihAEKDVdlYmhvb2tTZWNyZXQSDAoEaGludBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFmb3JtZXJfZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiHAoaR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QiTwobR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlEjAKDndlYmhvb2tfc2VjcmV0GAEgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXQibAodUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QSOQoNZ3JhY2Vfc2Vjb25kcxgBIAEoBUIdukgJGgcYgJqeASgA0s4YDTIEMzYwMDoFODY0MDBIAIgBAUIQCg5fZ3JhY2Vfc2Vjb25kcyJqCh5Sb3RhdGVPd25XZWJob29rU2VjcmV0UmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEjgKDndlYmhvb2tfc2VjcmV0GAIgASgLMhguc29uYW50LnYxLldlYmhvb2tTZWNyZXRCBtLOGAIIASqBAQoMQXBpS2V5U3RhdHVzEh4KGkFQSV9LRVlfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQVBJX0tFWV9TVEFUVVNfQUNUSVZFEAESGgoWQVBJX0tFWV9TVEFUVVNfRVhQSVJFRBACEhoKFkFQSV9LRVlfU1RBVFVTX1JFVk9LRUQQAzLYDQoNQXBpS2V5U2VydmljZRLHAQoMQ3JlYXRlQXBpS2V5Eh4uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2UidorOGAprZXlzOndyaXRlks4YRyIfL2FwaS9hdXRoL2FwaS1rZXlzL3thcGlfa2V5LmlkfSoNYWNjZXNzX2RlbmllZCoMc3RvcmFnZV9mdWxsMAFCBXRva2VugtPkkwIXOgEqIhIvYXBpL2F1dGgvYXBpLWtleXMSjwEKC0xpc3RBcGlLZXlzEh0uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVxdWVzdBoeLnNvbmFudC52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIkGKzhgJa2V5czpyZWFkks4YFgoNTGlzdCBBUEkga2V5c0IFdG9rZW6C0+STAhQSEi9hcGkvYXV0aC9hcGkta2V5cxKXAQoJR2V0QXBpS2V5Ehsuc29uYW50LnYxLkdldEFwaUtleVJlcXVlc3QaHC5zb25hbnQudjEuR2V0QXBpS2V5UmVzcG9uc2UiT4rOGAlrZXlzOnJlYWSSzhgSKglub3RfZm91bmRCBXRva2VugtPkkwImYgdhcGlfa2V5EhsvYXBpL2F1dGgvYXBpLWtleXMve2tleV9pZH0StwEKDFVwZGF0ZUFwaUtleRIeLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlc3BvbnNlImaKzhgKa2V5czp3cml0ZZLOGCIqCW5vdF9mb3VuZCoMc3RvcmFnZV9mdWxsQgV0b2tlbkgBgtPkkwIsOgRzcGVjYgdhcGlfa2V5MhsvYXBpL2F1dGgvYXBpLWtleXMve2tleV9pZH0S6AEKDFJvdGF0ZUFwaUtleRIeLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlc3BvbnNlIpYBis4YCmtleXM6d3JpdGWSzhhXChJSZXBsYWNlIGFuIEFQSSBrZXkiHy9hcGkvYXV0aC9hcGkta2V5cy97YXBpX2tleS5pZH0qCW5vdF9mb3VuZCoMc3RvcmFnZV9mdWxsMAFCBXRva2VugtPkkwInOgEqIiIvYXBpL2F1dGgvYXBpLWtleXMve2tleV9pZH0vcm90YXRlEqkBCgxSZXZva2VBcGlLZXkSHi5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXNwb25zZSJYis4YCmtleXM6d3JpdGWSzhgjGMwBKglub3RfZm91bmQqDHN0b3JhZ2VfZnVsbEIFdG9rZW6C0+STAh0qGy9hcGkvYXV0aC9hcGkta2V5cy97a2V5X2lkfRJ5CgxHZXRPd25BcGlLZXkSHi5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXNwb25zZSIogtPkkwIiYgdhcGlfa2V5EhcvYXBpL2F1dGgvYXBpLWtleXMvc2VsZhKHAQoPUmV2b2tlT3duQXBpS2V5EiEuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlcXVlc3QaIi5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVzcG9uc2UiLZLOGAMYzAGC0+STAiAiHi9hcGkvYXV0aC9hcGkta2V5cy9zZWxmL3Jldm9rZRKyAQoTR2V0T3duV2ViaG9va1NlY3JldBIlLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVxdWVzdBomLnNvbmFudC52MS5HZXRPd25XZWJob29rU2VjcmV0UmVzcG9uc2UiTIrOGAlqb2JzOnJlYWSSzhgLKglub3RfZm91bmSC0+STAipiDndlYmhvb2tfc2VjcmV0EhgvYXBpL2F1dGgvd2ViaG9vay1zZWNyZXQStwEKFlJvdGF0ZU93bldlYmhvb2tTZWNyZXQSKC5zb25hbnQudjEuUm90YXRlT3duV2ViaG9va1NlY3JldFJlcXVlc3QaKS5zb25hbnQudjEuUm90YXRlT3duV2ViaG9va1NlY3JldFJlc3BvbnNlIkiKzhgKam9iczp3cml0ZZLOGBMYyQEqDHN0b3JhZ2VfZnVsbDABgtPkkwIdOgEqIhgvYXBpL2F1dGgvd2ViaG9vay1zZWNyZXQaDJrOGAgKBEtleXMQAUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * An API key, without the secret key itself.
@@ -24,9 +27,9 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   /**
    * Id of the key: "key_" and 26 digits and letters.
    *
-   * @generated from field: string key_id = 1;
+   * @generated from field: string id = 1;
    */
-  keyId: string;
+  id: string;
 
   /**
    * The first characters of the key, to recognize it.
@@ -59,30 +62,30 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 6;
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it expires; not set if it does not.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 7;
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * When it was last used, to the minute; not set if never.
    *
-   * @generated from field: google.protobuf.Timestamp last_use_time = 8;
+   * @generated from field: google.protobuf.Timestamp last_used_at = 8;
    */
-  lastUseTime?: Timestamp | undefined;
+  lastUsedAt?: Timestamp | undefined;
 
   /**
    * When it was revoked; not set if it is not.
    *
-   * @generated from field: google.protobuf.Timestamp revoke_time = 9;
+   * @generated from field: google.protobuf.Timestamp revoked_at = 9;
    */
-  revokeTime?: Timestamp | undefined;
+  revokedAt?: Timestamp | undefined;
 
   /**
    * The voices it may use; empty for all.
@@ -134,21 +137,21 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type ApiKeyLimits = Message<"sonant.v1.ApiKeyLimits"> & {
   /**
-   * Requests per minute: 1 to 1000000. Default 600.
+   * Requests per minute.
    *
    * @generated from field: optional int32 requests_per_minute = 1;
    */
   requestsPerMinute?: number | undefined;
 
   /**
-   * Concurrent syntheses: 1 to 10000. Default 20.
+   * Concurrent syntheses.
    *
    * @generated from field: optional int32 concurrency = 2;
    */
   concurrency?: number | undefined;
 
   /**
-   * Characters of text per calendar month (UTC): 1 to 1000000000000. Default: no limit.
+   * Characters of text per calendar month (UTC). Default: no limit.
    *
    * @generated from field: optional int64 characters_per_month = 3;
    */
@@ -169,7 +172,7 @@ export const ApiKeyLimitsSchema: GenMessage<ApiKeyLimits> = /*@__PURE__*/
  */
 export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   /**
-   * Its purpose: 1 to 100 characters. Default "unnamed".
+   * Its purpose.
    *
    * @generated from field: string name = 1;
    */
@@ -183,21 +186,21 @@ export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   scopes: string[];
 
   /**
-   * Days until it expires: 1 to 3650. Default: when the caller's key does, or never.
+   * Days until it expires. Default: when the caller's key does, or never.
    *
    * @generated from field: optional int32 expires_in_days = 3;
    */
   expiresInDays?: number | undefined;
 
   /**
-   * The voices it may use: at most 100. Default: all that the caller may use.
+   * The voices it may use. Default: all that the caller may use.
    *
    * @generated from field: repeated string voice_ids = 4;
    */
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's key, or any.
+   * The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any.
    *
    * @generated from field: repeated string allowed_ips = 5;
    */
@@ -274,18 +277,18 @@ export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@_
  */
 export type ListApiKeysRequest = Message<"sonant.v1.ListApiKeysRequest"> & {
   /**
-   * Maximum number of keys to return: 1 to 1000. Default 100.
+   * Maximum number of keys to return.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page. Empty for the first page.
+   * `next_cursor` of the previous page. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 };
 
 /**
@@ -311,9 +314,9 @@ export type ListApiKeysResponse = Message<"sonant.v1.ListApiKeysResponse"> & {
   /**
    * Token of the next page; empty on the last one.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**
@@ -330,7 +333,7 @@ export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__P
  */
 export type GetApiKeyRequest = Message<"sonant.v1.GetApiKeyRequest"> & {
   /**
-   * Id of the key, required.
+   * Id of the key.
    *
    * @generated from field: string key_id = 1;
    */
@@ -372,7 +375,7 @@ export const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse> = /*@__PURE_
  */
 export type UpdateApiKeyRequest = Message<"sonant.v1.UpdateApiKeyRequest"> & {
   /**
-   * Id of the key, required.
+   * Id of the key.
    *
    * @generated from field: string key_id = 1;
    */
@@ -386,7 +389,7 @@ export type UpdateApiKeyRequest = Message<"sonant.v1.UpdateApiKeyRequest"> & {
   spec?: ApiKeySpec | undefined;
 
   /**
-   * The fields of `spec` to change, required. A named field that is not set returns to its default; `limits` does so as
+   * The fields of `spec` to change. A named field that is not set returns to its default; `limits` does so as
    * a whole.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
@@ -429,14 +432,14 @@ export const UpdateApiKeyResponseSchema: GenMessage<UpdateApiKeyResponse> = /*@_
  */
 export type RotateApiKeyRequest = Message<"sonant.v1.RotateApiKeyRequest"> & {
   /**
-   * Id of the key, required.
+   * Id of the key.
    *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
 
   /**
-   * How long the old key remains valid, in seconds: 0 to 2592000. Default 86400, a day.
+   * How long the old key remains valid, in seconds.
    *
    * @generated from field: optional int32 grace_seconds = 2;
    */
@@ -485,7 +488,7 @@ export const RotateApiKeyResponseSchema: GenMessage<RotateApiKeyResponse> = /*@_
  */
 export type RevokeApiKeyRequest = Message<"sonant.v1.RevokeApiKeyRequest"> & {
   /**
-   * Id of the key, required.
+   * Id of the key.
    *
    * @generated from field: string key_id = 1;
    */
@@ -624,16 +627,16 @@ export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * Until when the former secret signs too; not set if none does.
    *
-   * @generated from field: google.protobuf.Timestamp former_expire_time = 3;
+   * @generated from field: google.protobuf.Timestamp former_expires_at = 3;
    */
-  formerExpireTime?: Timestamp | undefined;
+  formerExpiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -686,7 +689,7 @@ export const GetOwnWebhookSecretResponseSchema: GenMessage<GetOwnWebhookSecretRe
  */
 export type RotateOwnWebhookSecretRequest = Message<"sonant.v1.RotateOwnWebhookSecretRequest"> & {
   /**
-   * How long the former secret signs too, in seconds: 0 to 2592000. Default 86400, a day.
+   * How long the former secret signs too, in seconds.
    *
    * @generated from field: optional int32 grace_seconds = 1;
    */

@@ -4,10 +4,13 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
-import type { CaptionFormat, CaptionLink, Markup, OutputFormat } from "./speech_pb.ts";
+import type { CaptionFormat, Markup, OutputFormat } from "./speech_pb.ts";
 import { file_sonant_v1_speech } from "./speech_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -15,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/job_service.proto.
  */
 export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
-  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSJ5CgxDaGFwdGVySW5wdXQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSKgBQoDSm9iEg4KBmpvYl9pZBgBIAEoCRIkCgZzdGF0dXMYAiABKA4yFC5zb25hbnQudjEuSm9iU3RhdHVzEhAKCHZvaWNlX2lkGAMgASgJEi4KDW91dHB1dF9mb3JtYXQYBCABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAUgASgFEi4KCG1ldGFkYXRhGAYgAygLMhwuc29uYW50LnYxLkpvYi5NZXRhZGF0YUVudHJ5Ei8KC2NyZWF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKCHByb2dyZXNzGAsgASgLMhYuc29uYW50LnYxLkpvYlByb2dyZXNzEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISEQoJYXVkaW9fdXJsGA0gASgJEigKCGNhcHRpb25zGA4gAygLMhYuc29uYW50LnYxLkNhcHRpb25MaW5rEiIKBWVycm9yGA8gASgLMhMuc29uYW50LnYxLkpvYkVycm9yEiIKBXVzYWdlGBAgASgLMhMuc29uYW50LnYxLkpvYlVzYWdlEhAKCHJldmlzaW9uGBEgASgDGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKiAQoLSm9iUHJvZ3Jlc3MSDQoFY2hhcnMYASABKAUSEgoKY2hhcnNfZG9uZRgCIAEoBRIVCg1jaGFwdGVyc19kb25lGAMgASgFEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiwKCXRpbWVfbGVmdBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiK1AQoKSm9iQ2hhcHRlchINCgV0aXRsZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRINCgVjaGFycxgDIAEoBRISCgpjaGFyc19kb25lGAQgASgFEigKBXN0YXJ0GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA2VuZBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIRCglhdWRpb191cmwYByABKAkiewoISm9iRXJyb3ISDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSFAoHY2hhcHRlchgDIAEoBUgAiAEBEhMKBm9mZnNldBgEIAEoBUgBiAEBEgwKBHRleHQYBSABKAlCCgoIX2NoYXB0ZXJCCQoHX29mZnNldCJLCghKb2JVc2FnZRISCgpjaGFyYWN0ZXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIrUFChBDcmVhdGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRIpCghjaGFwdGVycxgDIAMoCzIXLnNvbmFudC52MS5DaGFwdGVySW5wdXQSDAoEdGV4dBgEIAEoCRIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIbCg5zYW1wbGVfcmF0ZV9oehgGIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYByABKAlIAYgBARIaCg1zcGVha2luZ19yYXRlGAggASgBSAKIAQESKgoIY2FwdGlvbnMYCSADKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBIhCgZtYXJrdXAYCiABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgLIAEoCEgDiAEBEiAKE2NoYXB0ZXJfZ2FwX3NlY29uZHMYDCABKAFIBIgBARITCgt3ZWJob29rX3VybBgNIAEoCRIXCgprZWVwX2hvdXJzGA4gASgBSAWIAQESOwoIbWV0YWRhdGEYDyADKAsyKS5zb25hbnQudjEuQ3JlYXRlSm9iUmVxdWVzdC5NZXRhZGF0YUVudHJ5Eg0KBWNvdmVyGBAgASgMEhMKC2xleGljb25faWRzGBEgAygJEgwKBHNzbWwYEiABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfbm9ybWFsaXplQhYKFF9jaGFwdGVyX2dhcF9zZWNvbmRzQg0KC19rZWVwX2hvdXJzIjAKEUNyZWF0ZUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiLQoOR2V0Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiJxCg9MaXN0Sm9ic1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIkCgZzdGF0dXMYAyABKA4yFC5zb25hbnQudjEuSm9iU3RhdHVzQgwKCl9wYWdlX3NpemUiSQoQTGlzdEpvYnNSZXNwb25zZRIcCgRqb2JzGAEgAygLMg4uc29uYW50LnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoPV2F0Y2hKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyL6AQoQV2F0Y2hKb2JSZXNwb25zZRIuCgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZBIQCghyZXZpc2lvbhgCIAEoAxIUCgdjaGFwdGVyGAMgASgFSACIAQESGwoDam9iGAQgASgLMg4uc29uYW50LnYxLkpvYiJlCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1LSU5EX1BST0dSRVNTEAESFQoRS0lORF9DSEFQVEVSX0RPTkUQAhINCglLSU5EX0RPTkUQAxIOCgpLSU5EX0VSUk9SEARCCgoIX2NoYXB0ZXIiIgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiMAoRQ2FuY2VsSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIhCg9SZXRyeUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KEFJldHJ5Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiIiChBEZWxldGVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSITChFEZWxldGVKb2JSZXNwb25zZSqgAQoJSm9iU3RhdHVzEhoKFkpPQl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFKT0JfU1RBVFVTX1FVRVVFRBABEhYKEkpPQl9TVEFUVVNfUlVOTklORxACEhgKFEpPQl9TVEFUVVNfU1VDQ0VFREVEEAMSFQoRSk9CX1NUQVRVU19GQUlMRUQQBBIXChNKT0JfU1RBVFVTX0NBTkNFTEVEEAUy4QQKCkpvYlNlcnZpY2USVgoJQ3JlYXRlSm9iEhsuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ3JlYXRlSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlEkwKBkdldEpvYhIYLnNvbmFudC52MS5HZXRKb2JSZXF1ZXN0Ghkuc29uYW50LnYxLkdldEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkElIKCExpc3RKb2JzEhouc29uYW50LnYxLkxpc3RKb2JzUmVxdWVzdBobLnNvbmFudC52MS5MaXN0Sm9ic1Jlc3BvbnNlIg2KzhgJam9iczpyZWFkElQKCFdhdGNoSm9iEhouc29uYW50LnYxLldhdGNoSm9iUmVxdWVzdBobLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlIg2KzhgJam9iczpyZWFkMAESVgoJQ2FuY2VsSm9iEhsuc29uYW50LnYxLkNhbmNlbEpvYlJlcXVlc3QaHC5zb25hbnQudjEuQ2FuY2VsSm9iUmVzcG9uc2UiDorOGApqb2JzOndyaXRlElMKCFJldHJ5Sm9iEhouc29uYW50LnYxLlJldHJ5Sm9iUmVxdWVzdBobLnNvbmFudC52MS5SZXRyeUpvYlJlc3BvbnNlIg6KzhgKam9iczp3cml0ZRJWCglEZWxldGVKb2ISGy5zb25hbnQudjEuRGVsZXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5EZWxldGVKb2JSZXNwb25zZSIOis4YCmpvYnM6d3JpdGVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_speech]);
+  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSKDAQoMQ2hhcHRlcklucHV0EhcKBXRpdGxlGAEgASgJQgi6SAVyAxj0AxIMCgR0ZXh0GAIgASgJEhAKCHZvaWNlX2lkGAMgASgJEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAIgBARIMCgRzc21sGAUgASgJQhAKDl9sYW5ndWFnZV9jb2RlIuQFCgNKb2ISCgoCaWQYASABKAkSJAoGc3RhdHVzGAIgASgOMhQuc29uYW50LnYxLkpvYlN0YXR1cxIQCgh2b2ljZV9pZBgDIAEoCRIuCg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBITCgtzYW1wbGVfcmF0ZRgFIAEoBRIuCghtZXRhZGF0YRgGIAMoCzIcLnNvbmFudC52MS5Kb2IuTWV0YWRhdGFFbnRyeRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoIcHJvZ3Jlc3MYCyABKAsyFi5zb25hbnQudjEuSm9iUHJvZ3Jlc3MSJwoIY2hhcHRlcnMYDCADKAsyFS5zb25hbnQudjEuSm9iQ2hhcHRlchIfCglhdWRpb191cmwYDSABKAlCDNLOGAgQATIEbnVsbBIuCghjYXB0aW9ucxgOIAMoCzIcLnNvbmFudC52MS5Kb2IuQ2FwdGlvbnNFbnRyeRIiCgVlcnJvchgPIAEoCzITLnNvbmFudC52MS5Kb2JFcnJvchIiCgV1c2FnZRgQIAEoCzITLnNvbmFudC52MS5Kb2JVc2FnZRIYCghyZXZpc2lvbhgRIAEoA0IG0s4YAiABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiggEKC0pvYlByb2dyZXNzEg0KBWNoYXJzGAEgASgFEhIKCmNoYXJzX2RvbmUYAiABKAUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIPCgdzZWNvbmRzGAQgASgBEhgKC2V0YV9zZWNvbmRzGAUgASgBSACIAQFCDgoMX2V0YV9zZWNvbmRzIqkBCgpKb2JDaGFwdGVyEg0KBXRpdGxlGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEg0KBWNoYXJzGAMgASgFEhIKCmNoYXJzX2RvbmUYBCABKAUSEgoFc3RhcnQYBSABKAFIAIgBARIQCgNlbmQYBiABKAFIAYgBARIfCglhdWRpb191cmwYByABKAlCDNLOGAgQATIEbnVsbEIICgZfc3RhcnRCBgoEX2VuZCKIAQoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESGgoEdGV4dBgFIAEoCUIM0s4YCBABMgRudWxsQgoKCF9jaGFwdGVyQgkKB19vZmZzZXQiNQoISm9iVXNhZ2USEgoKY2hhcmFjdGVycxgBIAEoBRIVCg1hdWRpb19zZWNvbmRzGAIgASgBIoAHChBDcmVhdGVKb2JSZXF1ZXN0EnYKBmpvYl9pZBgBIAEoCUJmukgc2AEBchcyFV5bQS1aYS16MC05Xy1dezEsNjR9JNLOGEMyEyJvcmlnaW4tb2Ytc3BlY2llcyJCLG11c3QgYmUgMSB0byA2NCBsZXR0ZXJzLCBkaWdpdHMsICJfIiBhbmQgIi0iEhAKCHZvaWNlX2lkGAIgASgJEjQKCGNoYXB0ZXJzGAMgAygLMhcuc29uYW50LnYxLkNoYXB0ZXJJbnB1dEIJukgGkgEDEPQDEgwKBHRleHQYBCABKAkSLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGAoLc2FtcGxlX3JhdGUYBiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAcgASgJSAGIAQESGgoNc3BlYWtpbmdfcmF0ZRgIIAEoAUgCiAEBEioKCGNhcHRpb25zGAkgAygOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXQSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBARJAChNjaGFwdGVyX2dhcF9zZWNvbmRzGAwgASgBQh66SBQSEhkAAAAAAABOQCkAAAAAAAAAANLOGAM6ATJIBIgBARITCgt3ZWJob29rX3VybBgNIAEoCRIwCgprZWVwX2hvdXJzGA4gASgBQhe6SBQSEhkAAAAAABzBQCkAAAAAAADwP0gFiAEBElQKCG1ldGFkYXRhGA8gAygLMikuc29uYW50LnYxLkNyZWF0ZUpvYlJlcXVlc3QuTWV0YWRhdGFFbnRyeUIXukgUmgERECAiBnIEEAEYQCoFcgMY6AcSDQoFY292ZXIYECABKAwSHwoLbGV4aWNvbl9pZHMYESADKAlCCrpIB5IBBBAKGAESDAoEc3NtbBgSIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9ub3JtYWxpemVCFgoUX2NoYXB0ZXJfZ2FwX3NlY29uZHNCDQoLX2tlZXBfaG91cnMiMAoRQ3JlYXRlSm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiJACg1HZXRKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiItCg5HZXRKb2JSZXNwb25zZRIbCgNqb2IYASABKAsyDi5zb25hbnQudjEuSm9iIocBCg9MaXN0Sm9ic1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAkSMQoGc3RhdHVzGAMgASgOMhQuc29uYW50LnYxLkpvYlN0YXR1c0ILukgI2AEBggECEAFCCAoGX2xpbWl0IlMKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLnNvbmFudC52MS5Kb2ISIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCJiCg9XYXRjaEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiEh4KDmFmdGVyX3JldmlzaW9uGAIgASgDQgbSzhgCIAEi+gEKEFdhdGNoSm9iUmVzcG9uc2USLgoEa2luZBgBIAEoDjIgLnNvbmFudC52MS5XYXRjaEpvYlJlc3BvbnNlLktpbmQSEAoIcmV2aXNpb24YAiABKAMSFAoHY2hhcHRlchgDIAEoBUgAiAEBEhsKA2pvYhgEIAEoCzIOLnNvbmFudC52MS5Kb2IiZQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNS0lORF9QUk9HUkVTUxABEhUKEUtJTkRfQ0hBUFRFUl9ET05FEAISDQoJS0lORF9ET05FEAMSDgoKS0lORF9FUlJPUhAEQgoKCF9jaGFwdGVyIkMKEENhbmNlbEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiIjAKEUNhbmNlbEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQgoPUmV0cnlKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiIvChBSZXRyeUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQwoQRGVsZXRlSm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiEwoRRGVsZXRlSm9iUmVzcG9uc2UqoAEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFMqEJCgpKb2JTZXJ2aWNlEq0CCglDcmVhdGVKb2ISGy5zb25hbnQudjEuQ3JlYXRlSm9iUmVxdWVzdBocLnNvbmFudC52MS5DcmVhdGVKb2JSZXNwb25zZSLkAYrOGApqb2JzOndyaXRlks4YjgEKF0hhdmUgYSBsb25nIHRleHQgc3Bva2VuGMoBIhQvYXBpL2F1ZGlvL2pvYnMve2lkfSoNdGV4dF90b29fbG9uZyoPdm9pY2Vfbm90X2ZvdW5kKg92b2ljZV9ub3RfcmVhZHkqEXBheWxvYWRfdG9vX2xhcmdlKhRpZGVtcG90ZW5jeV9jb25mbGljdDgBgtPkkwI9OgEqWiI6ASpiA2pvYhoYL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9YgNqb2IiDy9hcGkvYXVkaW8vam9icxKgAQoGR2V0Sm9iEhguc29uYW50LnYxLkdldEpvYlJlcXVlc3QaGS5zb25hbnQudjEuR2V0Sm9iUmVzcG9uc2UiYYrOGAlqb2JzOnJlYWSSzhgrChxHZXQgYSBqb2IsIGFuZCBob3cgZmFyIGl0IGlzKglub3RfZm91bmQ4AYLT5JMCH2IDam9iEhgvYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0SbwoITGlzdEpvYnMSGi5zb25hbnQudjEuTGlzdEpvYnNSZXF1ZXN0Ghsuc29uYW50LnYxLkxpc3RKb2JzUmVzcG9uc2UiKorOGAlqb2JzOnJlYWSSzhgCOAGC0+STAhESDy9hcGkvYXVkaW8vam9icxKMAQoIV2F0Y2hKb2ISGi5zb25hbnQudjEuV2F0Y2hKb2JSZXF1ZXN0Ghsuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UiRYrOGAlqb2JzOnJlYWSSzhgNKglub3RfZm91bmQ4AYLT5JMCIRIfL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9L2V2ZW50czABEpMBCglDYW5jZWxKb2ISGy5zb25hbnQudjEuQ2FuY2VsSm9iUmVxdWVzdBocLnNvbmFudC52MS5DYW5jZWxKb2JSZXNwb25zZSJLis4YCmpvYnM6d3JpdGWSzhgNKglub3RfZm91bmQ4AYLT5JMCJmIDam9iIh8vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vY2FuY2VsEpIBCghSZXRyeUpvYhIaLnNvbmFudC52MS5SZXRyeUpvYlJlcXVlc3QaGy5zb25hbnQudjEuUmV0cnlKb2JSZXNwb25zZSJNis4YCmpvYnM6d3JpdGWSzhgQGMoBKglub3RfZm91bmQ4AYLT5JMCJWIDam9iIh4vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vcmV0cnkSiAEKCURlbGV0ZUpvYhIbLnNvbmFudC52MS5EZWxldGVKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkRlbGV0ZUpvYlJlc3BvbnNlIkCKzhgKam9iczp3cml0ZZLOGA4YzAEqCW5vdF9mb3VuZILT5JMCGioYL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9GgqazhgGCgRKb2JzQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_speech]);
 
 /**
  * A chapter to be spoken.
@@ -24,7 +27,7 @@ export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
  */
 export type ChapterInput = Message<"sonant.v1.ChapterInput"> & {
   /**
-   * Title, for the chapter mark: at most 500 characters.
+   * Title, for the chapter mark.
    *
    * @generated from field: string title = 1;
    */
@@ -75,9 +78,9 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * Its id: the caller's own, or "job_" and a ULID.
    *
-   * @generated from field: string job_id = 1;
+   * @generated from field: string id = 1;
    */
-  jobId: string;
+  id: string;
 
   /**
    * Where it is in its life.
@@ -103,9 +106,9 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * Sample rate in hertz.
    *
-   * @generated from field: int32 sample_rate_hz = 5;
+   * @generated from field: int32 sample_rate = 5;
    */
-  sampleRateHz: number;
+  sampleRate: number;
 
   /**
    * As it was sent.
@@ -117,30 +120,30 @@ export type Job = Message<"sonant.v1.Job"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it began to be spoken; not set before.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 8;
+   * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
-  startTime?: Timestamp | undefined;
+  startedAt?: Timestamp | undefined;
 
   /**
    * When it ended; not set before.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 9;
+   * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
-  endTime?: Timestamp | undefined;
+  endedAt?: Timestamp | undefined;
 
   /**
    * When it is deleted with its audio; not set before its end.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 10;
+   * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * How far it is.
@@ -164,11 +167,11 @@ export type Job = Message<"sonant.v1.Job"> & {
   audioUrl: string;
 
   /**
-   * Captions of the whole, in the formats that were asked for.
+   * Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded.
    *
-   * @generated from field: repeated sonant.v1.CaptionLink captions = 14;
+   * @generated from field: map<string, string> captions = 14;
    */
-  captions: CaptionLink[];
+  captions: { [key: string]: string };
 
   /**
    * Why it has failed.
@@ -227,18 +230,18 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   chaptersDone: number;
 
   /**
-   * Duration of the sound so far.
+   * Seconds of audio so far.
    *
-   * @generated from field: google.protobuf.Duration duration = 4;
+   * @generated from field: double seconds = 4;
    */
-  duration?: Duration | undefined;
+  seconds: number;
 
   /**
-   * Time until its end, at the rate so far; not set while nothing is known.
+   * Seconds until its end, at the rate so far; not set while nothing is known.
    *
-   * @generated from field: google.protobuf.Duration time_left = 5;
+   * @generated from field: optional double eta_seconds = 5;
    */
-  timeLeft?: Duration | undefined;
+  etaSeconds?: number | undefined;
 };
 
 /**
@@ -283,18 +286,18 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   charsDone: number;
 
   /**
-   * Where it begins in the whole; not set until the chapters before it, and it, are done.
+   * Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done.
    *
-   * @generated from field: google.protobuf.Duration start = 5;
+   * @generated from field: optional double start = 5;
    */
-  start?: Duration | undefined;
+  start?: number | undefined;
 
   /**
-   * Where its sound ends in the whole; likewise.
+   * Where its audio ends in the whole, in seconds; likewise.
    *
-   * @generated from field: google.protobuf.Duration end = 6;
+   * @generated from field: optional double end = 6;
    */
-  end?: Duration | undefined;
+  end?: number | undefined;
 
   /**
    * Public URL of its own file; empty until it is done.
@@ -318,11 +321,11 @@ export const JobChapterSchema: GenMessage<JobChapter> = /*@__PURE__*/
  */
 export type JobError = Message<"sonant.v1.JobError"> & {
   /**
-   * A reason of the table of failures, in upper case.
+   * A reason of the table of failures, in lower case.
    *
-   * @generated from field: string reason = 1;
+   * @generated from field: string error = 1;
    */
-  reason: string;
+  error: string;
 
   /**
    * What happened, in a sentence.
@@ -374,11 +377,11 @@ export type JobUsage = Message<"sonant.v1.JobUsage"> & {
   characters: number;
 
   /**
-   * Duration of the sound.
+   * Seconds of audio.
    *
-   * @generated from field: google.protobuf.Duration duration = 2;
+   * @generated from field: double audio_seconds = 2;
    */
-  duration?: Duration | undefined;
+  audioSeconds: number;
 };
 
 /**
@@ -395,7 +398,7 @@ export const JobUsageSchema: GenMessage<JobUsage> = /*@__PURE__*/
  */
 export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
-   * An id of the caller's own, unique among the jobs of the key: 1 to 64 letters, digits, "_" and "-". Empty to get one.
+   * An id of the caller's own, unique among the jobs of the key. Empty to get one.
    *
    * @generated from field: string job_id = 1;
    */
@@ -409,7 +412,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   voiceId: string;
 
   /**
-   * Chapters to speak, at most 500.
+   * Chapters to speak.
    *
    * @generated from field: repeated sonant.v1.ChapterInput chapters = 3;
    */
@@ -432,9 +435,9 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
    * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
    *
-   * @generated from field: optional int32 sample_rate_hz = 6;
+   * @generated from field: optional int32 sample_rate = 6;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
@@ -472,7 +475,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Silence between two chapters, in seconds: 0 to 60. Default 2.
+   * Silence between two chapters, in seconds.
    *
    * @generated from field: optional double chapter_gap_seconds = 12;
    */
@@ -486,14 +489,14 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   webhookUrl: string;
 
   /**
-   * How long the job and its audio are kept after its end: 1 to 8760 hours. Default: as long as other audio.
+   * How long the job and its audio are kept after its end, in hours. Default: as long as other audio.
    *
    * @generated from field: optional double keep_hours = 14;
    */
   keepHours?: number | undefined;
 
   /**
-   * Strings that come back with the job, at most 32. `title`, `author`, `narrator`, `publisher` and `date` also stand in
+   * Strings that come back with the job. `title`, `author`, `narrator`, `publisher` and `date` also stand in
    * the file.
    *
    * @generated from field: map<string, string> metadata = 15;
@@ -508,7 +511,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   cover: Uint8Array;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
+   * Lexicons that state how words are said, by id, each once. The first that has a word wins, and those of the
    * voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 17;
@@ -558,7 +561,7 @@ export const CreateJobResponseSchema: GenMessage<CreateJobResponse> = /*@__PURE_
  */
 export type GetJobRequest = Message<"sonant.v1.GetJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -600,18 +603,18 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
  */
 export type ListJobsRequest = Message<"sonant.v1.ListJobsRequest"> & {
   /**
-   * Maximum number of jobs to return: 1 to 1000. Default 100.
+   * Maximum number of jobs to return.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page, with the same filters. Empty for the first page.
+   * `next_cursor` of the previous page, with the same filters. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 
   /**
    * Only jobs of this status. Default all.
@@ -644,9 +647,9 @@ export type ListJobsResponse = Message<"sonant.v1.ListJobsResponse"> & {
   /**
    * Token of the next page; empty on the last page.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**
@@ -663,7 +666,7 @@ export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*
  */
 export type WatchJobRequest = Message<"sonant.v1.WatchJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -788,7 +791,7 @@ export const WatchJobResponse_KindSchema: GenEnum<WatchJobResponse_Kind> = /*@__
  */
 export type CancelJobRequest = Message<"sonant.v1.CancelJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -830,7 +833,7 @@ export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE_
  */
 export type RetryJobRequest = Message<"sonant.v1.RetryJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */
@@ -872,7 +875,7 @@ export const RetryJobResponseSchema: GenMessage<RetryJobResponse> = /*@__PURE__*
  */
 export type DeleteJobRequest = Message<"sonant.v1.DeleteJobRequest"> & {
   /**
-   * Id of the job, required.
+   * Id of the job.
    *
    * @generated from field: string job_id = 1;
    */

@@ -4,8 +4,11 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { VoiceAccess, VoiceOwner } from "./voice_pb.ts";
 import { file_sonant_v1_voice } from "./voice_pb.ts";
@@ -15,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/lexicon.proto.
  */
 export const file_sonant_v1_lexicon: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIqsCCgdMZXhpY29uEhIKCmxleGljb25faWQYASABKAkSDAoEbmFtZRgCIAEoCRImCgZhY2Nlc3MYAyABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgd2ZXJzaW9uGAUgASgJEhMKC2VudHJ5X2NvdW50GAYgASgFEigKB2VudHJpZXMYByADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5Ei8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAidwoMTGV4aWNvbkVudHJ5EhAKCGdyYXBoZW1lGAEgASgJEg0KBWFsaWFzGAIgASgJEg8KB3Bob25lbWUYAyABKAkSEAoIYWxwaGFiZXQYBCABKAkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIMCgRjYXNlGAYgASgJInoKC0xleGljb25TcGVjEgwKBG5hbWUYASABKAkSJgoGYWNjZXNzGAIgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEigKB2VudHJpZXMYAyADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5EgsKA3BscxgEIAEoCSJPChNMaXN0TGV4aWNvbnNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAlCDAoKX3BhZ2Vfc2l6ZSJVChRMaXN0TGV4aWNvbnNSZXNwb25zZRIkCghsZXhpY29ucxgBIAMoCzISLnNvbmFudC52MS5MZXhpY29uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJIjkKEkdldExleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iPAoUQ3JlYXRlTGV4aWNvblJlcXVlc3QSJAoEc3BlYxgBIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlYyI8ChVDcmVhdGVMZXhpY29uUmVzcG9uc2USIwoHbGV4aWNvbhgBIAEoCzISLnNvbmFudC52MS5MZXhpY29uIlEKFVJlcGxhY2VMZXhpY29uUmVxdWVzdBISCgpsZXhpY29uX2lkGAEgASgJEiQKBHNwZWMYAiABKAsyFi5zb25hbnQudjEuTGV4aWNvblNwZWMiPQoWUmVwbGFjZUxleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iKgoURGVsZXRlTGV4aWNvblJlcXVlc3QSEgoKbGV4aWNvbl9pZBgBIAEoCSIXChVEZWxldGVMZXhpY29uUmVzcG9uc2UygwQKDkxleGljb25TZXJ2aWNlEmAKDExpc3RMZXhpY29ucxIeLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXF1ZXN0Gh8uc29uYW50LnYxLkxpc3RMZXhpY29uc1Jlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSWgoKR2V0TGV4aWNvbhIcLnNvbmFudC52MS5HZXRMZXhpY29uUmVxdWVzdBodLnNvbmFudC52MS5HZXRMZXhpY29uUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJkCg1DcmVhdGVMZXhpY29uEh8uc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJnCg5SZXBsYWNlTGV4aWNvbhIgLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlcXVlc3QaIS5zb25hbnQudjEuUmVwbGFjZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJkCg1EZWxldGVMZXhpY29uEh8uc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sonant_v1_scope, file_sonant_v1_voice]);
+  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIoIDCgdMZXhpY29uEjoKCmxleGljb25faWQYASABKAlCJtLOGCIyICJsZXhfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiEh4KBG5hbWUYAiABKAlCENLOGAwyCiJQcm9kdWN0cyISNwoGYWNjZXNzGAMgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQg/SzhgLMgkicHJpdmF0ZSISMgoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lckIM0s4YCDIGInNlbGYiEg8KB3ZlcnNpb24YBSABKAkSEwoLZW50cnlfY291bnQYBiABKAUSKAoHZW50cmllcxgHIAMoCzIXLnNvbmFudC52MS5MZXhpY29uRW50cnkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAidwoMTGV4aWNvbkVudHJ5EhAKCGdyYXBoZW1lGAEgASgJEg0KBWFsaWFzGAIgASgJEg8KB3Bob25lbWUYAyABKAkSEAoIYWxwaGFiZXQYBCABKAkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIMCgRjYXNlGAYgASgJIoICCgtMZXhpY29uU3BlYxJLCgRuYW1lGAEgASgJQj26SCrYAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiTSzhgMMgoiUHJvZHVjdHMiEjMKBmFjY2VzcxgCIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2Vzc0ILukgI2AEBggECEAESZAoHZW50cmllcxgDIAMoCzIXLnNvbmFudC52MS5MZXhpY29uRW50cnlCOrpIB5IBBBCgnAHSzhgsMihbeyJncmFwaGVtZSI6ICJTUUwiLCAiYWxpYXMiOiAic2VxdWVsIn1dSAESCwoDcGxzGAQgASgJIlgKE0xpc3RMZXhpY29uc1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0Il8KFExpc3RMZXhpY29uc1Jlc3BvbnNlEiQKCGxleGljb25zGAEgAygLMhIuc29uYW50LnYxLkxleGljb24SIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCJVChFHZXRMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIiI5ChJHZXRMZXhpY29uUmVzcG9uc2USIwoHbGV4aWNvbhgBIAEoCzISLnNvbmFudC52MS5MZXhpY29uIjwKFENyZWF0ZUxleGljb25SZXF1ZXN0EiQKBHNwZWMYASABKAsyFi5zb25hbnQudjEuTGV4aWNvblNwZWMiPAoVQ3JlYXRlTGV4aWNvblJlc3BvbnNlEiMKB2xleGljb24YASABKAsyEi5zb25hbnQudjEuTGV4aWNvbiJ/ChVSZXBsYWNlTGV4aWNvblJlcXVlc3QSQAoKbGV4aWNvbl9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImxleF8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISJAoEc3BlYxgCIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlYyI9ChZSZXBsYWNlTGV4aWNvblJlc3BvbnNlEiMKB2xleGljb24YASABKAsyEi5zb25hbnQudjEuTGV4aWNvbiJYChREZWxldGVMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIiIXChVEZWxldGVMZXhpY29uUmVzcG9uc2UyugYKDkxleGljb25TZXJ2aWNlEnUKDExpc3RMZXhpY29ucxIeLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXF1ZXN0Gh8uc29uYW50LnYxLkxpc3RMZXhpY29uc1Jlc3BvbnNlIiSKzhgLdm9pY2VzOnJlYWSC0+STAg8SDS9hcGkvbGV4aWNvbnMSlAEKCkdldExleGljb24SHC5zb25hbnQudjEuR2V0TGV4aWNvblJlcXVlc3QaHS5zb25hbnQudjEuR2V0TGV4aWNvblJlc3BvbnNlIkmKzhgLdm9pY2VzOnJlYWSSzhgLKglub3RfZm91bmSC0+STAiViB2xleGljb24SGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9ErYBCg1DcmVhdGVMZXhpY29uEh8uc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXNwb25zZSJiis4YDHZvaWNlczp3cml0ZZLOGCoiGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9KgxzdG9yYWdlX2Z1bGyC0+STAh46BHNwZWNiB2xleGljb24iDS9hcGkvbGV4aWNvbnMStQEKDlJlcGxhY2VMZXhpY29uEiAuc29uYW50LnYxLlJlcGxhY2VMZXhpY29uUmVxdWVzdBohLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlc3BvbnNlIl6KzhgMdm9pY2VzOndyaXRlks4YGSoJbm90X2ZvdW5kKgxzdG9yYWdlX2Z1bGyC0+STAis6BHNwZWNiB2xleGljb24aGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9EpgBCg1EZWxldGVMZXhpY29uEh8uc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXNwb25zZSJEis4YDHZvaWNlczp3cml0ZZLOGA4YzAEqCW5vdF9mb3VuZILT5JMCHCoaL2FwaS9sZXhpY29ucy97bGV4aWNvbl9pZH0aDprOGAoKCExleGljb25zQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_voice]);
 
 /**
  * A lexicon.
@@ -75,16 +78,16 @@ export type Lexicon = Message<"sonant.v1.Lexicon"> & {
   /**
    * When it was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it was last changed.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 9;
+   * @generated from field: google.protobuf.Timestamp updated_at = 9;
    */
-  updateTime?: Timestamp | undefined;
+  updatedAt?: Timestamp | undefined;
 };
 
 /**
@@ -157,7 +160,7 @@ export const LexiconEntrySchema: GenMessage<LexiconEntry> = /*@__PURE__*/
  */
 export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   /**
-   * Name of the lexicon, in any script: 1 to 200 characters. Default: the title of the document; without one, a lexicon that
+   * Name of the lexicon, in any script. Default: the title of the document; without one, a lexicon that
    * is replaced keeps its name.
    *
    * @generated from field: string name = 1;
@@ -172,7 +175,7 @@ export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   access: VoiceAccess;
 
   /**
-   * Its entries: at most 20000, 2 MiB as JSON.
+   * Its entries: at most 2 MiB as JSON.
    *
    * @generated from field: repeated sonant.v1.LexiconEntry entries = 3;
    */
@@ -200,18 +203,18 @@ export const LexiconSpecSchema: GenMessage<LexiconSpec> = /*@__PURE__*/
  */
 export type ListLexiconsRequest = Message<"sonant.v1.ListLexiconsRequest"> & {
   /**
-   * Maximum number of lexicons to return: 1 to 1000. Default 100.
+   * Maximum number of lexicons to return.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page. Empty for the first page.
+   * `next_cursor` of the previous page. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 };
 
 /**
@@ -237,9 +240,9 @@ export type ListLexiconsResponse = Message<"sonant.v1.ListLexiconsResponse"> & {
   /**
    * Token of the next page; empty on the last one.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**
@@ -256,7 +259,7 @@ export const ListLexiconsResponseSchema: GenMessage<ListLexiconsResponse> = /*@_
  */
 export type GetLexiconRequest = Message<"sonant.v1.GetLexiconRequest"> & {
   /**
-   * Id of the lexicon, required.
+   * Id of the lexicon.
    *
    * @generated from field: string lexicon_id = 1;
    */
@@ -340,7 +343,7 @@ export const CreateLexiconResponseSchema: GenMessage<CreateLexiconResponse> = /*
  */
 export type ReplaceLexiconRequest = Message<"sonant.v1.ReplaceLexiconRequest"> & {
   /**
-   * Id of the lexicon, required.
+   * Id of the lexicon.
    *
    * @generated from field: string lexicon_id = 1;
    */
@@ -389,7 +392,7 @@ export const ReplaceLexiconResponseSchema: GenMessage<ReplaceLexiconResponse> = 
  */
 export type DeleteLexiconRequest = Message<"sonant.v1.DeleteLexiconRequest"> & {
   /**
-   * Id of the lexicon, required.
+   * Id of the lexicon.
    *
    * @generated from field: string lexicon_id = 1;
    */

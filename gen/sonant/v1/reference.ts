@@ -307,6 +307,22 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "BookService",
+      "comment": "Reads books into the chapters that a job takes.",
+      "methods": [
+        {
+          "name": "ReadBook",
+          "comment": "Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob takes, and keeps nothing. References to notes are not in the text. A book that is protected against copying is refused.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read.",
+          "input": "ReadBookRequest",
+          "output": "ReadBookResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
+          ]
+        }
+      ]
+    },
+    {
       "name": "JobService",
       "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each is kept as it is finished: a restart, at any replica, goes on at the first that is missing. Its result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests go before jobs; jobs share what is left fairly between keys. Characters are charged as they are spoken, each once. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).",
       "methods": [
@@ -437,6 +453,78 @@ export const protoReference: ProtoReference = {
           ]
         }
       ]
+    },
+    {
+      "name": "ModelService",
+      "comment": "Installs neural models while the service runs. Which models there are is as public as the voices; installing and removing one needs the scope `admin`. A model is named by its row in the operator's table, never by an address.",
+      "methods": [
+        {
+          "name": "ListVoiceModels",
+          "comment": "Lists the models of the operator's table, then those that are installed and in no table.",
+          "input": "ListVoiceModelsRequest",
+          "output": "ListVoiceModelsResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "GetVoiceModel",
+          "comment": "Returns one model. Fails with NOT_FOUND (NOT_FOUND) if there is no such model.",
+          "input": "GetVoiceModelRequest",
+          "output": "GetVoiceModelResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "WatchVoiceModel",
+          "comment": "Streams the model as it is, twice a second; after the last response, nothing of it is under way. Over REST these are events `model` without ids: a new connection begins with the present state.",
+          "input": "WatchVoiceModelRequest",
+          "output": "WatchVoiceModelResponse",
+          "isStream": true,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "InstallVoiceModel",
+          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and a few may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
+          "input": "InstallVoiceModelRequest",
+          "output": "InstallVoiceModelResponse",
+          "isStream": false,
+          "scopes": [
+            "admin"
+          ]
+        },
+        {
+          "name": "RemoveVoiceModel",
+          "comment": "Cancels the installation of a model, and keeps what was fetched. Without one that is under way, removes the model, or what was fetched of it; running requests end as they began.\n\nFails as GetVoiceModel does.",
+          "input": "RemoveVoiceModelRequest",
+          "output": "RemoveVoiceModelResponse",
+          "isStream": false,
+          "scopes": [
+            "admin"
+          ]
+        }
+      ]
+    },
+    {
+      "name": "UsageService",
+      "comment": "Reports what keys were charged.",
+      "methods": [
+        {
+          "name": "GetUsage",
+          "comment": "Returns the usage of the calling key, the keys that it has replaced, the keys that it created, and the keys that those created, between two days. Days are UTC.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for days that are none, or more than 366 of them.",
+          "input": "GetUsageRequest",
+          "output": "GetUsageResponse",
+          "isStream": false,
+          "scopes": [
+            "usage:read"
+          ]
+        }
+      ]
     }
   ],
   "messages": [
@@ -457,7 +545,7 @@ export const protoReference: ProtoReference = {
           "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its markup it may be five times as long."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 3,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -487,7 +575,7 @@ export const protoReference: ProtoReference = {
           "comment": "Whether the response contains a link or the audio. Default a link."
         },
         {
-          "name": "inline_bytes_max",
+          "name": "buffer_bytes_max",
           "number": 8,
           "type": "int32",
           "comment": "Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
@@ -547,7 +635,7 @@ export const protoReference: ProtoReference = {
       "comment": "Response of SynthesizeSpeech.",
       "fields": [
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -571,13 +659,13 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points of the text that are said, without markup; this number is charged."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 5,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
@@ -615,7 +703,7 @@ export const protoReference: ProtoReference = {
           "oneof": "audio"
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When the link expires; not set for inline audio."
@@ -645,7 +733,7 @@ export const protoReference: ProtoReference = {
           "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 3,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -759,7 +847,7 @@ export const protoReference: ProtoReference = {
       "comment": "Properties of the audio of a stream.",
       "fields": [
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -777,7 +865,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the voice that speaks, in any script."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 4,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
@@ -789,19 +877,19 @@ export const protoReference: ProtoReference = {
           "comment": "Media type of the whole audio, such as \"audio/wav\"."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
         },
         {
-          "name": "channel_count",
+          "name": "channels",
           "number": 7,
           "type": "int32",
           "comment": "Channels of the audio: always 1."
         },
         {
-          "name": "chunk_count",
+          "name": "chunks",
           "number": 8,
           "type": "int32",
           "comment": "Number of chunks received."
@@ -825,7 +913,7 @@ export const protoReference: ProtoReference = {
           "comment": "Public URL of the audio, valid when the stream is complete; only if requested."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When the link expires; not set without a link."
@@ -849,7 +937,7 @@ export const protoReference: ProtoReference = {
           "comment": "Index of the chunk, from 0."
         },
         {
-          "name": "audio_bytes",
+          "name": "audio",
           "number": 2,
           "type": "bytes",
           "comment": "The next bytes of the file: 1 to 32768."
@@ -909,13 +997,13 @@ export const protoReference: ProtoReference = {
           "comment": "Its length in the chunk, in Unicode code points."
         },
         {
-          "name": "start_seconds",
+          "name": "start",
           "number": 4,
           "type": "double",
           "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
-          "name": "end_seconds",
+          "name": "end",
           "number": 5,
           "type": "double",
           "comment": "Its end, in seconds from the first sample of the stream."
@@ -945,7 +1033,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the mark; for a voice, its id."
         },
         {
-          "name": "time_seconds",
+          "name": "time",
           "number": 4,
           "type": "double",
           "comment": "When it is heard, in seconds from the first sample of the stream."
@@ -969,13 +1057,13 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points of the chunk."
         },
         {
-          "name": "start_seconds",
+          "name": "start",
           "number": 3,
           "type": "double",
           "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
-          "name": "end_seconds",
+          "name": "end",
           "number": 4,
           "type": "double",
           "comment": "Its end, in seconds from the first sample of the stream."
@@ -999,7 +1087,7 @@ export const protoReference: ProtoReference = {
           "comment": "Duration of the audio."
         },
         {
-          "name": "byte_count",
+          "name": "bytes",
           "number": 3,
           "type": "int64",
           "comment": "Bytes of audio sent."
@@ -1064,7 +1152,7 @@ export const protoReference: ProtoReference = {
           "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 2,
           "type": "int32",
           "comment": "Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000."
@@ -1225,7 +1313,7 @@ export const protoReference: ProtoReference = {
           "comment": "The turn, from 0."
         },
         {
-          "name": "audio_id",
+          "name": "id",
           "number": 2,
           "type": "string",
           "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
@@ -1243,7 +1331,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the voice that speaks, in any script."
         },
         {
-          "name": "output_format",
+          "name": "format",
           "number": 5,
           "type": "OutputFormat",
           "comment": "Encoding of the audio."
@@ -1255,13 +1343,13 @@ export const protoReference: ProtoReference = {
           "comment": "Media type of the audio, such as \"audio/pcm\"."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 7,
           "type": "int32",
           "comment": "Sample rate of the audio in hertz."
         },
         {
-          "name": "channel_count",
+          "name": "channels",
           "number": 8,
           "type": "int32",
           "comment": "Channels of the audio: always 1."
@@ -1285,7 +1373,7 @@ export const protoReference: ProtoReference = {
           "comment": "The turn, from 0."
         },
         {
-          "name": "audio_bytes",
+          "name": "audio",
           "number": 2,
           "type": "bytes",
           "comment": "The next bytes: 1 to 32768."
@@ -1345,7 +1433,7 @@ export const protoReference: ProtoReference = {
           "comment": "Name of the mark; for a voice, its id."
         },
         {
-          "name": "time_seconds",
+          "name": "time",
           "number": 4,
           "type": "double",
           "comment": "When it is heard, in seconds from the first sample of the turn."
@@ -1453,7 +1541,7 @@ export const protoReference: ProtoReference = {
           "comment": "Speed of speech, 0.25 to 4.0. Default 1.0."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 5,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -1507,13 +1595,13 @@ export const protoReference: ProtoReference = {
           "comment": "Approximate duration of the audio."
         },
         {
-          "name": "byte_count",
+          "name": "bytes",
           "number": 3,
           "type": "int64",
           "comment": "Approximate size of the audio in bytes."
         },
         {
-          "name": "segment_count",
+          "name": "segments",
           "number": 4,
           "type": "int32",
           "comment": "Number of segments that the text would be split into."
@@ -1551,7 +1639,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters."
+          "comment": "Id of the voice."
         },
         {
           "name": "name",
@@ -1608,13 +1696,13 @@ export const protoReference: ProtoReference = {
           "comment": "The consent of the cloned person; not set for other voices."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 11,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created; not set for an unchanged voice of an engine."
         },
         {
-          "name": "update_time",
+          "name": "updated_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last changed; not set for an unchanged voice of an engine."
@@ -1648,6 +1736,54 @@ export const protoReference: ProtoReference = {
           "number": 17,
           "type": "repeated string",
           "comment": "The lexicons that every request with it uses, after its own; the first that has a word wins."
+        },
+        {
+          "name": "capabilities",
+          "number": 18,
+          "type": "VoiceCapabilities",
+          "comment": "What a request may ask of it; the same for all voices."
+        }
+      ]
+    },
+    {
+      "name": "VoiceCapabilities",
+      "comment": "What a request may ask of a voice.",
+      "fields": [
+        {
+          "name": "sample_rates",
+          "number": 1,
+          "type": "repeated int32",
+          "comment": "Sample rates of the audio, in hertz."
+        },
+        {
+          "name": "output_formats",
+          "number": 2,
+          "type": "repeated string",
+          "comment": "Encodings of the audio."
+        },
+        {
+          "name": "speaking_rate",
+          "number": 3,
+          "type": "NumberRange",
+          "comment": "Range of speeds."
+        }
+      ]
+    },
+    {
+      "name": "NumberRange",
+      "comment": "A range of numbers, both ends included.",
+      "fields": [
+        {
+          "name": "min",
+          "number": 1,
+          "type": "double",
+          "comment": "The smallest."
+        },
+        {
+          "name": "max",
+          "number": 2,
+          "type": "double",
+          "comment": "The largest."
         }
       ]
     },
@@ -1659,13 +1795,13 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id of the voice."
         },
         {
           "name": "weight",
           "number": 2,
           "type": "double",
-          "comment": "Its share: 0 to 1000; only how it compares with the others counts."
+          "comment": "Its share; only how it compares with the others counts."
         }
       ]
     },
@@ -1716,7 +1852,7 @@ export const protoReference: ProtoReference = {
           "comment": "SHA-256 of the recording, in hexadecimal. The recording itself is not stored."
         },
         {
-          "name": "give_time",
+          "name": "given_at",
           "number": 5,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was received."
@@ -1728,7 +1864,7 @@ export const protoReference: ProtoReference = {
           "comment": "Who sent it, such as \"key:key_01JD...\"."
         },
         {
-          "name": "revoke_time",
+          "name": "revoked_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was withdrawn; not set while it is valid."
@@ -1764,16 +1900,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListVoices.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of voices to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of voices to return."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
+          "comment": "`next_cursor` of the previous page; the filters must be the same. Empty for the first page."
         },
         {
           "name": "language_code",
@@ -1785,13 +1921,13 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 4,
           "type": "string",
-          "comment": "Only voices of this engine: at most 200 characters. Empty for all."
+          "comment": "Only voices of this engine. Empty for all."
         },
         {
-          "name": "query",
+          "name": "text",
           "number": 5,
           "type": "string",
-          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case: at most 200 characters. Empty for all."
+          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case. Empty for all."
         }
       ]
     },
@@ -1806,7 +1942,7 @@ export const protoReference: ProtoReference = {
           "comment": "The voices, in the order of the list."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -1821,7 +1957,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -1862,7 +1998,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of a voice that is for everyone: at most 128 characters. Empty takes the choice back."
+          "comment": "Id or alias of a voice that is for everyone. Empty, in JSON null, takes the choice back."
         }
       ]
     },
@@ -1886,7 +2022,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -1922,37 +2058,37 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the voice: 1 to 200 characters, required to create one."
+          "comment": "Name of the voice, in any script."
         },
         {
           "name": "description",
           "number": 2,
           "type": "string",
-          "comment": "What it sounds like: at most 1000 characters."
+          "comment": "What it sounds like."
         },
         {
           "name": "language_codes",
           "number": 3,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its main language first: at most 100. Default: those of the first binding."
+          "comment": "Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
+          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
         },
         {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference: 1 to 8, required to create one that is no blend. The binding of a clone can be moved, not removed."
+          "comment": "The voices of engines that it uses, in order of preference; required to create one that is no blend. The binding of a clone can be moved, not removed."
         },
         {
           "name": "enabled",
           "number": 6,
           "type": "bool",
-          "comment": "Whether it is enabled. Default true."
+          "comment": "Whether it is enabled."
         },
         {
           "name": "access",
@@ -1964,19 +2100,19 @@ export const protoReference: ProtoReference = {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
-          "comment": "Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters, digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice."
+          "comment": "Other names that requests may have for it, such as the ids of another vendor; those left out are removed. None may be the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone."
         },
         {
           "name": "blend",
           "number": 9,
           "type": "repeated BlendPart",
-          "comment": "In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
+          "comment": "In place of bindings, the voices of which it is blended: of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that every request with it uses, by id: at most 10, each once."
+          "comment": "Lexicons that every request with it uses, by id, each once; the first that has a word wins."
         }
       ]
     },
@@ -1988,7 +2124,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
+          "comment": "Id of the voice. Default: generated."
         },
         {
           "name": "spec",
@@ -2044,26 +2180,20 @@ export const protoReference: ProtoReference = {
           "comment": "Languages that the recordings may be in, as BCP-47 ranges."
         },
         {
-          "name": "sample_seconds_min",
+          "name": "sample_seconds",
           "number": 3,
-          "type": "double",
-          "comment": "Minimum speech in the reference, in seconds."
-        },
-        {
-          "name": "sample_seconds_max",
-          "number": 4,
-          "type": "double",
-          "comment": "Maximum speech in the reference, in seconds."
+          "type": "NumberRange",
+          "comment": "How much speech the reference must have, in seconds."
         },
         {
           "name": "needs_reference_text",
-          "number": 5,
+          "number": 4,
           "type": "bool",
           "comment": "Whether it needs the text of the reference."
         },
         {
           "name": "consent_scripts",
-          "number": 6,
+          "number": 5,
           "type": "map<string, string>",
           "comment": "The consent sentence by language; for other languages the caller chooses one."
         }
@@ -2077,67 +2207,67 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
+          "comment": "Id of the voice. Default: generated."
         },
         {
           "name": "name",
           "number": 2,
           "type": "string",
-          "comment": "Name of the voice: 1 to 200 characters, required."
+          "comment": "Name of the voice."
         },
         {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "What it sounds like: at most 1000 characters."
+          "comment": "What it sounds like."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
+          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
         },
         {
           "name": "language_code",
           "number": 5,
           "type": "string",
-          "comment": "The language of both recordings, as BCP-47, required."
+          "comment": "The language of both recordings, as BCP-47."
         },
         {
           "name": "reference_audio",
           "number": 6,
           "type": "bytes",
-          "comment": "The person speaking freely, required: a WAV, FLAC, MP3 or Ogg file."
+          "comment": "The person speaking freely: a WAV, FLAC, MP3 or Ogg file."
         },
         {
           "name": "reference_text",
           "number": 7,
           "type": "string",
-          "comment": "Text of the reference, if the engine needs it: at most 1000 characters."
+          "comment": "Text of the reference, if the engine needs it."
         },
         {
           "name": "consent_audio",
           "number": 8,
           "type": "bytes",
-          "comment": "The same person reading the consent sentence, required: another file of these formats, of at most 30 seconds or the maximum of the reference."
+          "comment": "The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the maximum of the reference."
         },
         {
           "name": "speaker_name",
           "number": 9,
           "type": "string",
-          "comment": "Name of the person: 1 to 200 characters, required."
+          "comment": "Name of the person."
         },
         {
           "name": "consent_script",
           "number": 10,
           "type": "string",
-          "comment": "Text of the consent recording: at most 1000 characters. Default: the engine's sentence for the language."
+          "comment": "Text of the consent recording. Default: the engine's sentence for the language."
         },
         {
           "name": "engines",
           "number": 11,
           "type": "repeated string",
-          "comment": "Engines that make a clone, in order of preference: at most 8. Default: the first that can."
+          "comment": "Engines that make a clone, in order of preference. Default: the first that can."
         },
         {
           "name": "access",
@@ -2167,7 +2297,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         },
         {
           "name": "spec",
@@ -2179,7 +2309,7 @@ export const protoReference: ProtoReference = {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change: 1 to 100 paths."
+          "comment": "The fields of `spec` to change; one that is not set returns to its default."
         }
       ]
     },
@@ -2203,7 +2333,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -2220,7 +2350,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice, required."
+          "comment": "Id or alias of the voice."
         }
       ]
     },
@@ -2241,7 +2371,7 @@ export const protoReference: ProtoReference = {
       "comment": "An API key, without the secret key itself.",
       "fields": [
         {
-          "name": "key_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Id of the key: \"key_\" and 26 digits and letters."
@@ -2271,25 +2401,25 @@ export const protoReference: ProtoReference = {
           "comment": "Whether it is valid."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 6,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it expires; not set if it does not."
         },
         {
-          "name": "last_use_time",
+          "name": "last_used_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last used, to the minute; not set if never."
         },
         {
-          "name": "revoke_time",
+          "name": "revoked_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was revoked; not set if it is not."
@@ -2334,19 +2464,19 @@ export const protoReference: ProtoReference = {
           "name": "requests_per_minute",
           "number": 1,
           "type": "int32",
-          "comment": "Requests per minute: 1 to 1000000. Default 600."
+          "comment": "Requests per minute."
         },
         {
           "name": "concurrency",
           "number": 2,
           "type": "int32",
-          "comment": "Concurrent syntheses: 1 to 10000. Default 20."
+          "comment": "Concurrent syntheses."
         },
         {
           "name": "characters_per_month",
           "number": 3,
           "type": "int64",
-          "comment": "Characters of text per calendar month (UTC): 1 to 1000000000000. Default: no limit."
+          "comment": "Characters of text per calendar month (UTC). Default: no limit."
         }
       ]
     },
@@ -2358,7 +2488,7 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Its purpose: 1 to 100 characters. Default \"unnamed\"."
+          "comment": "Its purpose."
         },
         {
           "name": "scopes",
@@ -2370,19 +2500,19 @@ export const protoReference: ProtoReference = {
           "name": "expires_in_days",
           "number": 3,
           "type": "int32",
-          "comment": "Days until it expires: 1 to 3650. Default: when the caller's key does, or never."
+          "comment": "Days until it expires. Default: when the caller's key does, or never."
         },
         {
           "name": "voice_ids",
           "number": 4,
           "type": "repeated string",
-          "comment": "The voices it may use: at most 100. Default: all that the caller may use."
+          "comment": "The voices it may use. Default: all that the caller may use."
         },
         {
           "name": "allowed_ips",
           "number": 5,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's key, or any."
+          "comment": "The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any."
         },
         {
           "name": "limits",
@@ -2427,16 +2557,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListApiKeys.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of keys to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of keys to return."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_cursor` of the previous page. Empty for the first page."
         }
       ]
     },
@@ -2451,7 +2581,7 @@ export const protoReference: ProtoReference = {
           "comment": "The keys, newest first."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -2466,7 +2596,7 @@ export const protoReference: ProtoReference = {
           "name": "key_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the key, required."
+          "comment": "Id of the key."
         }
       ]
     },
@@ -2490,7 +2620,7 @@ export const protoReference: ProtoReference = {
           "name": "key_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the key, required."
+          "comment": "Id of the key."
         },
         {
           "name": "spec",
@@ -2502,7 +2632,7 @@ export const protoReference: ProtoReference = {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change, required. A named field that is not set returns to its default; `limits` does so as a whole."
+          "comment": "The fields of `spec` to change. A named field that is not set returns to its default; `limits` does so as a whole."
         }
       ]
     },
@@ -2526,13 +2656,13 @@ export const protoReference: ProtoReference = {
           "name": "key_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the key, required."
+          "comment": "Id of the key."
         },
         {
           "name": "grace_seconds",
           "number": 2,
           "type": "int32",
-          "comment": "How long the old key remains valid, in seconds: 0 to 2592000. Default 86400, a day."
+          "comment": "How long the old key remains valid, in seconds."
         }
       ]
     },
@@ -2562,7 +2692,7 @@ export const protoReference: ProtoReference = {
           "name": "key_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the key, required."
+          "comment": "Id of the key."
         }
       ]
     },
@@ -2635,13 +2765,13 @@ export const protoReference: ProtoReference = {
           "comment": "The first characters of the secret, to recognize it."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 2,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "former_expire_time",
+          "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
           "comment": "Until when the former secret signs too; not set if none does."
@@ -2673,7 +2803,7 @@ export const protoReference: ProtoReference = {
           "name": "grace_seconds",
           "number": 1,
           "type": "int32",
-          "comment": "How long the former secret signs too, in seconds: 0 to 2592000. Default 86400, a day."
+          "comment": "How long the former secret signs too, in seconds."
         }
       ]
     },
@@ -2696,6 +2826,270 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "RestService",
+      "comment": "What the REST API of a service has besides `google.api.http`.",
+      "fields": [
+        {
+          "name": "tag",
+          "number": 1,
+          "type": "string",
+          "comment": "Its section in the OpenAPI document."
+        },
+        {
+          "name": "guarded",
+          "number": 2,
+          "type": "bool",
+          "comment": "Whether unknown members are always refused, and no response may be stored by a cache."
+        }
+      ]
+    },
+    {
+      "name": "RestMethod",
+      "comment": "What the REST endpoint of a method has besides `google.api.http`.",
+      "fields": [
+        {
+          "name": "summary",
+          "number": 1,
+          "type": "string",
+          "comment": "Its title in the OpenAPI document. Default: the name of the method in words."
+        },
+        {
+          "name": "description",
+          "number": 2,
+          "type": "string",
+          "comment": "What the OpenAPI document says about it. Default: the first paragraph of its comment."
+        },
+        {
+          "name": "status",
+          "number": 3,
+          "type": "int32",
+          "comment": "Status of its success. Default: 200, or 201 with `location`; 204 has no body."
+        },
+        {
+          "name": "location",
+          "number": 4,
+          "type": "string",
+          "comment": "Path of what was created or is under way, for the header Location, such as \"/api/voices/{voice_id}\": the names are those of fields of the response body."
+        },
+        {
+          "name": "failures",
+          "number": 5,
+          "type": "repeated string",
+          "comment": "The failures that it documents, besides those of every endpoint: reasons of the table of failures."
+        },
+        {
+          "name": "optional_body",
+          "number": 6,
+          "type": "bool",
+          "comment": "Whether the body may be missing."
+        },
+        {
+          "name": "no_store",
+          "number": 7,
+          "type": "bool",
+          "comment": "Whether its response may not be stored by a cache."
+        },
+        {
+          "name": "bearer",
+          "number": 8,
+          "type": "string",
+          "comment": "What is accepted in place of an API key: \"token\"."
+        },
+        {
+          "name": "null_resets",
+          "number": 9,
+          "type": "bool",
+          "comment": "Of an update: whether a member that is null is reset to its default. Otherwise it is as absent."
+        }
+      ]
+    },
+    {
+      "name": "RestField",
+      "comment": "What a field has in JSON, in the documents and in the sentences of errors.",
+      "fields": [
+        {
+          "name": "inline",
+          "number": 1,
+          "type": "bool",
+          "comment": "The members of the message stand in its place."
+        },
+        {
+          "name": "null_if_empty",
+          "number": 2,
+          "type": "bool",
+          "comment": "The empty value is null."
+        },
+        {
+          "name": "given",
+          "number": 3,
+          "type": "bool",
+          "comment": "It must be given, be it as null."
+        },
+        {
+          "name": "hidden",
+          "number": 4,
+          "type": "bool",
+          "comment": "It is in no JSON."
+        },
+        {
+          "name": "header",
+          "number": 5,
+          "type": "string",
+          "comment": "The response header that has the value; it is not in the body."
+        },
+        {
+          "name": "example",
+          "number": 6,
+          "type": "string",
+          "comment": "An example, as JSON."
+        },
+        {
+          "name": "default",
+          "number": 7,
+          "type": "string",
+          "comment": "The default of a request, as JSON, where the service has one."
+        },
+        {
+          "name": "form",
+          "number": 8,
+          "type": "string",
+          "comment": "What a value must be, in an error and in place of a pattern."
+        },
+        {
+          "name": "long_text",
+          "number": 9,
+          "type": "bool",
+          "comment": "Its maximum length is one of a long text: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+        }
+      ]
+    },
+    {
+      "name": "ReadBookRequest",
+      "comment": "Request of ReadBook.",
+      "fields": [
+        {
+          "name": "file",
+          "number": 1,
+          "type": "bytes",
+          "comment": "The file."
+        },
+        {
+          "name": "content_type",
+          "number": 2,
+          "type": "string",
+          "comment": "Media type of the file, such as \"application/epub+zip\". Default: \"application/octet-stream\"."
+        },
+        {
+          "name": "name",
+          "number": 3,
+          "type": "string",
+          "comment": "Name of the file. Its extension states the kind where the type does not."
+        },
+        {
+          "name": "code",
+          "number": 4,
+          "type": "CodeReading",
+          "comment": "Whether blocks of code are read."
+        }
+      ]
+    },
+    {
+      "name": "ReadBookResponse",
+      "comment": "Response of ReadBook.",
+      "fields": [
+        {
+          "name": "book",
+          "number": 1,
+          "type": "Book",
+          "comment": "The book."
+        }
+      ]
+    },
+    {
+      "name": "Book",
+      "comment": "A book.",
+      "fields": [
+        {
+          "name": "title",
+          "number": 1,
+          "type": "string",
+          "comment": "Title; the name of the file where the book states none."
+        },
+        {
+          "name": "author",
+          "number": 2,
+          "type": "string",
+          "comment": "Authors, separated by commas; empty where none is stated."
+        },
+        {
+          "name": "language",
+          "number": 3,
+          "type": "string",
+          "comment": "BCP-47 code of the language that the book states."
+        },
+        {
+          "name": "cover",
+          "number": 4,
+          "type": "bytes",
+          "comment": "The cover, as a job takes it: JPEG or PNG, at most 1 MiB."
+        },
+        {
+          "name": "metadata",
+          "number": 5,
+          "type": "map<string, string>",
+          "comment": "Title, author and what else the book states, as a job takes it."
+        },
+        {
+          "name": "chapters",
+          "number": 6,
+          "type": "repeated BookChapter",
+          "comment": "In reading order; notes that stand in the text are last."
+        },
+        {
+          "name": "warnings",
+          "number": 7,
+          "type": "repeated string",
+          "comment": "What was left out or read otherwise than stated."
+        }
+      ]
+    },
+    {
+      "name": "BookChapter",
+      "comment": "A chapter of a book.",
+      "fields": [
+        {
+          "name": "title",
+          "number": 1,
+          "type": "string",
+          "comment": "Its title."
+        },
+        {
+          "name": "text",
+          "number": 2,
+          "type": "string",
+          "comment": "Its text."
+        },
+        {
+          "name": "part",
+          "number": 3,
+          "type": "string",
+          "comment": "What it is: front matter, the text itself (\"body\"), notes, or what follows, such as an index."
+        },
+        {
+          "name": "heading_level",
+          "number": 4,
+          "type": "int32",
+          "comment": "Level of its heading; not set where it has none."
+        },
+        {
+          "name": "chars",
+          "number": 5,
+          "type": "int32",
+          "comment": "Length of the text in code points."
+        }
+      ]
+    },
+    {
       "name": "ChapterInput",
       "comment": "A chapter to be spoken.",
       "fields": [
@@ -2703,7 +3097,7 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Title, for the chapter mark: at most 500 characters."
+          "comment": "Title, for the chapter mark."
         },
         {
           "name": "text",
@@ -2736,7 +3130,7 @@ export const protoReference: ProtoReference = {
       "comment": "A job.",
       "fields": [
         {
-          "name": "job_id",
+          "name": "id",
           "number": 1,
           "type": "string",
           "comment": "Its id: the caller's own, or \"job_\" and a ULID."
@@ -2760,7 +3154,7 @@ export const protoReference: ProtoReference = {
           "comment": "Encoding of its audio."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 5,
           "type": "int32",
           "comment": "Sample rate in hertz."
@@ -2772,25 +3166,25 @@ export const protoReference: ProtoReference = {
           "comment": "As it was sent."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "start_time",
+          "name": "started_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it began to be spoken; not set before."
         },
         {
-          "name": "end_time",
+          "name": "ended_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it ended; not set before."
         },
         {
-          "name": "expire_time",
+          "name": "expires_at",
           "number": 10,
           "type": "google.protobuf.Timestamp",
           "comment": "When it is deleted with its audio; not set before its end."
@@ -2816,8 +3210,8 @@ export const protoReference: ProtoReference = {
         {
           "name": "captions",
           "number": 14,
-          "type": "repeated CaptionLink",
-          "comment": "Captions of the whole, in the formats that were asked for."
+          "type": "map<string, string>",
+          "comment": "Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded."
         },
         {
           "name": "error",
@@ -2862,16 +3256,16 @@ export const protoReference: ProtoReference = {
           "comment": "Chapters that are done."
         },
         {
-          "name": "duration",
+          "name": "seconds",
           "number": 4,
-          "type": "google.protobuf.Duration",
-          "comment": "Duration of the sound so far."
+          "type": "double",
+          "comment": "Seconds of audio so far."
         },
         {
-          "name": "time_left",
+          "name": "eta_seconds",
           "number": 5,
-          "type": "google.protobuf.Duration",
-          "comment": "Time until its end, at the rate so far; not set while nothing is known."
+          "type": "double",
+          "comment": "Seconds until its end, at the rate so far; not set while nothing is known."
         }
       ]
     },
@@ -2906,14 +3300,14 @@ export const protoReference: ProtoReference = {
         {
           "name": "start",
           "number": 5,
-          "type": "google.protobuf.Duration",
-          "comment": "Where it begins in the whole; not set until the chapters before it, and it, are done."
+          "type": "double",
+          "comment": "Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done."
         },
         {
           "name": "end",
           "number": 6,
-          "type": "google.protobuf.Duration",
-          "comment": "Where its sound ends in the whole; likewise."
+          "type": "double",
+          "comment": "Where its audio ends in the whole, in seconds; likewise."
         },
         {
           "name": "audio_url",
@@ -2928,10 +3322,10 @@ export const protoReference: ProtoReference = {
       "comment": "Why a job has failed.",
       "fields": [
         {
-          "name": "reason",
+          "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in upper case."
+          "comment": "A reason of the table of failures, in lower case."
         },
         {
           "name": "message",
@@ -2970,10 +3364,10 @@ export const protoReference: ProtoReference = {
           "comment": "Unicode code points."
         },
         {
-          "name": "duration",
+          "name": "audio_seconds",
           "number": 2,
-          "type": "google.protobuf.Duration",
-          "comment": "Duration of the sound."
+          "type": "double",
+          "comment": "Seconds of audio."
         }
       ]
     },
@@ -2985,7 +3379,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "An id of the caller's own, unique among the jobs of the key: 1 to 64 letters, digits, \"_\" and \"-\". Empty to get one."
+          "comment": "An id of the caller's own, unique among the jobs of the key. Empty to get one."
         },
         {
           "name": "voice_id",
@@ -2997,7 +3391,7 @@ export const protoReference: ProtoReference = {
           "name": "chapters",
           "number": 3,
           "type": "repeated ChapterInput",
-          "comment": "Chapters to speak, at most 500."
+          "comment": "Chapters to speak."
         },
         {
           "name": "text",
@@ -3012,7 +3406,7 @@ export const protoReference: ProtoReference = {
           "comment": "Encoding of the audio. Default WAV."
         },
         {
-          "name": "sample_rate_hz",
+          "name": "sample_rate",
           "number": 6,
           "type": "int32",
           "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
@@ -3051,7 +3445,7 @@ export const protoReference: ProtoReference = {
           "name": "chapter_gap_seconds",
           "number": 12,
           "type": "double",
-          "comment": "Silence between two chapters, in seconds: 0 to 60. Default 2."
+          "comment": "Silence between two chapters, in seconds."
         },
         {
           "name": "webhook_url",
@@ -3063,13 +3457,13 @@ export const protoReference: ProtoReference = {
           "name": "keep_hours",
           "number": 14,
           "type": "double",
-          "comment": "How long the job and its audio are kept after its end: 1 to 8760 hours. Default: as long as other audio."
+          "comment": "How long the job and its audio are kept after its end, in hours. Default: as long as other audio."
         },
         {
           "name": "metadata",
           "number": 15,
           "type": "map<string, string>",
-          "comment": "Strings that come back with the job, at most 32. `title`, `author`, `narrator`, `publisher` and `date` also stand in the file."
+          "comment": "Strings that come back with the job. `title`, `author`, `narrator`, `publisher` and `date` also stand in the file."
         },
         {
           "name": "cover",
@@ -3081,7 +3475,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are said, by id, each once. The first that has a word wins, and those of the voice come last. Default none."
         },
         {
           "name": "ssml",
@@ -3111,7 +3505,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the job, required."
+          "comment": "Id of the job."
         }
       ]
     },
@@ -3132,16 +3526,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListJobs.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of jobs to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of jobs to return."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page, with the same filters. Empty for the first page."
+          "comment": "`next_cursor` of the previous page, with the same filters. Empty for the first page."
         },
         {
           "name": "status",
@@ -3162,7 +3556,7 @@ export const protoReference: ProtoReference = {
           "comment": "The jobs, the newest first."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last page."
@@ -3177,7 +3571,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the job, required."
+          "comment": "Id of the job."
         },
         {
           "name": "after_revision",
@@ -3225,7 +3619,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the job, required."
+          "comment": "Id of the job."
         }
       ]
     },
@@ -3249,7 +3643,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the job, required."
+          "comment": "Id of the job."
         }
       ]
     },
@@ -3273,7 +3667,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the job, required."
+          "comment": "Id of the job."
         }
       ]
     },
@@ -3329,13 +3723,13 @@ export const protoReference: ProtoReference = {
           "comment": "Its entries; empty in lists, and in the responses to changes."
         },
         {
-          "name": "create_time",
+          "name": "created_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was created."
         },
         {
-          "name": "update_time",
+          "name": "updated_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last changed."
@@ -3392,7 +3786,7 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the lexicon, in any script: 1 to 200 characters. Default: the title of the document; without one, a lexicon that is replaced keeps its name."
+          "comment": "Name of the lexicon, in any script. Default: the title of the document; without one, a lexicon that is replaced keeps its name."
         },
         {
           "name": "access",
@@ -3404,7 +3798,7 @@ export const protoReference: ProtoReference = {
           "name": "entries",
           "number": 3,
           "type": "repeated LexiconEntry",
-          "comment": "Its entries: at most 20000, 2 MiB as JSON."
+          "comment": "Its entries: at most 2 MiB as JSON."
         },
         {
           "name": "pls",
@@ -3419,16 +3813,16 @@ export const protoReference: ProtoReference = {
       "comment": "Request of ListLexicons.",
       "fields": [
         {
-          "name": "page_size",
+          "name": "limit",
           "number": 1,
           "type": "int32",
-          "comment": "Maximum number of lexicons to return: 1 to 1000. Default 100."
+          "comment": "Maximum number of lexicons to return."
         },
         {
-          "name": "page_token",
+          "name": "cursor",
           "number": 2,
           "type": "string",
-          "comment": "`next_page_token` of the previous page. Empty for the first page."
+          "comment": "`next_cursor` of the previous page. Empty for the first page."
         }
       ]
     },
@@ -3443,7 +3837,7 @@ export const protoReference: ProtoReference = {
           "comment": "The lexicons."
         },
         {
-          "name": "next_page_token",
+          "name": "next_cursor",
           "number": 2,
           "type": "string",
           "comment": "Token of the next page; empty on the last one."
@@ -3458,7 +3852,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon, required."
+          "comment": "Id of the lexicon."
         }
       ]
     },
@@ -3506,7 +3900,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon, required."
+          "comment": "Id of the lexicon."
         },
         {
           "name": "spec",
@@ -3536,7 +3930,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the lexicon, required."
+          "comment": "Id of the lexicon."
         }
       ]
     },
@@ -3544,6 +3938,484 @@ export const protoReference: ProtoReference = {
       "name": "DeleteLexiconResponse",
       "comment": "Response of DeleteLexicon.",
       "fields": []
+    },
+    {
+      "name": "VoiceModel",
+      "comment": "A model that can be installed.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Identifies the model, and begins the ids of its voices."
+        },
+        {
+          "name": "title",
+          "number": 2,
+          "type": "string",
+          "comment": "Name for people."
+        },
+        {
+          "name": "kind",
+          "number": 3,
+          "type": "string",
+          "comment": "The kind of model."
+        },
+        {
+          "name": "engine",
+          "number": 4,
+          "type": "string",
+          "comment": "The engine that speaks with it."
+        },
+        {
+          "name": "languages",
+          "number": 5,
+          "type": "repeated string",
+          "comment": "What it speaks, as BCP-47; not known where it is empty."
+        },
+        {
+          "name": "voices",
+          "number": 6,
+          "type": "int32",
+          "comment": "Number of its voices; 0 for a model that only clones."
+        },
+        {
+          "name": "bytes",
+          "number": 7,
+          "type": "int64",
+          "comment": "What is fetched, in bytes; not set where it is not known."
+        },
+        {
+          "name": "licence",
+          "number": 8,
+          "type": "string",
+          "comment": "Its licence; not set where it is not known."
+        },
+        {
+          "name": "licence_source",
+          "number": 9,
+          "type": "string",
+          "comment": "Where the licence is stated."
+        },
+        {
+          "name": "commercial",
+          "number": 10,
+          "type": "bool",
+          "comment": "Whether the licence allows commercial use. If not, it must be accepted."
+        },
+        {
+          "name": "parts",
+          "number": 11,
+          "type": "repeated ModelPart",
+          "comment": "Files of others that are fetched along."
+        },
+        {
+          "name": "library",
+          "number": 12,
+          "type": "ModelLibrary",
+          "comment": "What runs the model, and is not a part of Sonant."
+        },
+        {
+          "name": "cost",
+          "number": 13,
+          "type": "string",
+          "comment": "What it takes of a CPU, as others report."
+        },
+        {
+          "name": "notes",
+          "number": 14,
+          "type": "string",
+          "comment": "What else is known."
+        },
+        {
+          "name": "checked_by",
+          "number": 15,
+          "type": "string",
+          "comment": "Of what the table states the SHA-256: the archive or the weights; empty if of nothing."
+        },
+        {
+          "name": "recommended",
+          "number": 16,
+          "type": "bool",
+          "comment": "Whether it is one to begin with."
+        },
+        {
+          "name": "best_voice_id",
+          "number": 17,
+          "type": "string",
+          "comment": "The id of its voice to begin with; empty where none is known."
+        },
+        {
+          "name": "installed",
+          "number": 18,
+          "type": "bool",
+          "comment": "Whether it is here."
+        },
+        {
+          "name": "voice_ids",
+          "number": 19,
+          "type": "repeated string",
+          "comment": "Its voices that this key may use."
+        },
+        {
+          "name": "fetched_bytes",
+          "number": 20,
+          "type": "int64",
+          "comment": "What an unfinished installation has fetched, in bytes; the next one goes on from there."
+        },
+        {
+          "name": "install",
+          "number": 21,
+          "type": "ModelInstall",
+          "comment": "The latest installation that this process knows of; not set if there is none."
+        }
+      ]
+    },
+    {
+      "name": "ModelPart",
+      "comment": "A file of others that is fetched along with a model.",
+      "fields": [
+        {
+          "name": "file",
+          "number": 1,
+          "type": "string",
+          "comment": "Its name in the folder of the model."
+        },
+        {
+          "name": "licence",
+          "number": 2,
+          "type": "string",
+          "comment": "Its licence; empty where it is not known."
+        }
+      ]
+    },
+    {
+      "name": "ModelLibrary",
+      "comment": "What runs a model, and is not a part of Sonant.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "The package that runs the model, with its version."
+        },
+        {
+          "name": "licence",
+          "number": 2,
+          "type": "string",
+          "comment": "Its licence. InstallVoiceModel installs the library under it, where it is missing."
+        },
+        {
+          "name": "installed",
+          "number": 3,
+          "type": "bool",
+          "comment": "Whether it is there. Otherwise it is installed with the first model."
+        }
+      ]
+    },
+    {
+      "name": "ModelInstall",
+      "comment": "The installation of a model.",
+      "fields": [
+        {
+          "name": "state",
+          "number": 1,
+          "type": "InstallState",
+          "comment": "What it is at."
+        },
+        {
+          "name": "bytes_done",
+          "number": 2,
+          "type": "int64",
+          "comment": "Bytes of its files that are fetched."
+        },
+        {
+          "name": "bytes_total",
+          "number": 3,
+          "type": "int64",
+          "comment": "Bytes of all its files; not set while that is not known."
+        },
+        {
+          "name": "bytes_per_second",
+          "number": 4,
+          "type": "int64",
+          "comment": "The rate of the last seconds."
+        },
+        {
+          "name": "seconds_left",
+          "number": 5,
+          "type": "int64",
+          "comment": "Seconds until all is fetched, at this rate."
+        },
+        {
+          "name": "unpacked",
+          "number": 6,
+          "type": "double",
+          "comment": "The share of the archive that is unpacked: 0 to 1."
+        },
+        {
+          "name": "failure",
+          "number": 7,
+          "type": "InstallFailure",
+          "comment": "Why it has failed; not set where it has not."
+        }
+      ]
+    },
+    {
+      "name": "InstallFailure",
+      "comment": "Why an installation has failed.",
+      "fields": [
+        {
+          "name": "error",
+          "number": 1,
+          "type": "string",
+          "comment": "A reason of the table of failures, in lower case."
+        },
+        {
+          "name": "message",
+          "number": 2,
+          "type": "string",
+          "comment": "What happened, in a sentence."
+        }
+      ]
+    },
+    {
+      "name": "ListVoiceModelsRequest",
+      "comment": "Request of ListVoiceModels.",
+      "fields": []
+    },
+    {
+      "name": "ListVoiceModelsResponse",
+      "comment": "Response of ListVoiceModels.",
+      "fields": [
+        {
+          "name": "models",
+          "number": 1,
+          "type": "repeated VoiceModel",
+          "comment": "The models of the operator's table, then those that are installed and in no table."
+        },
+        {
+          "name": "suggested",
+          "number": 2,
+          "type": "string",
+          "comment": "The model to begin with, where all voices of this key sound synthetic."
+        },
+        {
+          "name": "can_install",
+          "number": 3,
+          "type": "bool",
+          "comment": "Whether this service fetches models."
+        }
+      ]
+    },
+    {
+      "name": "GetVoiceModelRequest",
+      "comment": "Request of GetVoiceModel.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the model."
+        }
+      ]
+    },
+    {
+      "name": "GetVoiceModelResponse",
+      "comment": "Response of GetVoiceModel.",
+      "fields": [
+        {
+          "name": "model",
+          "number": 1,
+          "type": "VoiceModel",
+          "comment": "The model."
+        }
+      ]
+    },
+    {
+      "name": "WatchVoiceModelRequest",
+      "comment": "Request of WatchVoiceModel.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the model."
+        }
+      ]
+    },
+    {
+      "name": "WatchVoiceModelResponse",
+      "comment": "Response of WatchVoiceModel.",
+      "fields": [
+        {
+          "name": "model",
+          "number": 1,
+          "type": "VoiceModel",
+          "comment": "The model as it is."
+        }
+      ]
+    },
+    {
+      "name": "InstallVoiceModelRequest",
+      "comment": "Request of InstallVoiceModel.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the model."
+        },
+        {
+          "name": "accept_licence",
+          "number": 2,
+          "type": "bool",
+          "comment": "Whether you accept a licence that does not allow commercial use."
+        }
+      ]
+    },
+    {
+      "name": "InstallVoiceModelResponse",
+      "comment": "Response of InstallVoiceModel.",
+      "fields": [
+        {
+          "name": "model",
+          "number": 1,
+          "type": "VoiceModel",
+          "comment": "The model."
+        }
+      ]
+    },
+    {
+      "name": "RemoveVoiceModelRequest",
+      "comment": "Request of RemoveVoiceModel.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the model."
+        }
+      ]
+    },
+    {
+      "name": "RemoveVoiceModelResponse",
+      "comment": "Response of RemoveVoiceModel.",
+      "fields": []
+    },
+    {
+      "name": "GetUsageRequest",
+      "comment": "Request of GetUsage.",
+      "fields": [
+        {
+          "name": "from",
+          "number": 1,
+          "type": "string",
+          "comment": "The first day, such as \"2026-01-31\". Default: the first of this month."
+        },
+        {
+          "name": "to",
+          "number": 2,
+          "type": "string",
+          "comment": "The last day. Default: today. At most 366 days in all."
+        },
+        {
+          "name": "group_by",
+          "number": 3,
+          "type": "UsageGrouping",
+          "comment": "What to group the sums by."
+        }
+      ]
+    },
+    {
+      "name": "GetUsageResponse",
+      "comment": "Response of GetUsage.",
+      "fields": [
+        {
+          "name": "from",
+          "number": 1,
+          "type": "string",
+          "comment": "The first day."
+        },
+        {
+          "name": "to",
+          "number": 2,
+          "type": "string",
+          "comment": "The last day."
+        },
+        {
+          "name": "group_by",
+          "number": 3,
+          "type": "UsageGrouping",
+          "comment": "What the sums are grouped by."
+        },
+        {
+          "name": "total",
+          "number": 4,
+          "type": "UsageTotal",
+          "comment": "The sums over all groups."
+        },
+        {
+          "name": "groups",
+          "number": 5,
+          "type": "repeated UsageGroup",
+          "comment": "Days in chronological order; keys and voices by characters, descending; at most 1000."
+        }
+      ]
+    },
+    {
+      "name": "UsageTotal",
+      "comment": "The sums over all groups.",
+      "fields": [
+        {
+          "name": "requests",
+          "number": 1,
+          "type": "int64",
+          "comment": "Number of syntheses."
+        },
+        {
+          "name": "characters",
+          "number": 2,
+          "type": "int64",
+          "comment": "Unicode code points of their texts."
+        },
+        {
+          "name": "audio_seconds",
+          "number": 3,
+          "type": "double",
+          "comment": "Duration of their audio."
+        }
+      ]
+    },
+    {
+      "name": "UsageGroup",
+      "comment": "The sums of one key, voice or day.",
+      "fields": [
+        {
+          "name": "group",
+          "number": 1,
+          "type": "string",
+          "comment": "The key, voice or day."
+        },
+        {
+          "name": "requests",
+          "number": 2,
+          "type": "int64",
+          "comment": "Number of syntheses."
+        },
+        {
+          "name": "characters",
+          "number": 3,
+          "type": "int64",
+          "comment": "Unicode code points of their texts."
+        },
+        {
+          "name": "audio_seconds",
+          "number": 4,
+          "type": "double",
+          "comment": "Duration of their audio."
+        }
+      ]
     }
   ],
   "enums": [
@@ -3608,7 +4480,7 @@ export const protoReference: ProtoReference = {
           "comment": "A public link to stored audio."
         },
         {
-          "name": "RETURN_FORMAT_INLINE",
+          "name": "RETURN_FORMAT_BUFFER",
           "number": 2,
           "comment": "The audio itself, in the response."
         }
@@ -3829,6 +4701,27 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "CodeReading",
+      "comment": "Whether blocks of code are read.",
+      "values": [
+        {
+          "name": "CODE_READING_UNSPECIFIED",
+          "number": 0,
+          "comment": "In a request, the default: they are left out."
+        },
+        {
+          "name": "CODE_READING_SKIP",
+          "number": 1,
+          "comment": "They are left out."
+        },
+        {
+          "name": "CODE_READING_READ",
+          "number": 2,
+          "comment": "They are read."
+        }
+      ]
+    },
+    {
       "name": "JobStatus",
       "comment": "Where a job is in its life.",
       "values": [
@@ -3861,6 +4754,93 @@ export const protoReference: ProtoReference = {
           "name": "JOB_STATUS_CANCELED",
           "number": 5,
           "comment": "The caller has ended it."
+        }
+      ]
+    },
+    {
+      "name": "InstallState",
+      "comment": "What the installation of a model is at.",
+      "values": [
+        {
+          "name": "INSTALL_STATE_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "INSTALL_STATE_QUEUED",
+          "number": 1,
+          "comment": "Another model comes first."
+        },
+        {
+          "name": "INSTALL_STATE_WAITING",
+          "number": 2,
+          "comment": "Another process has it."
+        },
+        {
+          "name": "INSTALL_STATE_PREPARING",
+          "number": 3,
+          "comment": "The library is installed."
+        },
+        {
+          "name": "INSTALL_STATE_DOWNLOADING",
+          "number": 4,
+          "comment": "Its files are fetched."
+        },
+        {
+          "name": "INSTALL_STATE_UNPACKING",
+          "number": 5,
+          "comment": "The archive is unpacked."
+        },
+        {
+          "name": "INSTALL_STATE_CHECKING",
+          "number": 6,
+          "comment": "It speaks a sentence."
+        },
+        {
+          "name": "INSTALL_STATE_ELSEWHERE",
+          "number": 7,
+          "comment": "Another replica or the command line has it under way."
+        },
+        {
+          "name": "INSTALL_STATE_DONE",
+          "number": 8,
+          "comment": "Its voices are offered."
+        },
+        {
+          "name": "INSTALL_STATE_CANCELLED",
+          "number": 9,
+          "comment": "It was ended; what was fetched is kept."
+        },
+        {
+          "name": "INSTALL_STATE_FAILED",
+          "number": 10,
+          "comment": "It has failed; `failure` says why."
+        }
+      ]
+    },
+    {
+      "name": "UsageGrouping",
+      "comment": "What sums of usage are grouped by.",
+      "values": [
+        {
+          "name": "USAGE_GROUPING_UNSPECIFIED",
+          "number": 0,
+          "comment": "In a request, the default: days."
+        },
+        {
+          "name": "USAGE_GROUPING_DAY",
+          "number": 1,
+          "comment": "Days."
+        },
+        {
+          "name": "USAGE_GROUPING_VOICE",
+          "number": 2,
+          "comment": "Voices."
+        },
+        {
+          "name": "USAGE_GROUPING_KEY",
+          "number": 3,
+          "comment": "Keys."
         }
       ]
     },

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi8QMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0EgwKBHNzbWwYCiABKAkSIQoGbWFya3VwGAsgASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYDCABKAhIBIgBARITCgtsZXhpY29uX2lkcxgNIAMoCUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2lubGluZV9ieXRlc19tYXhCDAoKX25vcm1hbGl6ZSJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLCAwoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0EgwKBHNzbWwYCSABKAkSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBARITCgtsZXhpY29uX2lkcxgMIAMoCUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZSKiAgoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAEiUKBG1hcmsYBiABKAsyFS5zb25hbnQudjEuU3BlZWNoTWFya0gAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi7AEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eRIVCg1sYW5ndWFnZV9jb2RlGAQgASgJIk0KB1F1YWxpdHkSFwoTUVVBTElUWV9VTlNQRUNJRklFRBAAEhIKDlFVQUxJVFlfRU5HSU5FEAESFQoRUVVBTElUWV9FU1RJTUFURUQQAiJpCg1Xb3JkVGltZXN0YW1wEgwKBHRleHQYASABKAkSDgoGb2Zmc2V0GAIgASgFEg4KBmxlbmd0aBgDIAEoBRIVCg1zdGFydF9zZWNvbmRzGAQgASgBEhMKC2VuZF9zZWNvbmRzGAUgASgBIqwBCgpTcGVlY2hNYXJrEhMKC2NodW5rX2luZGV4GAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSFAoMdGltZV9zZWNvbmRzGAQgASgBIjsKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg0KCUtJTkRfTUFSSxABEg4KCktJTkRfVk9JQ0UQAiJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIuMBChFMaXZlU3BlZWNoUmVxdWVzdBIlCgVzdGFydBgBIAEoCzIULnNvbmFudC52MS5MaXZlU3RhcnRIABIjCgR0ZXh0GAIgASgLMhMuc29uYW50LnYxLkxpdmVUZXh0SAASJQoFZmx1c2gYAyABKAsyFC5zb25hbnQudjEuTGl2ZUZsdXNoSAASLQoJaW50ZXJydXB0GAQgASgLMhguc29uYW50LnYxLkxpdmVJbnRlcnJ1cHRIABIhCgNlbmQYBSABKAsyEi5zb25hbnQudjEuTGl2ZUVuZEgAQgkKB3JlcXVlc3QiiwMKCUxpdmVTdGFydBIQCgh2b2ljZV9pZBgBIAEoCRIbCg5zYW1wbGVfcmF0ZV9oehgCIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAUgASgBSAKIAQESLAoKdGltZXN0YW1wcxgGIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEhYKCWJ1ZmZlcl9tcxgHIAEoBUgDiAEBEiEKBm1hcmt1cBgIIAEoDjIRLnNvbmFudC52MS5NYXJrdXASFgoJbm9ybWFsaXplGAkgASgISASIAQESEwoLbGV4aWNvbl9pZHMYCiADKAlCEQoPX3NhbXBsZV9yYXRlX2h6QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9idWZmZXJfbXNCDAoKX25vcm1hbGl6ZSIYCghMaXZlVGV4dBIMCgR0ZXh0GAEgASgJIgsKCUxpdmVGbHVzaCJRCg1MaXZlSW50ZXJydXB0EhYKCXBsYXllZF9tcxgBIAEoAUgAiAEBEhEKBHR1cm4YAiABKAVIAYgBAUIMCgpfcGxheWVkX21zQgcKBV90dXJuIgkKB0xpdmVFbmQiwgIKEkxpdmVTcGVlY2hSZXNwb25zZRIjCgRpbmZvGAEgASgLMhMuc29uYW50LnYxLkxpdmVJbmZvSAASJQoFYXVkaW8YAiABKAsyFC5zb25hbnQudjEuTGl2ZUF1ZGlvSAASLwoKdGltZXN0YW1wcxgDIAEoCzIZLnNvbmFudC52MS5MaXZlVGltZXN0YW1wc0gAEikKB2ZsdXNoZWQYBCABKAsyFi5zb25hbnQudjEuTGl2ZUZsdXNoZWRIABIxCgtpbnRlcnJ1cHRlZBgFIAEoCzIaLnNvbmFudC52MS5MaXZlSW50ZXJydXB0ZWRIABIjCgRkb25lGAYgASgLMhMuc29uYW50LnYxLkxpdmVEb25lSAASIwoEbWFyaxgHIAEoCzITLnNvbmFudC52MS5MaXZlTWFya0gAQgcKBWV2ZW50ItcBCghMaXZlSW5mbxIMCgR0dXJuGAEgASgFEhAKCGF1ZGlvX2lkGAIgASgJEhAKCHZvaWNlX2lkGAMgASgJEhIKCnZvaWNlX25hbWUYBCABKAkSLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAYgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAcgASgFEhUKDWNoYW5uZWxfY291bnQYCCABKAUSEAoId2FybmluZ3MYCSADKAkiLgoJTGl2ZUF1ZGlvEgwKBHR1cm4YASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwilAEKDkxpdmVUaW1lc3RhbXBzEgwKBHR1cm4YASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eRIVCg1sYW5ndWFnZV9jb2RlGAQgASgJImYKCExpdmVNYXJrEgwKBHR1cm4YASABKAUSKAoEa2luZBgCIAEoDjIaLnNvbmFudC52MS5TcGVlY2hNYXJrLktpbmQSDAoEbmFtZRgDIAEoCRIUCgx0aW1lX3NlY29uZHMYBCABKAEiVwoLTGl2ZUZsdXNoZWQSDAoEdHVybhgBIAEoBRINCgVjaGFycxgCIAEoBRIrCghkdXJhdGlvbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJfCg9MaXZlSW50ZXJydXB0ZWQSDAoEdHVybhgBIAEoBRIRCglwbGF5ZWRfbXMYAiABKAESEwoLdGV4dF9zcG9rZW4YAyABKAkSFgoOdGV4dF9yZW1haW5pbmcYBCABKAkiRgoITGl2ZURvbmUSDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i5gIKFUVzdGltYXRlU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIaCg1sYW5ndWFnZV9jb2RlGAMgASgJSACIAQESGgoNc3BlYWtpbmdfcmF0ZRgEIAEoAUgBiAEBEhsKDnNhbXBsZV9yYXRlX2h6GAUgASgFSAKIAQESLgoNb3V0cHV0X2Zvcm1hdBgGIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSDAoEc3NtbBgHIAEoCRIhCgZtYXJrdXAYCCABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgJIAEoCEgDiAEBEhMKC2xleGljb25faWRzGAogAygJQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oekIMCgpfbm9ybWFsaXplIpEBChZFc3RpbWF0ZVNwZWVjaFJlc3BvbnNlEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSFQoNc2VnbWVudF9jb3VudBgEIAEoBRIQCgh3YXJuaW5ncxgFIAMoCSImChJEZWxldGVBdWRpb1JlcXVlc3QSEAoIYXVkaW9faWQYASABKAkiFQoTRGVsZXRlQXVkaW9SZXNwb25zZSrSAQoMT3V0cHV0Rm9ybWF0Eh0KGU9VVFBVVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfRk9STUFUX1dBVhABEhUKEU9VVFBVVF9GT1JNQVRfUENNEAISFQoRT1VUUFVUX0ZPUk1BVF9NUDMQAxIWChJPVVRQVVRfRk9STUFUX09QVVMQBBIWChJPVVRQVVRfRk9STUFUX0ZMQUMQBRIWChJPVVRQVVRfRk9STUFUX1VMQVcQBhIWChJPVVRQVVRfRk9STUFUX0FMQVcQBypeCgxSZXR1cm5Gb3JtYXQSHQoZUkVUVVJOX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEVJFVFVSTl9GT1JNQVRfVVJMEAESGAoUUkVUVVJOX0ZPUk1BVF9JTkxJTkUQAipECgZNYXJrdXASFgoSTUFSS1VQX1VOU1BFQ0lGSUVEEAASDwoLTUFSS1VQX1NTTUwQARIRCg1NQVJLVVBfUEFVU0VTEAIqXwoNQ2FwdGlvbkZvcm1hdBIeChpDQVBUSU9OX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhYKEkNBUFRJT05fRk9STUFUX1NSVBABEhYKEkNBUFRJT05fRk9STUFUX1ZUVBACKkgKDVRpbWVzdGFtcEtpbmQSHgoaVElNRVNUQU1QX0tJTkRfVU5TUEVDSUZJRUQQABIXChNUSU1FU1RBTVBfS0lORF9XT1JEEAEyngQKDVNwZWVjaFNlcnZpY2UScgoQU3ludGhlc2l6ZVNwZWVjaBIiLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVxdWVzdBojLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJkCgxTdHJlYW1TcGVlY2gSHi5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVxdWVzdBofLnNvbmFudC52MS5TdHJlYW1TcGVlY2hSZXNwb25zZSIRis4YDXNwZWVjaDpzdHJlYW0wARJgCgpMaXZlU3BlZWNoEhwuc29uYW50LnYxLkxpdmVTcGVlY2hSZXF1ZXN0Gh0uc29uYW50LnYxLkxpdmVTcGVlY2hSZXNwb25zZSIRis4YDXNwZWVjaDpzdHJlYW0oATABEmwKDkVzdGltYXRlU3BlZWNoEiAuc29uYW50LnYxLkVzdGltYXRlU3BlZWNoUmVxdWVzdBohLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSYwoLRGVsZXRlQXVkaW8SHS5zb25hbnQudjEuRGVsZXRlQXVkaW9SZXF1ZXN0Gh4uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi6wMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGAoLc2FtcGxlX3JhdGUYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGJ1ZmZlcl9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0EgwKBHNzbWwYCiABKAkSIQoGbWFya3VwGAsgASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYDCABKAhIBIgBARITCgtsZXhpY29uX2lkcxgNIAMoCUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2J1ZmZlcl9ieXRlc19tYXhCDAoKX25vcm1hbGl6ZSJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAki9wIKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIKCgJpZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEicKBmZvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSEwoLc2FtcGxlX3JhdGUYBiABKAUSKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGY2FjaGVkGAggASgIEhAKCHdhcm5pbmdzGAkgAygJEhMKCWF1ZGlvX3VybBgKIAEoCUgAEhUKC2F1ZGlvX2J5dGVzGAsgASgMSAASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoIY2FwdGlvbnMYDSADKAsyFi5zb25hbnQudjEuQ2FwdGlvbkxpbmtCBwoFYXVkaW8ivAMKE1N0cmVhbVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGAoLc2FtcGxlX3JhdGUYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEiwKCnRpbWVzdGFtcHMYByABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZBIuCg1yZXR1cm5fZm9ybWF0GAggASgOMhcuc29uYW50LnYxLlJldHVybkZvcm1hdBIMCgRzc21sGAkgASgJEiEKBm1hcmt1cBgKIAEoDjIRLnNvbmFudC52MS5NYXJrdXASFgoJbm9ybWFsaXplGAsgASgISAOIAQESEwoLbGV4aWNvbl9pZHMYDCADKAlCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9ub3JtYWxpemUiogIKFFN0cmVhbVNwZWVjaFJlc3BvbnNlEiUKBGluZm8YASABKAsyFS5zb25hbnQudjEuU3BlZWNoSW5mb0gAEicKBWF1ZGlvGAIgASgLMhYuc29uYW50LnYxLlNwZWVjaEF1ZGlvSAASMQoKdGltZXN0YW1wcxgDIAEoCzIbLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzSAASMAoKY2h1bmtfZG9uZRgEIAEoCzIaLnNvbmFudC52MS5TcGVlY2hDaHVua0RvbmVIABIlCgRkb25lGAUgASgLMhUuc29uYW50LnYxLlNwZWVjaERvbmVIABIlCgRtYXJrGAYgASgLMhUuc29uYW50LnYxLlNwZWVjaE1hcmtIAEIHCgVldmVudCKoAgoKU3BlZWNoSW5mbxIKCgJpZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEicKBmZvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhMKC3NhbXBsZV9yYXRlGAYgASgFEhAKCGNoYW5uZWxzGAcgASgFEg4KBmNodW5rcxgIIAEoBRINCgVjaGFycxgJIAEoBRIQCgh3YXJuaW5ncxgKIAMoCRIRCglhdWRpb191cmwYCyABKAkSLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGY2FjaGVkGA0gASgIIjEKC1NwZWVjaEF1ZGlvEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWF1ZGlvGAIgASgMIuwBChBTcGVlY2hUaW1lc3RhbXBzEhMKC2NodW5rX2luZGV4GAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiWQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSDQoFc3RhcnQYBCABKAESCwoDZW5kGAUgASgBIqQBCgpTcGVlY2hNYXJrEhMKC2NodW5rX2luZGV4GAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASI7CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABINCglLSU5EX01BUksQARIOCgpLSU5EX1ZPSUNFEAIiUQoPU3BlZWNoQ2h1bmtEb25lEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWNoYXJzGAIgASgFEg0KBXN0YXJ0GAMgASgBEgsKA2VuZBgEIAEoASJqCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ5dGVzGAMgASgDEhEKCWF1ZGlvX3VybBgEIAEoCSLjAQoRTGl2ZVNwZWVjaFJlcXVlc3QSJQoFc3RhcnQYASABKAsyFC5zb25hbnQudjEuTGl2ZVN0YXJ0SAASIwoEdGV4dBgCIAEoCzITLnNvbmFudC52MS5MaXZlVGV4dEgAEiUKBWZsdXNoGAMgASgLMhQuc29uYW50LnYxLkxpdmVGbHVzaEgAEi0KCWludGVycnVwdBgEIAEoCzIYLnNvbmFudC52MS5MaXZlSW50ZXJydXB0SAASIQoDZW5kGAUgASgLMhIuc29uYW50LnYxLkxpdmVFbmRIAEIJCgdyZXF1ZXN0IoUDCglMaXZlU3RhcnQSEAoIdm9pY2VfaWQYASABKAkSGAoLc2FtcGxlX3JhdGUYAiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAMgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgFIAEoAUgCiAEBEiwKCnRpbWVzdGFtcHMYBiABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZBIWCglidWZmZXJfbXMYByABKAVIA4gBARIhCgZtYXJrdXAYCCABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgJIAEoCEgEiAEBEhMKC2xleGljb25faWRzGAogAygJQg4KDF9zYW1wbGVfcmF0ZUIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zQgwKCl9ub3JtYWxpemUiGAoITGl2ZVRleHQSDAoEdGV4dBgBIAEoCSILCglMaXZlRmx1c2giUQoNTGl2ZUludGVycnVwdBIWCglwbGF5ZWRfbXMYASABKAFIAIgBARIRCgR0dXJuGAIgASgFSAGIAQFCDAoKX3BsYXllZF9tc0IHCgVfdHVybiIJCgdMaXZlRW5kIsICChJMaXZlU3BlZWNoUmVzcG9uc2USIwoEaW5mbxgBIAEoCzITLnNvbmFudC52MS5MaXZlSW5mb0gAEiUKBWF1ZGlvGAIgASgLMhQuc29uYW50LnYxLkxpdmVBdWRpb0gAEi8KCnRpbWVzdGFtcHMYAyABKAsyGS5zb25hbnQudjEuTGl2ZVRpbWVzdGFtcHNIABIpCgdmbHVzaGVkGAQgASgLMhYuc29uYW50LnYxLkxpdmVGbHVzaGVkSAASMQoLaW50ZXJydXB0ZWQYBSABKAsyGi5zb25hbnQudjEuTGl2ZUludGVycnVwdGVkSAASIwoEZG9uZRgGIAEoCzITLnNvbmFudC52MS5MaXZlRG9uZUgAEiMKBG1hcmsYByABKAsyEy5zb25hbnQudjEuTGl2ZU1hcmtIAEIHCgVldmVudCLCAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIKCgJpZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEicKBmZvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAYgASgJEhMKC3NhbXBsZV9yYXRlGAcgASgFEhAKCGNoYW5uZWxzGAggASgFEhAKCHdhcm5pbmdzGAkgAygJIigKCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEg0KBWF1ZGlvGAIgASgMIpQBCg5MaXZlVGltZXN0YW1wcxIMCgR0dXJuGAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJeCghMaXZlTWFyaxIMCgR0dXJuGAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASJXCgtMaXZlRmx1c2hlZBIMCgR0dXJuGAEgASgFEg0KBWNoYXJzGAIgASgFEisKCGR1cmF0aW9uGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIl8KD0xpdmVJbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgFEhEKCXBsYXllZF9tcxgCIAEoARITCgt0ZXh0X3Nwb2tlbhgDIAEoCRIWCg50ZXh0X3JlbWFpbmluZxgEIAEoCSJGCghMaXZlRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLgAgoVRXN0aW1hdGVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEhMKC3RleHRfY2h1bmtzGAIgAygJEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAIgBARIaCg1zcGVha2luZ19yYXRlGAQgASgBSAGIAQESGAoLc2FtcGxlX3JhdGUYBSABKAVIAogBARIuCg1vdXRwdXRfZm9ybWF0GAYgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIMCgRzc21sGAcgASgJEiEKBm1hcmt1cBgIIAEoDjIRLnNvbmFudC52MS5NYXJrdXASFgoJbm9ybWFsaXplGAkgASgISAOIAQESEwoLbGV4aWNvbl9pZHMYCiADKAlCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDgoMX3NhbXBsZV9yYXRlQgwKCl9ub3JtYWxpemUihwEKFkVzdGltYXRlU3BlZWNoUmVzcG9uc2USDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFYnl0ZXMYAyABKAMSEAoIc2VnbWVudHMYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2Uq0gEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUSFgoST1VUUFVUX0ZPUk1BVF9VTEFXEAYSFgoST1VUUFVUX0ZPUk1BVF9BTEFXEAcqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfQlVGRkVSEAIqRAoGTWFya3VwEhYKEk1BUktVUF9VTlNQRUNJRklFRBAAEg8KC01BUktVUF9TU01MEAESEQoNTUFSS1VQX1BBVVNFUxACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * Request of SynthesizeSpeech.
@@ -39,9 +39,9 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   /**
    * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
    *
-   * @generated from field: optional int32 sample_rate_hz = 3;
+   * @generated from field: optional int32 sample_rate = 3;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
@@ -76,9 +76,9 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
    * Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC
    * clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
    *
-   * @generated from field: optional int32 inline_bytes_max = 8;
+   * @generated from field: optional int32 buffer_bytes_max = 8;
    */
-  inlineBytesMax?: number | undefined;
+  bufferBytesMax?: number | undefined;
 
   /**
    * Captions to store next to the audio, each format once; only with a link. Default none.
@@ -161,9 +161,9 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   /**
    * Id of the audio, "aud_" and at least 128 random bits.
    *
-   * @generated from field: string audio_id = 1;
+   * @generated from field: string id = 1;
    */
-  audioId: string;
+  id: string;
 
   /**
    * Id of the voice that spoke.
@@ -189,16 +189,16 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   /**
    * Encoding of the audio.
    *
-   * @generated from field: sonant.v1.OutputFormat output_format = 5;
+   * @generated from field: sonant.v1.OutputFormat format = 5;
    */
-  outputFormat: OutputFormat;
+  format: OutputFormat;
 
   /**
    * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
    *
-   * @generated from field: int32 sample_rate_hz = 6;
+   * @generated from field: int32 sample_rate = 6;
    */
-  sampleRateHz: number;
+  sampleRate: number;
 
   /**
    * Duration of the audio.
@@ -248,9 +248,9 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   /**
    * When the link expires; not set for inline audio.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 12;
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * Captions of the audio, in the requested formats.
@@ -291,9 +291,9 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   /**
    * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
    *
-   * @generated from field: optional int32 sample_rate_hz = 3;
+   * @generated from field: optional int32 sample_rate = 3;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
@@ -447,9 +447,9 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   /**
    * Id of the audio, "aud_" and at least 128 random bits.
    *
-   * @generated from field: string audio_id = 1;
+   * @generated from field: string id = 1;
    */
-  audioId: string;
+  id: string;
 
   /**
    * Id of the voice that speaks.
@@ -468,9 +468,9 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   /**
    * Encoding of the audio.
    *
-   * @generated from field: sonant.v1.OutputFormat output_format = 4;
+   * @generated from field: sonant.v1.OutputFormat format = 4;
    */
-  outputFormat: OutputFormat;
+  format: OutputFormat;
 
   /**
    * Media type of the whole audio, such as "audio/wav".
@@ -482,23 +482,23 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   /**
    * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
    *
-   * @generated from field: int32 sample_rate_hz = 6;
+   * @generated from field: int32 sample_rate = 6;
    */
-  sampleRateHz: number;
+  sampleRate: number;
 
   /**
    * Channels of the audio: always 1.
    *
-   * @generated from field: int32 channel_count = 7;
+   * @generated from field: int32 channels = 7;
    */
-  channelCount: number;
+  channels: number;
 
   /**
    * Number of chunks received.
    *
-   * @generated from field: int32 chunk_count = 8;
+   * @generated from field: int32 chunks = 8;
    */
-  chunkCount: number;
+  chunks: number;
 
   /**
    * Unicode code points of all chunks that are said, without markup; this number is charged.
@@ -525,9 +525,9 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   /**
    * When the link expires; not set without a link.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 12;
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
    */
-  expireTime?: Timestamp | undefined;
+  expiresAt?: Timestamp | undefined;
 
   /**
    * Whether the audio comes from the cache.
@@ -560,9 +560,9 @@ export type SpeechAudio = Message<"sonant.v1.SpeechAudio"> & {
   /**
    * The next bytes of the file: 1 to 32768.
    *
-   * @generated from field: bytes audio_bytes = 2;
+   * @generated from field: bytes audio = 2;
    */
-  audioBytes: Uint8Array;
+  audio: Uint8Array;
 };
 
 /**
@@ -685,16 +685,16 @@ export type WordTimestamp = Message<"sonant.v1.WordTimestamp"> & {
   /**
    * Its start, in seconds from the first sample of the stream.
    *
-   * @generated from field: double start_seconds = 4;
+   * @generated from field: double start = 4;
    */
-  startSeconds: number;
+  start: number;
 
   /**
    * Its end, in seconds from the first sample of the stream.
    *
-   * @generated from field: double end_seconds = 5;
+   * @generated from field: double end = 5;
    */
-  endSeconds: number;
+  end: number;
 };
 
 /**
@@ -734,9 +734,9 @@ export type SpeechMark = Message<"sonant.v1.SpeechMark"> & {
   /**
    * When it is heard, in seconds from the first sample of the stream.
    *
-   * @generated from field: double time_seconds = 4;
+   * @generated from field: double time = 4;
    */
-  timeSeconds: number;
+  time: number;
 };
 
 /**
@@ -811,16 +811,16 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
   /**
    * Its start, in seconds from the first sample of the stream.
    *
-   * @generated from field: double start_seconds = 3;
+   * @generated from field: double start = 3;
    */
-  startSeconds: number;
+  start: number;
 
   /**
    * Its end, in seconds from the first sample of the stream.
    *
-   * @generated from field: double end_seconds = 4;
+   * @generated from field: double end = 4;
    */
-  endSeconds: number;
+  end: number;
 };
 
 /**
@@ -853,9 +853,9 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
   /**
    * Bytes of audio sent.
    *
-   * @generated from field: int64 byte_count = 3;
+   * @generated from field: int64 bytes = 3;
    */
-  byteCount: bigint;
+  bytes: bigint;
 
   /**
    * Public URL of the audio, if requested.
@@ -949,9 +949,9 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   /**
    * Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000.
    *
-   * @generated from field: optional int32 sample_rate_hz = 2;
+   * @generated from field: optional int32 sample_rate = 2;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
@@ -1194,9 +1194,9 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
   /**
    * Id of the audio, "aud_" and at least 128 random bits.
    *
-   * @generated from field: string audio_id = 2;
+   * @generated from field: string id = 2;
    */
-  audioId: string;
+  id: string;
 
   /**
    * Id of the voice that speaks.
@@ -1215,9 +1215,9 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
   /**
    * Encoding of the audio.
    *
-   * @generated from field: sonant.v1.OutputFormat output_format = 5;
+   * @generated from field: sonant.v1.OutputFormat format = 5;
    */
-  outputFormat: OutputFormat;
+  format: OutputFormat;
 
   /**
    * Media type of the audio, such as "audio/pcm".
@@ -1229,16 +1229,16 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
   /**
    * Sample rate of the audio in hertz.
    *
-   * @generated from field: int32 sample_rate_hz = 7;
+   * @generated from field: int32 sample_rate = 7;
    */
-  sampleRateHz: number;
+  sampleRate: number;
 
   /**
    * Channels of the audio: always 1.
    *
-   * @generated from field: int32 channel_count = 8;
+   * @generated from field: int32 channels = 8;
    */
-  channelCount: number;
+  channels: number;
 
   /**
    * What of the markup has no effect, such as "ignored:phoneme", as far as it is known when the audio begins.
@@ -1271,9 +1271,9 @@ export type LiveAudio = Message<"sonant.v1.LiveAudio"> & {
   /**
    * The next bytes: 1 to 32768.
    *
-   * @generated from field: bytes audio_bytes = 2;
+   * @generated from field: bytes audio = 2;
    */
-  audioBytes: Uint8Array;
+  audio: Uint8Array;
 };
 
 /**
@@ -1355,9 +1355,9 @@ export type LiveMark = Message<"sonant.v1.LiveMark"> & {
   /**
    * When it is heard, in seconds from the first sample of the turn.
    *
-   * @generated from field: double time_seconds = 4;
+   * @generated from field: double time = 4;
    */
-  timeSeconds: number;
+  time: number;
 };
 
 /**
@@ -1511,9 +1511,9 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   /**
    * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
    *
-   * @generated from field: optional int32 sample_rate_hz = 5;
+   * @generated from field: optional int32 sample_rate = 5;
    */
-  sampleRateHz?: number | undefined;
+  sampleRate?: number | undefined;
 
   /**
    * Encoding of the audio. Default WAV.
@@ -1582,16 +1582,16 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
   /**
    * Approximate size of the audio in bytes.
    *
-   * @generated from field: int64 byte_count = 3;
+   * @generated from field: int64 bytes = 3;
    */
-  byteCount: bigint;
+  bytes: bigint;
 
   /**
    * Number of segments that the text would be split into.
    *
-   * @generated from field: int32 segment_count = 4;
+   * @generated from field: int32 segments = 4;
    */
-  segmentCount: number;
+  segments: number;
 
   /**
    * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
@@ -1745,9 +1745,9 @@ export const ReturnFormat = {
   /**
    * The audio itself, in the response.
    *
-   * @generated from enum value: RETURN_FORMAT_INLINE = 2;
+   * @generated from enum value: RETURN_FORMAT_BUFFER = 2;
    */
-  INLINE: 2,
+  BUFFER: 2,
 } as const;
 
 /**

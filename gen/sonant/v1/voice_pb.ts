@@ -4,8 +4,11 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -13,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLdBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgdhbGlhc2VzGA8gAygJEiMKBWJsZW5kGBAgAygLMhQuc29uYW50LnYxLkJsZW5kUGFydBITCgtsZXhpY29uX2lkcxgRIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KCUJsZW5kUGFydBIQCgh2b2ljZV9pZBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAEiMAoMVm9pY2VCaW5kaW5nEg4KBmVuZ2luZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCSLaAQoMVm9pY2VDb25zZW50EhQKDHNwZWFrZXJfbmFtZRgBIAEoCRIRCglzdGF0ZW1lbnQYAiABKAkSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCRIUCgxhdWRpb19zaGEyNTYYBCABKAkSLQoJZ2l2ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjb25maXJtZWRfYnkYBiABKAkSLwoLcmV2b2tlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDERlZmF1bHRWb2ljZRIQCgh2b2ljZV9pZBgBIAEoCRItCgZzb3VyY2UYAiABKA4yHS5zb25hbnQudjEuRGVmYXVsdFZvaWNlU291cmNlEhcKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCSKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkdldERlZmF1bHRWb2ljZVJlcXVlc3QiSQoXR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2USLgoNZGVmYXVsdF92b2ljZRgBIAEoCzIXLnNvbmFudC52MS5EZWZhdWx0Vm9pY2UiKgoWU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSInChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJIucCCglWb2ljZVNwZWMSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIWCg5sYW5ndWFnZV9jb2RlcxgDIAMoCRIwCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5EikKCGJpbmRpbmdzGAUgAygLMhcuc29uYW50LnYxLlZvaWNlQmluZGluZxIUCgdlbmFibGVkGAYgASgISACIAQESJgoGYWNjZXNzGAcgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEg8KB2FsaWFzZXMYCCADKAkSIwoFYmxlbmQYCSADKAsyFC5zb25hbnQudjEuQmxlbmRQYXJ0EhMKC2xleGljb25faWRzGAogAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2VuYWJsZWQiSgoSQ3JlYXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEiIKBHNwZWMYAiABKAsyFC5zb25hbnQudjEuVm9pY2VTcGVjIjYKE0NyZWF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiGAoWRGVzY3JpYmVDbG9uaW5nUmVxdWVzdCJEChdEZXNjcmliZUNsb25pbmdSZXNwb25zZRIpCgdlbmdpbmVzGAEgAygLMhguc29uYW50LnYxLkNsb25pbmdFbmdpbmUikgIKDUNsb25pbmdFbmdpbmUSDgoGZW5naW5lGAEgASgJEh0KFXNhbXBsZV9sYW5ndWFnZV9jb2RlcxgCIAMoCRIaChJzYW1wbGVfc2Vjb25kc19taW4YAyABKAESGgoSc2FtcGxlX3NlY29uZHNfbWF4GAQgASgBEhwKFG5lZWRzX3JlZmVyZW5jZV90ZXh0GAUgASgIEkUKD2NvbnNlbnRfc2NyaXB0cxgGIAMoCzIsLnNvbmFudC52MS5DbG9uaW5nRW5naW5lLkNvbnNlbnRTY3JpcHRzRW50cnkaNQoTQ29uc2VudFNjcmlwdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvcCChFDbG9uZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEjgKBmxhYmVscxgEIAMoCzIoLnNvbmFudC52MS5DbG9uZVZvaWNlUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg1sYW5ndWFnZV9jb2RlGAUgASgJEhcKD3JlZmVyZW5jZV9hdWRpbxgGIAEoDBIWCg5yZWZlcmVuY2VfdGV4dBgHIAEoCRIVCg1jb25zZW50X2F1ZGlvGAggASgMEhQKDHNwZWFrZXJfbmFtZRgJIAEoCRIWCg5jb25zZW50X3NjcmlwdBgKIAEoCRIPCgdlbmdpbmVzGAsgAygJEiYKBmFjY2VzcxgMIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2VzcxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEkNsb25lVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSJ7ChJVcGRhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjYKE1VwZGF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiJgoSRGVsZXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiLQoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSI9ChpSZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSpUCglWb2ljZUtpbmQSGgoWVk9JQ0VfS0lORF9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX0tJTkRfU1RPQ0sQARIVChFWT0lDRV9LSU5EX0NMT05FRBACKrMBCgtWb2ljZVN0YXR1cxIcChhWT0lDRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9TVEFUVVNfUEVORElORxABEhYKElZPSUNFX1NUQVRVU19SRUFEWRACEhcKE1ZPSUNFX1NUQVRVU19GQUlMRUQQAxIZChVWT0lDRV9TVEFUVVNfRElTQUJMRUQQBBIgChxWT0lDRV9TVEFUVVNfQ09OU0VOVF9SRVZPS0VEEAUqYAoLVm9pY2VBY2Nlc3MSHAoYVk9JQ0VfQUNDRVNTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfQUNDRVNTX1BSSVZBVEUQARIZChVWT0lDRV9BQ0NFU1NfRVZFUllPTkUQAipwCgpWb2ljZU93bmVyEhsKF1ZPSUNFX09XTkVSX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfT1dORVJfU0VMRhABEhgKFFZPSUNFX09XTkVSX09QRVJBVE9SEAISFQoRVk9JQ0VfT1dORVJfT1RIRVIQAyqdAQoSRGVmYXVsdFZvaWNlU291cmNlEiQKIERFRkFVTFRfVk9JQ0VfU09VUkNFX1VOU1BFQ0lGSUVEEAASIAocREVGQVVMVF9WT0lDRV9TT1VSQ0VfU0VUVElORxABEh8KG0RFRkFVTFRfVk9JQ0VfU09VUkNFX0NIT0lDRRACEh4KGkRFRkFVTFRfVk9JQ0VfU09VUkNFX09SREVSEAMyzwgKDFZvaWNlU2VydmljZRJaCgpMaXN0Vm9pY2VzEhwuc29uYW50LnYxLkxpc3RWb2ljZXNSZXF1ZXN0Gh0uc29uYW50LnYxLkxpc3RWb2ljZXNSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElQKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSaQoPR2V0RGVmYXVsdFZvaWNlEiEuc29uYW50LnYxLkdldERlZmF1bHRWb2ljZVJlcXVlc3QaIi5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJjCg9TZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXNwb25zZSIJis4YBWFkbWluEmAKDFByZXZpZXdWb2ljZRIeLnNvbmFudC52MS5QcmV2aWV3Vm9pY2VSZXF1ZXN0Gh8uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSXgoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiEIrOGAx2b2ljZXM6d3JpdGUSaQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtVcGRhdGVWb2ljZRIdLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtEZWxldGVWb2ljZRIdLnNvbmFudC52MS5EZWxldGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJzChJSZXZva2VWb2ljZUNvbnNlbnQSJC5zb25hbnQudjEuUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBolLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLmBwoFVm9pY2USHwoIdm9pY2VfaWQYASABKAlCDdLOGAkyByJjbGFyYSISGwoEbmFtZRgCIAEoCUIN0s4YCTIHIkNsYXJhIhJBCgtkZXNjcmlwdGlvbhgDIAEoCUIs0s4YKDImIkFuIEFtZXJpY2FuIHdvbWFuLCBicmlnaHQgYW5kIGJyaXNrLiISMQoEa2luZBgEIAEoDjIULnNvbmFudC52MS5Wb2ljZUtpbmRCDdLOGAkyByJzdG9jayISHAoGZW5naW5lGAUgASgJQgzSzhgIMgYiYWNtZSISNQoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzQg3SzhgJMgcicmVhZHkiEiQKDmxhbmd1YWdlX2NvZGVzGAcgAygJQgzSzhgIMgZbImVuIl0SXgoGbGFiZWxzGAggAygLMhwuc29uYW50LnYxLlZvaWNlLkxhYmVsc0VudHJ5QjDSzhgsMip7ImdlbmRlciI6ICJmZW1hbGUiLCAiYWNjZW50IjogImFtZXJpY2FuIn0SWAoIYmluZGluZ3MYCSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nQi3SzhgpMidbeyJlbmdpbmUiOiAiYWNtZSIsICJ2b2ljZV9pZCI6ICJzbHQifV0SNAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnRCCtLOGAYyBG51bGwSOgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOAoGYWNjZXNzGA0gASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQhDSzhgMMgoiZXZlcnlvbmUiEjYKBW93bmVyGA4gASgOMhUuc29uYW50LnYxLlZvaWNlT3duZXJCENLOGAwyCiJvcGVyYXRvciISHwoHYWxpYXNlcxgPIAMoCUIO0s4YCjIIWyJub3ZhIl0SMQoFYmxlbmQYECADKAsyFC5zb25hbnQudjEuQmxlbmRQYXJ0QgzSzhgIEAEyBG51bGwSHQoLbGV4aWNvbl9pZHMYESADKAlCCNLOGAQyAltdEjIKDGNhcGFiaWxpdGllcxgSIAEoCzIcLnNvbmFudC52MS5Wb2ljZUNhcGFiaWxpdGllcxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqoBChFWb2ljZUNhcGFiaWxpdGllcxIxCgxzYW1wbGVfcmF0ZXMYASADKAVCG9LOGBcyFVsyNDAwMCwgNDQxMDAsIDQ4MDAwXRIzCg5vdXRwdXRfZm9ybWF0cxgCIAMoCUIb0s4YFzIVWyJ3YXYiLCAicGNtIiwgIm1wMyJdEi0KDXNwZWFraW5nX3JhdGUYAyABKAsyFi5zb25hbnQudjEuTnVtYmVyUmFuZ2UiPAoLTnVtYmVyUmFuZ2USFwoDbWluGAEgASgBQgrSzhgGMgQwLjI1EhQKA21heBgCIAEoAUIH0s4YAzIBNCJ1CglCbGVuZFBhcnQSNAoIdm9pY2VfaWQYASABKAlCIrpICMgBAXIDGIAB0s4YEzIRImtva29yby1hZl9oZWFydCISMgoGd2VpZ2h0GAIgASgBQiK6SBQSEhkAAAAAAECPQCkAAAAAAAAAANLOGAcYATIDMC42IlQKDFZvaWNlQmluZGluZxIiCgZlbmdpbmUYASABKAlCErpIA8gBAdLOGAgyBiJhY21lIhIgCgh2b2ljZV9pZBgCIAEoCUIO0s4YChABMgYiam9hbiIilwMKDFZvaWNlQ29uc2VudBIkCgxzcGVha2VyX25hbWUYASABKAlCDtLOGAoyCCJBZGEgTC4iEjsKCXN0YXRlbWVudBgCIAEoCUIo0s4YJDIiIkkgYWdyZWUgdGhhdCBteSB2b2ljZSBpcyBjbG9uZWQuIhIkCg1sYW5ndWFnZV9jb2RlGAMgASgJQg3SzhgJMgciZW4tVVMiEl4KDGF1ZGlvX3NoYTI1NhgEIAEoCUJI0s4YRDJCIjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIyYjBiODIyY2QxNWQ2YzE1YjBmMDBhMDgiEiwKCGdpdmVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJACgxjb25maXJtZWRfYnkYBiABKAlCKtLOGCYyJCJrZXk6a2V5XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIhIuCgpyZXZva2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKaAQoMRGVmYXVsdFZvaWNlEiEKCHZvaWNlX2lkGAEgASgJQg/SzhgLEAEyByJjbGFyYSISPQoGc291cmNlGAIgASgOMh0uc29uYW50LnYxLkRlZmF1bHRWb2ljZVNvdXJjZUIO0s4YCjIIImNob2ljZSISKAoPY2hvc2VuX3ZvaWNlX2lkGAMgASgJQg/SzhgLEAEyByJjbGFyYSIiqwEKEUxpc3RWb2ljZXNSZXF1ZXN0EicKBWxpbWl0GAEgASgFQhO6SAcaBRjoBygB0s4YBToDMTAwSACIAQESDgoGY3Vyc29yGAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSHgoGZW5naW5lGAQgASgJQg66SAVyAxjIAdLOGAJIARIcCgR0ZXh0GAUgASgJQg66SAVyAxjIAdLOGAJIAUIICgZfbGltaXQiWQoSTGlzdFZvaWNlc1Jlc3BvbnNlEiAKBnZvaWNlcxgBIAMoCzIQLnNvbmFudC52MS5Wb2ljZRIhCgtuZXh0X2N1cnNvchgCIAEoCUIM0s4YCBABMgRudWxsIjgKD0dldFZvaWNlUmVxdWVzdBIlCgh2b2ljZV9pZBgBIAEoCUITukgDyAEB0s4YCTIHImNsYXJhIiIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkdldERlZmF1bHRWb2ljZVJlcXVlc3QiSQoXR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2USLgoNZGVmYXVsdF92b2ljZRgBIAEoCzIXLnNvbmFudC52MS5EZWZhdWx0Vm9pY2UiRwoWU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBItCgh2b2ljZV9pZBgBIAEoCUIbukgH2AEBcgIQAdLOGA0QARgBMgciY2xhcmEiIkkKF1NldERlZmF1bHRWb2ljZVJlc3BvbnNlEi4KDWRlZmF1bHRfdm9pY2UYASABKAsyFy5zb25hbnQudjEuRGVmYXVsdFZvaWNlIjwKE1ByZXZpZXdWb2ljZVJlcXVlc3QSJQoIdm9pY2VfaWQYASABKAlCE7pIA8gBAdLOGAkyByJjbGFyYSIiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAkivQYKCVZvaWNlU3BlYxJHCgRuYW1lGAEgASgJQjm6SCrIAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiTSzhgIMgYiTmV3cyISKAoLZGVzY3JpcHRpb24YAiABKAlCE7pIEHIOGOgHMgleXFB7Q2N9KiQSJQoObGFuZ3VhZ2VfY29kZXMYAyADKAlCDbpICtgBAZIBBAgBEGQSnQEKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnlCa7pIKZoBJhAUIhByDhABGDIyCF5bIS1+XSskKhByDhjIATIJXlxQe0NjfSok0s4YO0I5YSBsYWJlbCdzIG5hbWUgbXVzdCBiZSAxIHRvIDUwIHByaW50YWJsZSBBU0NJSSBjaGFyYWN0ZXJzEmYKCGJpbmRpbmdzGAUgAygLMhcuc29uYW50LnYxLlZvaWNlQmluZGluZ0I7ukgK2AEBkgEECAEQCNLOGCoyKFt7ImVuZ2luZSI6ICJhY21lIiwgInZvaWNlX2lkIjogImpvYW4ifV0SIAoHZW5hYmxlZBgGIAEoCEIK0s4YBjoEdHJ1ZUgAiAEBEjMKBmFjY2VzcxgHIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2Vzc0ILukgI2AEBggECEAESpgEKB2FsaWFzZXMYCCADKAlClAG6SDWSATIQFBgBIixyKjIoXltBLVphLXowLTldW0EtWmEtejAtOS5fOisvKClALV17MCwxMjd9JNLOGFhCVm11c3QgYmUgMSB0byAxMjggbGV0dGVycywgZGlnaXRzIGFuZCBhbnkgb2YgLiBfIC0gOiArIC8gKCApIEAsIGEgbGV0dGVyIG9yIGRpZ2l0IGZpcnN0EjIKBWJsZW5kGAkgAygLMhQuc29uYW50LnYxLkJsZW5kUGFydEINukgK2AEBkgEECAIQCBIfCgtsZXhpY29uX2lkcxgKIAMoCUIKukgHkgEEEAoYARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgoKCF9lbmFibGVkIuEBChJDcmVhdGVWb2ljZVJlcXVlc3QSmAEKCHZvaWNlX2lkGAEgASgJQoUBukgp2AEBciQyIl5bQS1aYS16MC05XVtBLVphLXowLTkuXy1dezAsMTI3fSTSzhhVMgYibmV3cyJCS211c3QgYmUgMSB0byAxMjggbGV0dGVycywgZGlnaXRzLCAiLiIsICJfIiBhbmQgIi0iLCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBIwCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlY0IMukgDyAEB0s4YAggBIjYKE0NyZWF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiGAoWRGVzY3JpYmVDbG9uaW5nUmVxdWVzdCJEChdEZXNjcmliZUNsb25pbmdSZXNwb25zZRIpCgdlbmdpbmVzGAEgAygLMhguc29uYW50LnYxLkNsb25pbmdFbmdpbmUihQMKDUNsb25pbmdFbmdpbmUSHAoGZW5naW5lGAEgASgJQgzSzhgIMgYiYWNtZSISKwoVc2FtcGxlX2xhbmd1YWdlX2NvZGVzGAIgAygJQgzSzhgIMgZbImVuIl0SSwoOc2FtcGxlX3NlY29uZHMYAyABKAsyFi5zb25hbnQudjEuTnVtYmVyUmFuZ2VCG9LOGBcyFXsibWluIjogNSwgIm1heCI6IDEwfRIpChRuZWVkc19yZWZlcmVuY2VfdGV4dBgEIAEoCEIL0s4YBzIFZmFsc2USegoPY29uc2VudF9zY3JpcHRzGAUgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeUIz0s4YLzIteyJlbi1VUyI6ICJJIGFncmVlIHRoYXQgbXkgdm9pY2UgaXMgY2xvbmVkLiJ9GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKxBgoRQ2xvbmVWb2ljZVJlcXVlc3QSjwEKCHZvaWNlX2lkGAEgASgJQn26SCnYAQFyJDIiXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCwxMjd9JNLOGE1CS211c3QgYmUgMSB0byAxMjggbGV0dGVycywgZGlnaXRzLCAiLiIsICJfIiBhbmQgIi0iLCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBI7CgRuYW1lGAIgASgJQi26SCrIAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiQSKAoLZGVzY3JpcHRpb24YAyABKAlCE7pIEHIOGOgHMgleXFB7Q2N9KiQSpQEKBmxhYmVscxgEIAMoCzIoLnNvbmFudC52MS5DbG9uZVZvaWNlUmVxdWVzdC5MYWJlbHNFbnRyeUJrukgpmgEmEBQiEHIOEAEYMjIIXlshLX5dKyQqEHIOGMgBMgleXFB7Q2N9KiTSzhg7QjlhIGxhYmVsJ3MgbmFtZSBtdXN0IGJlIDEgdG8gNTAgcHJpbnRhYmxlIEFTQ0lJIGNoYXJhY3RlcnMSHQoNbGFuZ3VhZ2VfY29kZRgFIAEoCUIGukgDyAEBEh8KD3JlZmVyZW5jZV9hdWRpbxgGIAEoDEIGukgDyAEBEisKDnJlZmVyZW5jZV90ZXh0GAcgASgJQhO6SBByDhjoBzIJXlxQe0NjfSokEh0KDWNvbnNlbnRfYXVkaW8YCCABKAxCBrpIA8gBARJDCgxzcGVha2VyX25hbWUYCSABKAlCLbpIKsgBAXIlEAEYyAEyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJBIrCg5jb25zZW50X3NjcmlwdBgKIAEoCUITukgQcg4Y6AcyCV5cUHtDY30qJBIZCgdlbmdpbmVzGAsgAygJQgi6SAWSAQIQCBIzCgZhY2Nlc3MYDCABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIp0BChJVcGRhdGVWb2ljZVJlcXVlc3QSJAoIdm9pY2VfaWQYASABKAlCErpIA8gBAdLOGAgyBiJuZXdzIhIwCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlY0IMukgD2AED0s4YAggBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI2ChNVcGRhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIjoKEkRlbGV0ZVZvaWNlUmVxdWVzdBIkCgh2b2ljZV9pZBgBIAEoCUISukgDyAEB0s4YCDIGIm5ld3MiIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiWwoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBI+Cgh2b2ljZV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgInZvY18wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiIiPQoaUmV2b2tlVm9pY2VDb25zZW50UmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UqVAoJVm9pY2VLaW5kEhoKFlZPSUNFX0tJTkRfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9LSU5EX1NUT0NLEAESFQoRVk9JQ0VfS0lORF9DTE9ORUQQAiqzAQoLVm9pY2VTdGF0dXMSHAoYVk9JQ0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfU1RBVFVTX1BFTkRJTkcQARIWChJWT0lDRV9TVEFUVVNfUkVBRFkQAhIXChNWT0lDRV9TVEFUVVNfRkFJTEVEEAMSGQoVVk9JQ0VfU1RBVFVTX0RJU0FCTEVEEAQSIAocVk9JQ0VfU1RBVFVTX0NPTlNFTlRfUkVWT0tFRBAFKmAKC1ZvaWNlQWNjZXNzEhwKGFZPSUNFX0FDQ0VTU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX0FDQ0VTU19QUklWQVRFEAESGQoVVk9JQ0VfQUNDRVNTX0VWRVJZT05FEAIqcAoKVm9pY2VPd25lchIbChdWT0lDRV9PV05FUl9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX09XTkVSX1NFTEYQARIYChRWT0lDRV9PV05FUl9PUEVSQVRPUhACEhUKEVZPSUNFX09XTkVSX09USEVSEAMqnQEKEkRlZmF1bHRWb2ljZVNvdXJjZRIkCiBERUZBVUxUX1ZPSUNFX1NPVVJDRV9VTlNQRUNJRklFRBAAEiAKHERFRkFVTFRfVk9JQ0VfU09VUkNFX1NFVFRJTkcQARIfChtERUZBVUxUX1ZPSUNFX1NPVVJDRV9DSE9JQ0UQAhIeChpERUZBVUxUX1ZPSUNFX1NPVVJDRV9PUkRFUhADMocOCgxWb2ljZVNlcnZpY2USbQoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiIorOGAt2b2ljZXM6cmVhZILT5JMCDRILL2FwaS92b2ljZXMSjgEKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIkmKzhgLdm9pY2VzOnJlYWSSzhgRKg92b2ljZV9ub3RfZm91bmSC0+STAh9iBXZvaWNlEhYvYXBpL3ZvaWNlcy97dm9pY2VfaWR9EpIBCg9HZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5HZXREZWZhdWx0Vm9pY2VSZXNwb25zZSI4is4YC3ZvaWNlczpyZWFkgtPkkwIjYg1kZWZhdWx0X3ZvaWNlEhIvYXBpL2RlZmF1bHQtdm9pY2USzAEKD1NldERlZmF1bHRWb2ljZRIhLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXF1ZXN0GiIuc29uYW50LnYxLlNldERlZmF1bHRWb2ljZVJlc3BvbnNlInKKzhgFYWRtaW6Szhg5ChhDaG9vc2UgdGhlIGRlZmF1bHQgdm9pY2UqD3ZvaWNlX25vdF9mb3VuZCoMc3RvcmFnZV9mdWxsgtPkkwImOgEqYg1kZWZhdWx0X3ZvaWNlGhIvYXBpL2RlZmF1bHQtdm9pY2USYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBLYAQoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiiQGKzhgMdm9pY2VzOndyaXRlks4YWCIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfSoMZW5naW5lX2Vycm9yKhJlbmdpbmVfdW5hdmFpbGFibGUqDmVuZ2luZV90aW1lb3V0KgxzdG9yYWdlX2Z1bGyC0+STAhc6ASpiBXZvaWNlIgsvYXBpL3ZvaWNlcxKoAQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiTorOGAt2b2ljZXM6cmVhZJLOGCcKJUdldCB0aGUgcmVxdWlyZW1lbnRzIG9mIHZvaWNlIGNsb25pbmeC0+STAg4SDC9hcGkvY2xvbmluZxJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRK9AQoLVXBkYXRlVm9pY2USHS5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVzcG9uc2Uib4rOGAx2b2ljZXM6d3JpdGWSzhgwKg92b2ljZV9ub3RfZm91bmQqD3ZvaWNlX25vdF9yZWFkeSoMc3RvcmFnZV9mdWxsgtPkkwIlOgRzcGVjYgV2b2ljZTIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfRKUAQoLRGVsZXRlVm9pY2USHS5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVzcG9uc2UiRorOGAx2b2ljZXM6d3JpdGWSzhgUGMwBKg92b2ljZV9ub3RfZm91bmSC0+STAhgqFi9hcGkvdm9pY2VzL3t2b2ljZV9pZH0S6AEKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIoQBis4YDHZvaWNlczp3cml0ZZLOGDwKKVdpdGhkcmF3IHRoZSBjb25zZW50IG9mIHRoZSBwZXJzb24gY2xvbmVkKg92b2ljZV9ub3RfZm91bmSC0+STAi5iBXZvaWNlIiUvYXBpL3ZvaWNlcy97dm9pY2VfaWR9L2NvbnNlbnQvcmV2b2tlGgyazhgICgZWb2ljZXNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * A voice.
@@ -22,7 +25,7 @@ export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
  */
 export type Voice = Message<"sonant.v1.Voice"> & {
   /**
-   * Id of the voice: 1 to 128 characters.
+   * Id of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -94,16 +97,16 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   /**
    * When it was created; not set for an unchanged voice of an engine.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 11;
+   * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
-  createTime?: Timestamp | undefined;
+  createdAt?: Timestamp | undefined;
 
   /**
    * When it was last changed; not set for an unchanged voice of an engine.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 12;
+   * @generated from field: google.protobuf.Timestamp updated_at = 12;
    */
-  updateTime?: Timestamp | undefined;
+  updatedAt?: Timestamp | undefined;
 
   /**
    * Who may speak with it.
@@ -139,6 +142,13 @@ export type Voice = Message<"sonant.v1.Voice"> & {
    * @generated from field: repeated string lexicon_ids = 17;
    */
   lexiconIds: string[];
+
+  /**
+   * What a request may ask of it; the same for all voices.
+   *
+   * @generated from field: sonant.v1.VoiceCapabilities capabilities = 18;
+   */
+  capabilities?: VoiceCapabilities | undefined;
 };
 
 /**
@@ -149,20 +159,83 @@ export const VoiceSchema: GenMessage<Voice> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 0);
 
 /**
+ * What a request may ask of a voice.
+ *
+ * @generated from message sonant.v1.VoiceCapabilities
+ */
+export type VoiceCapabilities = Message<"sonant.v1.VoiceCapabilities"> & {
+  /**
+   * Sample rates of the audio, in hertz.
+   *
+   * @generated from field: repeated int32 sample_rates = 1;
+   */
+  sampleRates: number[];
+
+  /**
+   * Encodings of the audio.
+   *
+   * @generated from field: repeated string output_formats = 2;
+   */
+  outputFormats: string[];
+
+  /**
+   * Range of speeds.
+   *
+   * @generated from field: sonant.v1.NumberRange speaking_rate = 3;
+   */
+  speakingRate?: NumberRange | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.VoiceCapabilities.
+ * Use `create(VoiceCapabilitiesSchema)` to create a new message.
+ */
+export const VoiceCapabilitiesSchema: GenMessage<VoiceCapabilities> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 1);
+
+/**
+ * A range of numbers, both ends included.
+ *
+ * @generated from message sonant.v1.NumberRange
+ */
+export type NumberRange = Message<"sonant.v1.NumberRange"> & {
+  /**
+   * The smallest.
+   *
+   * @generated from field: double min = 1;
+   */
+  min: number;
+
+  /**
+   * The largest.
+   *
+   * @generated from field: double max = 2;
+   */
+  max: number;
+};
+
+/**
+ * Describes the message sonant.v1.NumberRange.
+ * Use `create(NumberRangeSchema)` to create a new message.
+ */
+export const NumberRangeSchema: GenMessage<NumberRange> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 2);
+
+/**
  * A voice of which another is blended.
  *
  * @generated from message sonant.v1.BlendPart
  */
 export type BlendPart = Message<"sonant.v1.BlendPart"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Its share: 0 to 1000; only how it compares with the others counts.
+   * Its share; only how it compares with the others counts.
    *
    * @generated from field: double weight = 2;
    */
@@ -174,7 +247,7 @@ export type BlendPart = Message<"sonant.v1.BlendPart"> & {
  * Use `create(BlendPartSchema)` to create a new message.
  */
 export const BlendPartSchema: GenMessage<BlendPart> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 1);
+  messageDesc(file_sonant_v1_voice, 3);
 
 /**
  * A voice of an engine that a voice uses.
@@ -202,7 +275,7 @@ export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
  * Use `create(VoiceBindingSchema)` to create a new message.
  */
 export const VoiceBindingSchema: GenMessage<VoiceBinding> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 2);
+  messageDesc(file_sonant_v1_voice, 4);
 
 /**
  * The consent of a person to be cloned.
@@ -241,9 +314,9 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   /**
    * When it was received.
    *
-   * @generated from field: google.protobuf.Timestamp give_time = 5;
+   * @generated from field: google.protobuf.Timestamp given_at = 5;
    */
-  giveTime?: Timestamp | undefined;
+  givenAt?: Timestamp | undefined;
 
   /**
    * Who sent it, such as "key:key_01JD...".
@@ -255,9 +328,9 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   /**
    * When it was withdrawn; not set while it is valid.
    *
-   * @generated from field: google.protobuf.Timestamp revoke_time = 7;
+   * @generated from field: google.protobuf.Timestamp revoked_at = 7;
    */
-  revokeTime?: Timestamp | undefined;
+  revokedAt?: Timestamp | undefined;
 };
 
 /**
@@ -265,7 +338,7 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
  * Use `create(VoiceConsentSchema)` to create a new message.
  */
 export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 3);
+  messageDesc(file_sonant_v1_voice, 5);
 
 /**
  * The default voice, of those that the key may use.
@@ -301,7 +374,7 @@ export type DefaultVoice = Message<"sonant.v1.DefaultVoice"> & {
  * Use `create(DefaultVoiceSchema)` to create a new message.
  */
 export const DefaultVoiceSchema: GenMessage<DefaultVoice> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 4);
+  messageDesc(file_sonant_v1_voice, 6);
 
 /**
  * Request of ListVoices.
@@ -310,18 +383,18 @@ export const DefaultVoiceSchema: GenMessage<DefaultVoice> = /*@__PURE__*/
  */
 export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   /**
-   * Maximum number of voices to return: 1 to 1000. Default 100.
+   * Maximum number of voices to return.
    *
-   * @generated from field: optional int32 page_size = 1;
+   * @generated from field: optional int32 limit = 1;
    */
-  pageSize?: number | undefined;
+  limit?: number | undefined;
 
   /**
-   * `next_page_token` of the previous page, with the same filters. Empty for the first page.
+   * `next_cursor` of the previous page; the filters must be the same. Empty for the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: string cursor = 2;
    */
-  pageToken: string;
+  cursor: string;
 
   /**
    * Only voices that speak this BCP-47 language. Empty for all.
@@ -331,19 +404,18 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   languageCode: string;
 
   /**
-   * Only voices of this engine: at most 200 characters. Empty for all.
+   * Only voices of this engine. Empty for all.
    *
    * @generated from field: string engine = 4;
    */
   engine: string;
 
   /**
-   * Only voices with these words in their id, aliases, name, description or labels, in any case: at most 200 characters.
-   * Empty for all.
+   * Only voices with these words in their id, aliases, name, description or labels, in any case. Empty for all.
    *
-   * @generated from field: string query = 5;
+   * @generated from field: string text = 5;
    */
-  query: string;
+  text: string;
 };
 
 /**
@@ -351,7 +423,7 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
  * Use `create(ListVoicesRequestSchema)` to create a new message.
  */
 export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 5);
+  messageDesc(file_sonant_v1_voice, 7);
 
 /**
  * A page of voices.
@@ -369,9 +441,9 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
   /**
    * Token of the next page; empty on the last one.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: string next_cursor = 2;
    */
-  nextPageToken: string;
+  nextCursor: string;
 };
 
 /**
@@ -379,7 +451,7 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
  * Use `create(ListVoicesResponseSchema)` to create a new message.
  */
 export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 6);
+  messageDesc(file_sonant_v1_voice, 8);
 
 /**
  * Request of GetVoice.
@@ -388,7 +460,7 @@ export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PUR
  */
 export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -400,7 +472,7 @@ export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
  * Use `create(GetVoiceRequestSchema)` to create a new message.
  */
 export const GetVoiceRequestSchema: GenMessage<GetVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 7);
+  messageDesc(file_sonant_v1_voice, 9);
 
 /**
  * Response of GetVoice.
@@ -421,7 +493,7 @@ export type GetVoiceResponse = Message<"sonant.v1.GetVoiceResponse"> & {
  * Use `create(GetVoiceResponseSchema)` to create a new message.
  */
 export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 8);
+  messageDesc(file_sonant_v1_voice, 10);
 
 /**
  * Request of GetDefaultVoice.
@@ -436,7 +508,7 @@ export type GetDefaultVoiceRequest = Message<"sonant.v1.GetDefaultVoiceRequest">
  * Use `create(GetDefaultVoiceRequestSchema)` to create a new message.
  */
 export const GetDefaultVoiceRequestSchema: GenMessage<GetDefaultVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 9);
+  messageDesc(file_sonant_v1_voice, 11);
 
 /**
  * Response of GetDefaultVoice.
@@ -457,7 +529,7 @@ export type GetDefaultVoiceResponse = Message<"sonant.v1.GetDefaultVoiceResponse
  * Use `create(GetDefaultVoiceResponseSchema)` to create a new message.
  */
 export const GetDefaultVoiceResponseSchema: GenMessage<GetDefaultVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 10);
+  messageDesc(file_sonant_v1_voice, 12);
 
 /**
  * Request of SetDefaultVoice.
@@ -466,7 +538,7 @@ export const GetDefaultVoiceResponseSchema: GenMessage<GetDefaultVoiceResponse> 
  */
 export type SetDefaultVoiceRequest = Message<"sonant.v1.SetDefaultVoiceRequest"> & {
   /**
-   * Id or alias of a voice that is for everyone: at most 128 characters. Empty takes the choice back.
+   * Id or alias of a voice that is for everyone. Empty, in JSON null, takes the choice back.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -478,7 +550,7 @@ export type SetDefaultVoiceRequest = Message<"sonant.v1.SetDefaultVoiceRequest">
  * Use `create(SetDefaultVoiceRequestSchema)` to create a new message.
  */
 export const SetDefaultVoiceRequestSchema: GenMessage<SetDefaultVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 11);
+  messageDesc(file_sonant_v1_voice, 13);
 
 /**
  * Response of SetDefaultVoice.
@@ -499,7 +571,7 @@ export type SetDefaultVoiceResponse = Message<"sonant.v1.SetDefaultVoiceResponse
  * Use `create(SetDefaultVoiceResponseSchema)` to create a new message.
  */
 export const SetDefaultVoiceResponseSchema: GenMessage<SetDefaultVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 12);
+  messageDesc(file_sonant_v1_voice, 14);
 
 /**
  * Request of PreviewVoice.
@@ -508,7 +580,7 @@ export const SetDefaultVoiceResponseSchema: GenMessage<SetDefaultVoiceResponse> 
  */
 export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -520,7 +592,7 @@ export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
  * Use `create(PreviewVoiceRequestSchema)` to create a new message.
  */
 export const PreviewVoiceRequestSchema: GenMessage<PreviewVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 13);
+  messageDesc(file_sonant_v1_voice, 15);
 
 /**
  * Response of PreviewVoice.
@@ -555,7 +627,7 @@ export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
  * Use `create(PreviewVoiceResponseSchema)` to create a new message.
  */
 export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 14);
+  messageDesc(file_sonant_v1_voice, 16);
 
 /**
  * The changeable fields of a voice.
@@ -564,43 +636,43 @@ export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@_
  */
 export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   /**
-   * Name of the voice: 1 to 200 characters, required to create one.
+   * Name of the voice, in any script.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it sounds like: at most 1000 characters.
+   * What it sounds like.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Languages it speaks as BCP-47 ranges, its main language first: at most 100. Default: those of the first binding.
+   * Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding.
    *
    * @generated from field: repeated string language_codes = 3;
    */
   languageCodes: string[];
 
   /**
-   * Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters.
+   * Free labels, such as gender and accent. Their names are of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that it uses, in order of preference: 1 to 8, required to create one that is no blend. The
-   * binding of a clone can be moved, not removed.
+   * The voices of engines that it uses, in order of preference; required to create one that is no blend. The binding of a
+   * clone can be moved, not removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
   bindings: VoiceBinding[];
 
   /**
-   * Whether it is enabled. Default true.
+   * Whether it is enabled.
    *
    * @generated from field: optional bool enabled = 6;
    */
@@ -615,23 +687,23 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   access: VoiceAccess;
 
   /**
-   * Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters,
-   * digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice.
+   * Other names that requests may have for it, such as the ids of another vendor; those left out are removed. None may be
+   * the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
 
   /**
-   * In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's,
-   * that share a language, each once, with weights that are not all 0. It speaks with the accent of the first.
+   * In place of bindings, the voices of which it is blended: of one model whose voices blend, such as Kokoro's, that share
+   * a language, each once, with weights that are not all 0. It speaks with the accent of the first.
    *
    * @generated from field: repeated sonant.v1.BlendPart blend = 9;
    */
   blend: BlendPart[];
 
   /**
-   * Lexicons that every request with it uses, by id: at most 10, each once.
+   * Lexicons that every request with it uses, by id, each once; the first that has a word wins.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -643,7 +715,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
  * Use `create(VoiceSpecSchema)` to create a new message.
  */
 export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 15);
+  messageDesc(file_sonant_v1_voice, 17);
 
 /**
  * Request of CreateVoice.
@@ -652,7 +724,7 @@ export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
  */
 export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
   /**
-   * Id of the voice: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: generated.
+   * Id of the voice. Default: generated.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -671,7 +743,7 @@ export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
  * Use `create(CreateVoiceRequestSchema)` to create a new message.
  */
 export const CreateVoiceRequestSchema: GenMessage<CreateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 16);
+  messageDesc(file_sonant_v1_voice, 18);
 
 /**
  * Response of CreateVoice.
@@ -692,7 +764,7 @@ export type CreateVoiceResponse = Message<"sonant.v1.CreateVoiceResponse"> & {
  * Use `create(CreateVoiceResponseSchema)` to create a new message.
  */
 export const CreateVoiceResponseSchema: GenMessage<CreateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 17);
+  messageDesc(file_sonant_v1_voice, 19);
 
 /**
  * Request of DescribeCloning.
@@ -707,7 +779,7 @@ export type DescribeCloningRequest = Message<"sonant.v1.DescribeCloningRequest">
  * Use `create(DescribeCloningRequestSchema)` to create a new message.
  */
 export const DescribeCloningRequestSchema: GenMessage<DescribeCloningRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 18);
+  messageDesc(file_sonant_v1_voice, 20);
 
 /**
  * Response of DescribeCloning.
@@ -728,7 +800,7 @@ export type DescribeCloningResponse = Message<"sonant.v1.DescribeCloningResponse
  * Use `create(DescribeCloningResponseSchema)` to create a new message.
  */
 export const DescribeCloningResponseSchema: GenMessage<DescribeCloningResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 19);
+  messageDesc(file_sonant_v1_voice, 21);
 
 /**
  * What an engine needs to clone a person.
@@ -751,30 +823,23 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
   sampleLanguageCodes: string[];
 
   /**
-   * Minimum speech in the reference, in seconds.
+   * How much speech the reference must have, in seconds.
    *
-   * @generated from field: double sample_seconds_min = 3;
+   * @generated from field: sonant.v1.NumberRange sample_seconds = 3;
    */
-  sampleSecondsMin: number;
-
-  /**
-   * Maximum speech in the reference, in seconds.
-   *
-   * @generated from field: double sample_seconds_max = 4;
-   */
-  sampleSecondsMax: number;
+  sampleSeconds?: NumberRange | undefined;
 
   /**
    * Whether it needs the text of the reference.
    *
-   * @generated from field: bool needs_reference_text = 5;
+   * @generated from field: bool needs_reference_text = 4;
    */
   needsReferenceText: boolean;
 
   /**
    * The consent sentence by language; for other languages the caller chooses one.
    *
-   * @generated from field: map<string, string> consent_scripts = 6;
+   * @generated from field: map<string, string> consent_scripts = 5;
    */
   consentScripts: { [key: string]: string };
 };
@@ -784,7 +849,7 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
  * Use `create(CloningEngineSchema)` to create a new message.
  */
 export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 20);
+  messageDesc(file_sonant_v1_voice, 22);
 
 /**
  * Request of CloneVoice.
@@ -793,56 +858,56 @@ export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
  */
 export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   /**
-   * Id of the voice: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: generated.
+   * Id of the voice. Default: generated.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Name of the voice: 1 to 200 characters, required.
+   * Name of the voice.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it sounds like: at most 1000 characters.
+   * What it sounds like.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters.
+   * Free labels, such as gender and accent. Their names are of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
 
   /**
-   * The language of both recordings, as BCP-47, required.
+   * The language of both recordings, as BCP-47.
    *
    * @generated from field: string language_code = 5;
    */
   languageCode: string;
 
   /**
-   * The person speaking freely, required: a WAV, FLAC, MP3 or Ogg file.
+   * The person speaking freely: a WAV, FLAC, MP3 or Ogg file.
    *
    * @generated from field: bytes reference_audio = 6;
    */
   referenceAudio: Uint8Array;
 
   /**
-   * Text of the reference, if the engine needs it: at most 1000 characters.
+   * Text of the reference, if the engine needs it.
    *
    * @generated from field: string reference_text = 7;
    */
   referenceText: string;
 
   /**
-   * The same person reading the consent sentence, required: another file of these formats, of at most 30 seconds or the
+   * The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the
    * maximum of the reference.
    *
    * @generated from field: bytes consent_audio = 8;
@@ -850,21 +915,21 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   consentAudio: Uint8Array;
 
   /**
-   * Name of the person: 1 to 200 characters, required.
+   * Name of the person.
    *
    * @generated from field: string speaker_name = 9;
    */
   speakerName: string;
 
   /**
-   * Text of the consent recording: at most 1000 characters. Default: the engine's sentence for the language.
+   * Text of the consent recording. Default: the engine's sentence for the language.
    *
    * @generated from field: string consent_script = 10;
    */
   consentScript: string;
 
   /**
-   * Engines that make a clone, in order of preference: at most 8. Default: the first that can.
+   * Engines that make a clone, in order of preference. Default: the first that can.
    *
    * @generated from field: repeated string engines = 11;
    */
@@ -883,7 +948,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
  * Use `create(CloneVoiceRequestSchema)` to create a new message.
  */
 export const CloneVoiceRequestSchema: GenMessage<CloneVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 21);
+  messageDesc(file_sonant_v1_voice, 23);
 
 /**
  * Response of CloneVoice.
@@ -904,7 +969,7 @@ export type CloneVoiceResponse = Message<"sonant.v1.CloneVoiceResponse"> & {
  * Use `create(CloneVoiceResponseSchema)` to create a new message.
  */
 export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 22);
+  messageDesc(file_sonant_v1_voice, 24);
 
 /**
  * Request of UpdateVoice.
@@ -913,7 +978,7 @@ export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PUR
  */
 export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   /**
-   * Id or alias of the voice, required.
+   * Id or alias of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -927,7 +992,7 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   spec?: VoiceSpec | undefined;
 
   /**
-   * The fields of `spec` to change: 1 to 100 paths.
+   * The fields of `spec` to change; one that is not set returns to its default.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -939,7 +1004,7 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
  * Use `create(UpdateVoiceRequestSchema)` to create a new message.
  */
 export const UpdateVoiceRequestSchema: GenMessage<UpdateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 23);
+  messageDesc(file_sonant_v1_voice, 25);
 
 /**
  * The changed voice.
@@ -960,7 +1025,7 @@ export type UpdateVoiceResponse = Message<"sonant.v1.UpdateVoiceResponse"> & {
  * Use `create(UpdateVoiceResponseSchema)` to create a new message.
  */
 export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 24);
+  messageDesc(file_sonant_v1_voice, 26);
 
 /**
  * Request of DeleteVoice.
@@ -969,7 +1034,7 @@ export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__P
  */
 export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
   /**
-   * Id or alias of the voice, required.
+   * Id or alias of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -981,7 +1046,7 @@ export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
  * Use `create(DeleteVoiceRequestSchema)` to create a new message.
  */
 export const DeleteVoiceRequestSchema: GenMessage<DeleteVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 25);
+  messageDesc(file_sonant_v1_voice, 27);
 
 /**
  * Response of DeleteVoice.
@@ -996,7 +1061,7 @@ export type DeleteVoiceResponse = Message<"sonant.v1.DeleteVoiceResponse"> & {
  * Use `create(DeleteVoiceResponseSchema)` to create a new message.
  */
 export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 26);
+  messageDesc(file_sonant_v1_voice, 28);
 
 /**
  * Request of RevokeVoiceConsent.
@@ -1005,7 +1070,7 @@ export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__P
  */
 export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentRequest"> & {
   /**
-   * Id or alias of the voice, required.
+   * Id or alias of the voice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -1017,7 +1082,7 @@ export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentReq
  * Use `create(RevokeVoiceConsentRequestSchema)` to create a new message.
  */
 export const RevokeVoiceConsentRequestSchema: GenMessage<RevokeVoiceConsentRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 27);
+  messageDesc(file_sonant_v1_voice, 29);
 
 /**
  * The changed voice.
@@ -1038,7 +1103,7 @@ export type RevokeVoiceConsentResponse = Message<"sonant.v1.RevokeVoiceConsentRe
  * Use `create(RevokeVoiceConsentResponseSchema)` to create a new message.
  */
 export const RevokeVoiceConsentResponseSchema: GenMessage<RevokeVoiceConsentResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 28);
+  messageDesc(file_sonant_v1_voice, 30);
 
 /**
  * Origin of a voice.

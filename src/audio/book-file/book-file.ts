@@ -1,13 +1,20 @@
 // One file of a whole book with chapter marks, joined from the finished files of its chapters: sound is neither decoded nor
 // encoded again, except the silence between chapters and FLAC blocks too short to stand alone. Chapters are read one after
 // the other, in pieces, so memory does not grow with the book.
-import type { FormatName } from '../formats.ts';
-import { type BookChapter, type BookTags, coverBytesMax } from './book.ts';
-import type { BookPart } from './book-part.ts';
+import { audioFormats, type FormatName } from '../formats.ts';
+import {
+  type BookChapter,
+  type BookPart,
+  type BookPlan,
+  type BookTags,
+  type BookTimeline,
+  type ChapterMark,
+  type ChapterSpan,
+  coverBytesMax,
+} from './book.ts';
 import { writeFlacBook } from './flac-book.ts';
-import { writeMp3Book } from './mp3-book.ts';
-import { writeOpusBook } from './opus-book.ts';
-import { chapterMarks, encodedRateOf, planBook } from './timeline.ts';
+import { mp3FrameCount, mp3FrameSamples, writeMp3Book } from './mp3-book.ts';
+import { opusPacketCount, opusPacketSamples, writeOpusBook } from './opus-book.ts';
 import { writePlainBook, writeWavBook } from './wav-book.ts';
 
 const writers: Readonly<Record<FormatName, (part: BookPart) => AsyncGenerator<Uint8Array>>> = Object.freeze({
@@ -32,4 +39,74 @@ export async function* writeBookFile(
   const plan = planBook(format, sampleRateHz, chapters);
   const marks = chapterMarks(chapters, plan, rateHz);
   yield* writers[format]({ sampleRateHz, rateHz, chapters, plan, marks, tags });
+}
+
+// The timeline. Frame formats can only join whole frames: the padding of a chapter to whole frames counts as part of its gap,
+// and the gap has as many silent frames as put the next chapter closest to its nominal start. Rounding never adds up unless
+// gaps are shorter than the padding (at most 72 ms in MP3, 27 ms in Opus); then chapters start later, and the timeline says so.
+
+type ChapterLength = Pick<BookChapter, 'sampleCount' | 'gapSampleCount'>;
+
+interface Framing {
+  frameSamples: number;
+  /** The frames of a chapter's file. */
+  countOf(sampleCount: number): number;
+}
+
+export const encodedRateOf = (format: FormatName, sampleRateHz: number): number =>
+  audioFormats[format].encodedRateHz?.(sampleRateHz) ?? sampleRateHz;
+
+function framingOf(format: FormatName, sampleRateHz: number): Framing {
+  const rateHz = encodedRateOf(format, sampleRateHz);
+  if (format === 'mp3')
+    return { frameSamples: mp3FrameSamples(rateHz), countOf: (samples) => mp3FrameCount(samples, rateHz) };
+  if (format === 'opus')
+    return { frameSamples: opusPacketSamples(rateHz), countOf: (samples) => opusPacketCount(samples, rateHz) };
+  return { frameSamples: 1, countOf: (samples) => samples };
+}
+
+function planBook(format: FormatName, sampleRateHz: number, lengths: readonly ChapterLength[]): BookPlan {
+  const { frameSamples, countOf } = framingOf(format, sampleRateHz);
+  const chapters: ChapterSpan[] = [];
+  const frames: { sound: number; silence: number }[] = [];
+  let wanted = 0;
+  let frameCount = 0;
+  for (const [i, { sampleCount, gapSampleCount }] of lengths.entries()) {
+    const startSample = frameCount * frameSamples;
+    chapters.push({ startSample, endSample: startSample + sampleCount });
+    wanted += sampleCount + gapSampleCount;
+    const sound = countOf(sampleCount);
+    frameCount += sound;
+    const isLast = i === lengths.length - 1;
+    // At the end the frames must hold all of the gap.
+    const silence = isLast
+      ? countOf(sampleCount + gapSampleCount) - sound
+      : Math.max(0, Math.round(wanted / frameSamples) - frameCount);
+    frameCount += silence;
+    frames.push({ sound, silence });
+  }
+  const last = chapters.at(-1)?.endSample ?? 0;
+  return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
+}
+
+/** For marks and captions; identical to that of the joined file. */
+export function bookTimeline(
+  format: FormatName,
+  sampleRateHz: number,
+  lengths: readonly ChapterLength[],
+): BookTimeline {
+  const { chapters, sampleCount } = planBook(format, sampleRateHz, lengths);
+  return { chapters, sampleCount };
+}
+
+function chapterMarks(
+  chapters: readonly BookChapter[],
+  { chapters: spans, sampleCount }: BookTimeline,
+  rateHz: number,
+): ChapterMark[] {
+  return chapters.map(({ title }, i) => ({
+    title,
+    startSeconds: spans[i]!.startSample / rateHz,
+    endSeconds: (spans[i + 1]?.startSample ?? sampleCount) / rateHz,
+  }));
 }

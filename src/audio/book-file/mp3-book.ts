@@ -4,18 +4,45 @@
 //     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
 //     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
 //     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
-import type { BookPart } from './book-part.ts';
-import { bytesAfter } from './chapter-bytes.ts';
-import { id3Tag } from './id3.ts';
-import {
-  mp3EncoderDelay,
-  mp3FrameBytes,
-  mp3FrameSamples,
-  mp3HeaderBytes,
-  mp3SideBytes,
-  mp3SilentFrame,
-} from './mp3-frame.ts';
-import type { BookPlan } from './timeline.ts';
+import { type BookPart, type BookPlan, bytesAfter } from './book.ts';
+import { id3Tag } from './tags.ts';
+
+const bitsPerSecond = 64_000;
+/** At lower rates MPEG-2, with half the samples. */
+const mpeg1RateMinHz = 32_000;
+const mp3HeaderBytes = 4;
+/** LAME's delay before the sound, and what it adds after it at least. */
+const mp3EncoderDelay = 576;
+const paddingMin = 576;
+
+const isMpeg1 = (sampleRateHz: number): boolean => sampleRateHz >= mpeg1RateMinHz;
+
+export const mp3FrameSamples = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 1152 : 576);
+
+/** How many frames LAME makes of so many samples. */
+export const mp3FrameCount = (sampleCount: number, sampleRateHz: number): number =>
+  Math.ceil((sampleCount + mp3EncoderDelay + paddingMin) / mp3FrameSamples(sampleRateHz));
+
+/** The bytes of the first `count` frames of a file: at 44.1 kHz most are one byte longer than the first. */
+function mp3FrameBytes(count: number, sampleRateHz: number): number {
+  const bitsPerFrame = (mp3FrameSamples(sampleRateHz) / 8) * bitsPerSecond;
+  const rest = bitsPerFrame % sampleRateHz;
+  return count * Math.floor(bitsPerFrame / sampleRateHz) + Math.ceil((Math.max(0, count - 1) * rest) / sampleRateHz);
+}
+
+const mp3SideBytes = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 17 : 9);
+
+/** As the encoder begins its first frame, which is not padded. */
+function mp3SilentFrame(sampleRateHz: number): Buffer {
+  const frame = Buffer.alloc(mp3FrameBytes(1, sampleRateHz));
+  const version = isMpeg1(sampleRateHz) ? 3 : 2;
+  const bitRateIndex = isMpeg1(sampleRateHz) ? 5 : 8;
+  const rateIndex = { 24000: 1, 44100: 0, 48000: 1 }[sampleRateHz]!;
+  frame.writeUInt32BE(
+    ((0x7ff << 21) | (version << 19) | (1 << 17) | (1 << 16) | (bitRateIndex << 12) | (rateIndex << 10) | 0xc4) >>> 0,
+  );
+  return frame;
+}
 
 const kbitPerSecond = 64;
 const tocEntries = 100;

@@ -6,11 +6,18 @@
 import { audioFormats } from '../formats.ts';
 import { createOggPages, oggFlags } from '../ogg-opus.ts';
 import { crcOf } from '../recording/ogg-pages.ts';
-import type { BookChapter } from './book.ts';
-import type { BookPart } from './book-part.ts';
-import { inParts, wrongFile } from './chapter-bytes.ts';
-import { opusRateHz, opusSkippedSamples } from './opus-packets.ts';
-import { pictureBlock, vorbisComments } from './vorbis-comments.ts';
+import { type BookChapter, type BookPart, inParts, wrongFile } from './book.ts';
+import { pictureBlock, vorbisComments } from './tags.ts';
+
+const packetsPerSecond = 50;
+const opusRateHz = 48_000;
+/** The encoder's delay, at 48 kHz, which every file of it declares. */
+const opusSkippedSamples = 312;
+
+export const opusPacketSamples = (rateHz: number): number => rateHz / packetsPerSecond;
+
+export const opusPacketCount = (sampleCount: number, rateHz: number): number =>
+  Math.ceil((sampleCount + (opusSkippedSamples * rateHz) / opusRateHz) / opusPacketSamples(rateHz));
 
 const packetsPerPage = 10;
 const headerPackets = 2;

@@ -8,10 +8,8 @@
 //     "ds64" | 28 | 8: size of the file - 8 | 8: size of data | 8: samples | 0
 import { audioFormats, type FormatName } from '../formats.ts';
 import { wavHeadBytes, wavHeader } from '../wav.ts';
-import type { BookTags, ChapterMark } from './book.ts';
-import type { BookPart } from './book-part.ts';
-import { bytesAfter } from './chapter-bytes.ts';
-import { id3Tag } from './id3.ts';
+import { type BookPart, type BookTags, bytesAfter, type ChapterMark } from './book.ts';
+import { id3Tag } from './tags.ts';
 
 const sizeIn64 = 0xffff_ffff;
 /** The last place, in samples, that a cue has room for. */

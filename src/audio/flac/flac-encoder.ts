@@ -7,8 +7,8 @@
 // A stream does not know its sizes: they are 0, which means unknown. The header of a whole file has the true ones.
 import { createHash } from 'node:crypto';
 import type { Encoder } from '../encoder.ts';
-import { join } from '../join.ts';
 import { toInt16 } from '../level.ts';
+import { join } from '../pcm.ts';
 import { flacFrame } from './flac-frame.ts';
 
 export const flacHeadBytes = 42;

@@ -1,14 +1,185 @@
 // Encodes a FLAC frame with one channel of 16 bits (RFC 9639, section 9), with the smallest kind of subframe:
-//     a header (flac-frame-header.ts) | the subframe | up to 7: 0 | 16 CRC-16
+//     a header | the subframe | up to 7: 0 | 16 CRC-16
 //     subframe: 1: 0 | 6 kind | 1: 0, and
 //         0  constant:    16 the value of all samples
 //         1  verbatim:    16 each sample
 //         8  unpredicted: the samples in Rice codes
 //        31 + order       16 each of `order` samples | 4 bits of a coefficient - 1 | 5 shift | coefficients | Rice codes
-import { BitWriter, crc16 } from './bit-writer.ts';
-import { flacFrameHeader } from './flac-frame-header.ts';
-import { coefficientBits, findPredictor, type Predictor, residualOf } from './linear-prediction.ts';
-import { planRice, type RicePlan, writeRice } from './rice-partitions.ts';
+import { BitWriter, crc8, crc16 } from './bit-writer.ts';
+
+/** 256 times 2^(code - 8); code 7 means that the length follows. */
+const lengthCodes: Readonly<Record<number, number>> = { 2048: 11, 4096: 12 };
+const lengthFollows = 7;
+const rateCodes: Readonly<Record<number, number>> = { 24000: 7, 44100: 9, 48000: 10 };
+
+interface FrameHeader {
+  length: number;
+  sampleRateHz: number;
+  number: number;
+  /** Whether frames are of various lengths, so that `number` counts samples. */
+  blocksVary?: boolean;
+}
+
+export function flacFrameHeader({ length, sampleRateHz, number, blocksVary = false }: FrameHeader): Uint8Array {
+  const bits = new BitWriter();
+  const lengthCode = lengthCodes[length] ?? lengthFollows;
+  bits.put((0x3ffe << 2) | Number(blocksVary), 16);
+  bits.put(lengthCode, 4);
+  bits.put(rateCodes[sampleRateHz]!, 4);
+  bits.put(0b0000_100_0, 8);
+  for (const byte of inUtf8(number)) bits.put(byte, 8);
+  if (lengthCode === lengthFollows) bits.put(length - 1, 16);
+  bits.put(crc8(bits.bytes()), 8);
+  return bits.bytes();
+}
+
+/** Coded like a code point in UTF-8, extended to 36 bits. */
+function inUtf8(number: number): number[] {
+  if (number < 0x80) return [number];
+  const rest: number[] = [];
+  let left = number;
+  do {
+    rest.unshift(0x80 | (left % 64));
+    left = Math.floor(left / 64);
+  } while (left >= 2 ** (6 - rest.length));
+  return [((0xff00 >> (rest.length + 1)) & 0xff) | left, ...rest];
+}
+
+interface Predictor {
+  /** The nearest sample first. */
+  coefficients: Int32Array;
+  /** The sum of the products is divided by 2^shift. */
+  shift: number;
+}
+
+/** The limit of FLAC's streamable subset up to 48 kHz. */
+const orderMax = 12;
+/** Bits of a coefficient: a sum of 12 products of 16 by 12 bits fits into 32 bits. */
+const coefficientBits = 12;
+const shiftMax = 15;
+
+/** The predictor with the smallest result; undefined where none helps. */
+function findPredictor(samples: Int16Array): Predictor | undefined {
+  const correlation = autocorrelate(samples);
+  if (correlation[0] === 0) return undefined;
+  let error = correlation[0]!;
+  let weights: number[] = [];
+  let best: { bits: number; weights: number[] } = { bits: bitsFor(error, samples.length, 0), weights };
+  for (let order = 1; order <= Math.min(orderMax, samples.length - 1); order++) {
+    const expected = weights.reduce((sum, weight, i) => sum + weight * correlation[order - 1 - i]!, 0);
+    const reflection = (correlation[order]! - expected) / error;
+    weights = [...weights.map((weight, i) => weight - reflection * weights[order - 2 - i]!), reflection];
+    error *= 1 - reflection * reflection;
+    if (!(error > 0)) break;
+    const bits = bitsFor(error, samples.length, order);
+    if (bits < best.bits) best = { bits, weights };
+  }
+  return best.weights.length > 0 ? quantise(best.weights) : undefined;
+}
+
+/** The prediction errors, from the first sample that has enough samples before it. */
+function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): Int32Array {
+  const order = coefficients.length;
+  const residual = new Int32Array(samples.length - order);
+  for (let i = order; i < samples.length; i++) {
+    let sum = 0;
+    for (let n = 0; n < order; n++) sum += coefficients[n]! * samples[i - 1 - n]!;
+    residual[i - order] = samples[i]! - (sum >> shift);
+  }
+  return residual;
+}
+
+/** Of the block under a Welch window, so that its ends do not count as jumps. */
+function autocorrelate(samples: Int16Array): Float64Array {
+  const half = (samples.length - 1) / 2;
+  const windowed = new Float64Array(samples.length);
+  for (let i = 0; i < windowed.length; i++) windowed[i] = samples[i]! * (1 - ((i - half) / (half + 1)) ** 2);
+  return Float64Array.from({ length: Math.min(orderMax, samples.length - 1) + 1 }, (_, lag) => {
+    let sum = 0;
+    for (let i = lag; i < windowed.length; i++) sum += windowed[i]! * windowed[i - lag]!;
+    return sum;
+  });
+}
+
+/** The estimated bits of a block with that prediction error; a sample takes at least one. */
+const bitsFor = (error: number, length: number, order: number): number =>
+  length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
+
+/** Quantises the weights; the rounding error of each is carried over to the next. */
+function quantise(weights: readonly number[]): Predictor | undefined {
+  const largest = Math.max(...weights.map(Math.abs));
+  const shift = Math.min(coefficientBits - 2 - Math.floor(Math.log2(largest)), shiftMax);
+  if (shift < 0) return undefined;
+  const limit = 2 ** (coefficientBits - 1);
+  let error = 0;
+  const coefficients = Int32Array.from(weights, (weight) => {
+    const exact = weight * 2 ** shift + error;
+    const whole = Math.max(-limit, Math.min(limit - 1, Math.round(exact)));
+    error = exact - whole;
+    return whole;
+  });
+  return { coefficients, shift };
+}
+
+interface RicePlan {
+  /** The block has 2^order partitions. */
+  order: number;
+  parameters: readonly number[];
+  /** An upper bound of the bits. */
+  bits: number;
+}
+
+const orderLargest = 6;
+const parameterMax = 14;
+const parameterBits = 4;
+/** Two for the coding method, four for the order. */
+const headBits = 6;
+
+/** The best coding of the residual of a block; the residual lacks the warm-up samples. */
+function planRice(residual: Int32Array, blockLength: number): RicePlan {
+  const lead = blockLength - residual.length;
+  let order = orderLargest;
+  while (order > 0 && (blockLength % 2 ** order !== 0 || blockLength / 2 ** order <= lead)) order--;
+  let sums = sumsOf(residual, blockLength, order);
+  let best: RicePlan | undefined;
+  for (; order >= 0; order--) {
+    const length = blockLength / 2 ** order;
+    const choices = sums.map((sum, i) => choose(sum, i === 0 ? length - lead : length));
+    const bits = choices.reduce((total, choice) => total + choice.bits, headBits);
+    if (!best || bits <= best.bits) best = { order, parameters: choices.map(({ parameter }) => parameter), bits };
+    sums = sums.flatMap((sum, i) => (i % 2 === 0 ? [sum + (sums[i + 1] ?? 0)] : []));
+  }
+  return best!;
+}
+
+function writeRice(bits: BitWriter, residual: Int32Array, { order, parameters }: RicePlan, blockLength: number) {
+  bits.put(0, 2);
+  bits.put(order, 4);
+  const length = blockLength / parameters.length;
+  let at = residual.length - blockLength;
+  for (const parameter of parameters) {
+    bits.put(parameter, parameterBits);
+    for (let i = Math.max(at, 0); i < at + length; i++) bits.putRice(fold(residual[i]!), parameter);
+    at += length;
+  }
+}
+
+const fold = (value: number): number => (value << 1) ^ (value >> 31);
+
+function sumsOf(residual: Int32Array, blockLength: number, order: number): number[] {
+  const length = blockLength / 2 ** order;
+  const lead = blockLength - residual.length;
+  const sums: number[] = Array(2 ** order).fill(0);
+  for (let i = 0; i < residual.length; i++) sums[Math.floor((i + lead) / length)]! += fold(residual[i]!);
+  return sums;
+}
+
+/** The parameter for `count` numbers with that sum, and an upper bound of their bits. */
+function choose(sum: number, count: number): { parameter: number; bits: number } {
+  const mean = count > 0 ? sum / count : 0;
+  const parameter = Math.min(Math.max(Math.floor(Math.log2(mean * Math.LN2 + 1)), 0), parameterMax);
+  return { parameter, bits: parameterBits + count * (parameter + 1) + Math.floor(sum / 2 ** parameter) };
+}
 
 const sampleBits = 16;
 const [constantKind, verbatimKind, unpredictedKind, predictedKind] = [0, 1, 8, 31] as const;

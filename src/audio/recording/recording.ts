@@ -2,12 +2,137 @@
 // recognised by the first bytes; name and content type are ignored. Nothing in the file is trusted: a file that is
 // incomplete, damaged or implausible is a RecordingFault, and at most `secondsMax` are decoded. A malicious file may still
 // take long: run this in a thread that can be terminated. Decoders are loaded on first use.
-import { readFlac } from './flac-recording.ts';
+import { floatTag, pcmTag, readWavHeader, type WavData, type WavFormat } from '../wav-reader.ts';
 import { isMp3, mp3Frames, skipTags } from './mp3-frames.ts';
 import { oggPages, pageBody } from './ogg-pages.ts';
-import { type Recording, refuseOddShape, Track, unreadable } from './track.ts';
-import { decodePieces, type WasmDecoder } from './wasm-decoder.ts';
-import { readWav } from './wav-recording.ts';
+import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } from './track.ts';
+
+const infoEnd = 42;
+const headBytesMax = 16;
+/** A kilobyte may hold 13 seconds of eight silent channels. */
+const pieceBytes = 1_024;
+
+async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promise<void> {
+  if (file.length < infoEnd || (file[4]! & 0x7f) !== 0) throw unreadable('is a FLAC file that ends before its samples');
+  const rateAt = 18;
+  refuseOddShape(((file[rateAt + 2]! >> 1) & 7) + 1, file.readUIntBE(rateAt, 3) >> 4);
+  const samples = (file[rateAt + 3]! & 15) * 2 ** 32 + file.readUInt32BE(rateAt + 4);
+  const frames = framesOf(file);
+  const ending = Buffer.concat([frames.subarray(0, headBytesMax), Buffer.alloc(headBytesMax)]);
+  const withoutFlush = {
+    ready: decoder.ready,
+    decode: (bytes: Uint8Array) => decoder.decode(bytes),
+    free: () => decoder.free(),
+  };
+  await decodePieces(withoutFlush, inPieces([file.subarray(0, infoEnd), frames, ending]), track);
+  if (track.length < samples) throw unreadable(`is damaged or cut off: ${track.length} of ${samples} samples are left`);
+}
+
+/** The bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
+function framesOf(file: Buffer): Buffer {
+  let at = 4;
+  for (let isLast = false; !isLast; ) {
+    if (at + 4 > file.length) throw unreadable('is a FLAC file that ends before its samples');
+    isLast = file[at]! >> 7 === 1;
+    at += 4 + file.readUIntBE(at + 1, 3);
+  }
+  return file.subarray(at);
+}
+
+function* inPieces(parts: readonly Buffer[]): Generator<Buffer> {
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += pieceBytes) yield part.subarray(at, at + pieceBytes);
+}
+
+const blockFrames = 16_384;
+
+function readWav(file: Buffer, secondsMax: number, track: Track): void {
+  const { format, data } = readWavHeader(file);
+  if (format) refuseOtherFormat(format);
+  if (!data) throw unreadable('is a WAV that ends before its samples');
+  if (!format) throw unreadable('is a WAV that does not say what its samples are');
+  const { channels, sampleRateHz, bytesPerSample } = format;
+  const bytes = samplesOf(file, data);
+  const frameBytes = channels * bytesPerSample;
+  const frames = Math.floor(bytes.length / frameBytes);
+  // Checked before any sample is read.
+  if (frames > secondsMax * sampleRateHz)
+    throw new RecordingFault('audio_too_long', `lasts more than ${secondsMax} seconds`);
+  const read = sampleReader(bytes, format);
+  for (let from = 0; from < frames; from += blockFrames) {
+    const length = Math.min(blockFrames, frames - from);
+    const block = Array.from({ length: channels }, (_, channel) =>
+      Float32Array.from({ length }, (_, i) => read((from + i) * frameBytes + channel * bytesPerSample)),
+    );
+    track.add(block, sampleRateHz);
+  }
+}
+
+function refuseOtherFormat({ tag, channels, sampleRateHz, bytesPerSample }: WavFormat): void {
+  refuseOddShape(channels, sampleRateHz);
+  const sizes = tag === pcmTag ? [1, 2, 3, 4] : tag === floatTag ? [4, 8] : [];
+  if (sizes.length === 0)
+    throw unreadable(`is a WAV of a kind that is not read here (${tag}); send plain PCM or floats`);
+  if (!sizes.includes(bytesPerSample)) throw unreadable(`is a WAV with ${8 * bytesPerSample} bits a sample`);
+}
+
+function samplesOf(file: Buffer, { start, byteCount }: WavData): Buffer {
+  const body = file.subarray(start);
+  if (byteCount !== undefined && byteCount > body.length)
+    throw unreadable(`is cut off: ${body.length} bytes of sound are left of ${byteCount}`);
+  return body.subarray(0, byteCount);
+}
+
+/** Reads the sample at an offset. Samples with fewer valid bits than their bytes hold are aligned to the top bit. */
+function sampleReader(data: Buffer, { tag, bytesPerSample }: WavFormat): (offset: number) => number {
+  if (tag === floatTag) return bytesPerSample === 4 ? (at) => data.readFloatLE(at) : (at) => data.readDoubleLE(at);
+  if (bytesPerSample === 1) return (at) => (data[at]! - 128) / 128;
+  if (bytesPerSample === 2) return (at) => data.readInt16LE(at) / 2 ** 15;
+  if (bytesPerSample === 3) return (at) => data.readIntLE(at, 3) / 2 ** 23;
+  return (at) => data.readInt32LE(at) / 2 ** 31;
+}
+
+interface Decoded {
+  channelData: readonly Float32Array[];
+  sampleRate: number;
+  errors: readonly { message: string }[];
+}
+
+/** The interface that mpg123-decoder, ogg-opus-decoder and @wasm-audio-decoders share. */
+interface WasmDecoder {
+  readonly ready: Promise<void>;
+  decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
+  flush?(): Promise<Decoded>;
+  free(): void;
+}
+
+async function decodePieces(
+  decoder: WasmDecoder,
+  pieces: Iterable<Uint8Array<ArrayBufferLike>>,
+  track: Track,
+): Promise<void> {
+  const take = ({ channelData, sampleRate, errors }: Decoded) => {
+    if (errors[0]) throw new Error(errors[0].message);
+    track.add(channelData, sampleRate);
+  };
+  try {
+    await decoder.ready;
+    for (const piece of pieces) take(await decoder.decode(piece));
+    if (decoder.flush) take(await decoder.flush());
+  } catch (error) {
+    throw error instanceof RecordingFault ? error : unreadable('is damaged: it cannot be decoded', error);
+  } finally {
+    free(decoder);
+  }
+}
+
+function free(decoder: WasmDecoder): void {
+  try {
+    decoder.free();
+  } catch {
+    // A decoder that trapped may fail here too; its memory is garbage-collected.
+  }
+}
 
 /** Half a minute of two channels at 96 kHz and 24 bits, and some more. */
 export const recordingBytesMax = 25 * 2 ** 20;

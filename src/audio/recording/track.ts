@@ -1,6 +1,6 @@
 // Collects the output of the decoders: the mean of all channels, at one rate. It fails on more than `secondsMax` and on
 // implausible shapes, so memory is bounded whatever a file declares.
-import { join } from '../join.ts';
+import { join } from '../pcm.ts';
 
 /** A decoded recording: mono, full scale at +-1, at its own rate. */
 export interface Recording {

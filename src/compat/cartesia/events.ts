@@ -1,7 +1,7 @@
 // The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
 // flushes count from 1.
 import type { LiveEvent } from '../../api/live-session.ts';
-import { encodeSilence } from '../../audio/silence.ts';
+import { encodeSilence } from '../../audio/formats.ts';
 import { emptyContextSeconds } from '../../http/live-start.ts';
 import type { Generation } from './generation.ts';
 import { WrittenWords } from './written-words.ts';

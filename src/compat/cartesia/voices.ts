@@ -4,7 +4,7 @@ import type { Fields } from '../../http/known-fields.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 
-const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after', before: 'ending_before' };
+const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
 export const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
 const pageSizeDefault = 100;
 /** Their names of genders, by ours. */

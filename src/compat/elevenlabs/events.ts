@@ -1,7 +1,7 @@
 // The events of live speech as ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`, audio and
 // times each in a message of its own, and `{"isFinal":true,"contextId"}` as the last.
 import type { LiveEvent } from '../../api/live-session.ts';
-import { encodeSilence } from '../../audio/silence.ts';
+import { encodeSilence } from '../../audio/formats.ts';
 import type { Failure } from '../../errors.ts';
 import { emptyContextSeconds } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';

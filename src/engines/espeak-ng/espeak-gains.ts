@@ -8,7 +8,7 @@ const gains: readonly (readonly [codes: string, gainDb: number])[] = [
   ['gn mt tk tn', -0.5],
   ['bn cmn-latn-pinyin om sl vi-vn-x-south', 0],
   ['az en-gb-x-gbclan fa fa-latn ga gu ja ko ku pa si th ur uz vi yue', 0.5],
-  ['af am be bs cs cy en-us-nyc et hr id io is kk la pt pt-br qu sv ta', 1.5],
+  ['af am be bs cs cy en-gb en-us-nyc et hr id io is kk la pt pt-br qu sv ta', 1.5],
   ['ar ca de el en-us es-419 eu hu ia kl nl pap pl ru sk uk', 2],
   ['bg eo es nb ro tt', 2.5],
   ['cmn fr-be fr-ch fr-fr it ru-lv', 3],

@@ -1,44 +1,50 @@
-// eSpeak NG: small, fast, more than a hundred languages. It is what the operator installed, never bundled, since it is GPL;
-// where it is not installed the engine is absent. Its library speaks in small processes of its own; where that does not
-// work, each segment is one run of its program. Both sound alike.
+// eSpeak NG: small, fast, more than a hundred languages. It is what the operator installed, never bundled, since it is GPL.
+// Its library speaks in small processes of its own, one segment at a time in each, with exact times of words; where the
+// library is not installed, the engine is absent.
 import { availableParallelism } from 'node:os';
-import { toFailure } from '../../errors.ts';
-import {
-  defineEngine,
-  type Engine,
-  type EngineLog,
-  type EngineReport,
-  type Segment,
-  type SpokenPcm,
-} from '../engine.ts';
+import { fileURLToPath } from 'node:url';
+import { Failure, toFailure } from '../../errors.ts';
+import { Host } from '../../runtime/host.ts';
+import { pipeLink } from '../../runtime/worker-links.ts';
+import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
-import { type LibraryWayOptions, openLibraryWay } from './by-library.ts';
-import { openProgramWay } from './by-program.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
-import { toSpokenText } from './plain-text.ts';
-import type { EspeakRequest, SpeakingWay } from './speaking-way.ts';
+import { parseEspeakVoices } from './espeak-voices.ts';
+import { type FoundLibraries, isMissing, openFoundLibraries } from './found-library.ts';
+import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } from './library-frames.ts';
+import { type SpokenText, toSpokenText } from './plain-text.ts';
+import { toWordTimes } from './word-times.ts';
 
-export interface EspeakNgOptions extends Omit<LibraryWayOptions, 'library' | 'onFault'> {
-  /** Name on PATH, or path. */
-  program: string;
-  /** Its name or path; `auto` for the one of the default program; none for the program only. */
+export interface EspeakNgOptions {
+  /** Name or path. */
   library?: string;
-  /** How long a run of the program may keep its reader waiting in all. */
-  waitMsMax?: number;
-  runsAtOnce?: number;
+  /** Where the facts of the library are stored; default: nowhere. */
+  dataDir?: string;
+  processesMax?: number;
+  idleMsMax?: number;
+  /** How long a process may go on with an aborted segment before it is killed. */
+  stopMsMax?: number;
+  /** Called with the id of each process that is started. */
+  onStart?(pid: number | undefined): void;
 }
 
-const programUsual = 'espeak-ng';
+type LibraryHost = Host<LibraryRequest, Int16Array, LibraryFacts, SoundMark[]>;
+
 const libraryUsual = 'libespeak-ng.so.1';
-const libraryAuto = 'auto';
 /** eSpeak NG's default of 100 makes the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
 /**
- * How many processes there are beyond one for each core. The library speaks a sentence in 5 ms, and under load the service
- * is about as late to read it and to send the next one: meanwhile another process has the core.
+ * More than there are cores. The library speaks a sentence in 5 ms, and under load the service is about as late to read it and to
+ * send the next one: meanwhile another process has the core.
  */
-const moreProcessesOf = ({ name }: SpeakingWay): number => (name === 'library' ? 2 : 0);
+const processesUsual = availableParallelism() + 2;
+const startMsMax = 30_000;
+const stopMsUsual = 2_000;
+const idleMsUsual = 600_000;
+/** A process needs little memory for itself, and one thread. */
+const childFlags = ['--max-semi-space-size=1', '--max-old-space-size=64', '--v8-pool-size=0'];
+const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
 /** It speaks hundreds of times faster than real time: later, it hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
@@ -54,46 +60,34 @@ const toPitch = (factor: number): number => Math.round(50 + 69 * Math.log2(facto
 
 const messageOf = (error: unknown): string => (toFailure(error).cause as Error).message;
 
-interface OpenedWay {
-  way: SpeakingWay | undefined;
-  /** Why the library does not speak. */
-  fault?: string;
+const koffiMissing = 'koffi is not installed';
+
+/** What is not installed, and which package brings it; undefined for another fault. */
+function missingPackage(fault: string): string | undefined {
+  if (fault === koffiMissing) return `${koffiMissing}; "npm install koffi" brings it`;
+  return isMissing(fault) ? `there is no ${libraryUsual} here; "apt install libespeak-ng1" brings it` : undefined;
 }
 
-/** Of another program than the usual one, no library is known. */
-const libraryFor = ({ program, library = '' }: EspeakNgOptions): string => {
-  if (library !== libraryAuto) return library;
-  return program === programUsual ? libraryUsual : '';
-};
-
-async function openWay(options: EspeakNgOptions): Promise<OpenedWay> {
-  const library = libraryFor(options);
-  const { program, waitMsMax } = options;
-  if (library === '') return { way: await openProgramWay({ program, waitMsMax }) };
+/** Undefined if the library is not installed. Throws if it does not work here, or if another one was asked for. */
+export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engine | undefined> {
   try {
-    return { way: await openLibraryWay({ ...options, library }) };
+    return await openLibrary(options);
   } catch (error) {
-    return { way: await openProgramWay({ program, waitMsMax }), fault: messageOf(error) };
+    const { library = libraryUsual } = options;
+    if (library === libraryUsual && missingPackage(messageOf(error))) return undefined;
+    throw error;
   }
 }
 
-/** Opens eSpeak NG; undefined where it is not installed. */
-export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): Promise<Engine | undefined> {
-  const { way, fault } = await openWay(options);
-  if (!way) return undefined;
-  if (fault) log?.('warn', 'eSpeak NG speaks by its program, not by its library', { fault });
-  const { version, voices, timings } = way;
+/** Starts no process if the facts of the library are stored. */
+async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
+  const { dataDir, library = libraryUsual, processesMax = processesUsual } = options;
+  const loader = findLoader();
+  const found = dataDir === undefined ? undefined : openFoundLibraries(dataDir, library, loader);
+  const host = openHost({ ...options, library, processesMax }, found);
+  const { version, sampleRateHz, voiceTable } = await findOut(host, found);
+  const voices = parseEspeakVoices(voiceTable);
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
-
-  const speak = (segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm> => {
-    const spoken = toSpokenText({ ...segment, text: withoutInnerStops(segment.text) });
-    if (spoken.text === '') return silent();
-    const { voice, speakingRate, pitch = 1 } = segment;
-    const wordsPerMinute = toWordsPerMinute(speakingRate);
-    const how = { voice: files.get(voice.voiceId)!, wordsPerMinute, amplitude, pitch: toPitch(pitch) };
-    const request: EspeakRequest = { spoken, ...how };
-    return way.speak(request, segment, signal);
-  };
 
   return {
     name: 'espeak-ng',
@@ -102,38 +96,108 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
       isSynthetic: true,
       speakingRates,
       pitches,
-      timings,
-      isRepeatable: way.name === 'library',
+      timings: true,
+      isRepeatable: true,
       readsNumbers: true,
       segmentCharsMax,
       // Its sound comes while it works on a segment, so that a short one is heard no sooner.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       firstSoundMsMax,
-      segmentsSpokenMax: options.runsAtOnce ?? availableParallelism() + moreProcessesOf(way),
+      segmentsSpokenMax: processesMax,
     },
     toPhonemes: (ipa, _voice, languageCode) => toEspeakPhonemes(ipa, languageCode),
-    speak,
-    close: () => way.close(),
+    async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
+      const spoken = toSpokenText({ ...segment, text: withoutInnerStops(segment.text) });
+      if (spoken.text === '') return;
+      const { text, timings } = segment;
+      const pieces = host.run(toRequest(segment, spoken, files.get(segment.voice.voiceId)!), signal);
+      let sampleCount = 0;
+      try {
+        for (;;) {
+          const { done, value } = await pieces.next();
+          if (!done) {
+            sampleCount += value.length;
+            yield { samples: value, sampleRateHz };
+          } else {
+            if (!timings || sampleCount === 0) return;
+            const words = toWordTimes(text, spoken.sourceIndices(), { marks: value, sampleRateHz, sampleCount });
+            return yield { samples: new Int16Array(), sampleRateHz, words };
+          }
+        }
+      } finally {
+        await pieces.return([]);
+      }
+    },
+    close: () => host.close(),
   };
 }
 
-async function* silent(): AsyncGenerator<SpokenPcm> {}
+function toRequest(segment: Segment, { text }: SpokenText, voice: string): LibraryRequest {
+  const { speakingRate, pitch = 1, timings } = segment;
+  const wordsPerMinute = toWordsPerMinute(speakingRate);
+  return { text, voice, wordsPerMinute, amplitude, pitch: toPitch(pitch), marks: timings };
+}
 
-async function inspect(options: EspeakNgOptions): Promise<EngineReport> {
-  const { program } = options;
-  if (program === '') return { state: 'absent', message: 'turned off by an empty SONANT_ESPEAK_PROGRAM' };
+function openHost(
+  options: EspeakNgOptions & { library: string; processesMax: number },
+  found: FoundLibraries | undefined,
+): LibraryHost {
+  const { library, processesMax, idleMsMax = idleMsUsual, stopMsMax = stopMsUsual, onStart } = options;
+  const { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
+  return new Host({
+    open() {
+      const link = pipeLink({
+        name: `the process of ${library}`,
+        command: process.execPath,
+        args: [...childFlags, childFile, library],
+        env: { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE },
+        codec: libraryCodec,
+      });
+      onStart?.(link.pid);
+      return link;
+    },
+    workersMax: processesMax,
+    startMsMax,
+    stopMsMax,
+    idleMsMax,
+    onStartFault: () => found?.forget(),
+  });
+}
+
+/** The path of koffi, which loads the library. */
+function findLoader(): string {
   try {
-    const { way, fault } = await openWay(options);
-    if (!way) {
-      const message = `there is no ${program} here; "apt install espeak-ng" or "brew install espeak-ng" brings it`;
-      return { state: 'absent', message };
-    }
-    await way.close();
-    const message = `version ${way.version}, ${way.voices.length} voices, by its ${way.name}`;
-    return { state: 'ready', message: fault ? `${message}, since ${fault}` : message };
+    return import.meta.resolve('koffi');
+  } catch (cause) {
+    throw new Failure('engine_unavailable', {}, new Error(koffiMissing, { cause }));
+  }
+}
+
+async function findOut(host: LibraryHost, stored: FoundLibraries | undefined): Promise<LibraryFacts> {
+  const { facts, fault } = stored?.read() ?? {};
+  if (facts) return facts;
+  if (fault) throw new Failure('engine_unavailable', {}, new Error(fault));
+  try {
+    const facts = await host.open();
+    stored?.keep({ facts });
+    return facts;
   } catch (error) {
-    return { state: 'broken', message: `${program} does not answer as it should: ${messageOf(error)}` };
+    stored?.keep({ fault: messageOf(error) });
+    throw error;
+  }
+}
+
+async function inspect({ library }: { library: string }): Promise<EngineReport> {
+  if (library === '') return { state: 'absent', message: 'turned off by an empty SONANT_ESPEAK_LIBRARY' };
+  try {
+    const engine = await openLibrary({ library });
+    await engine.close();
+    return { state: 'ready', message: `version ${engine.voices[0]!.version}, ${engine.voices.length} voices` };
+  } catch (error) {
+    const fault = messageOf(error);
+    const missing = library === libraryUsual ? missingPackage(fault) : undefined;
+    return missing ? { state: 'absent', message: missing } : { state: 'broken', message: fault };
   }
 }
 
@@ -141,22 +205,14 @@ export const espeakNg = defineEngine({
   name: 'espeak-ng',
   isOptional: true,
   settings: {
-    program: {
-      name: 'SONANT_ESPEAK_PROGRAM',
-      help: 'The eSpeak NG program, by name on PATH or by path; empty turns eSpeak NG off. Default: espeak-ng',
-      allowed: 'a name or a path, or nothing',
-      fallback: programUsual,
-      parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
-    },
     library: {
       name: 'SONANT_ESPEAK_LIBRARY',
-      help: `The eSpeak NG library, by name or path; empty uses the program only. Default: ${libraryAuto}, which is ${libraryUsual} where the program is the default one`,
-      allowed: 'a name or a path, auto, or nothing',
-      fallback: libraryAuto,
+      help: 'The library of eSpeak NG, by name or path; empty turns eSpeak NG off',
+      allowed: 'a name or a path, or nothing',
+      fallback: libraryUsual,
       parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
     },
   },
-  inspect: ({ program, library }) => inspect({ program, library }),
-  open: async ({ program, library }, dataDir, log) =>
-    program === '' ? undefined : openEspeakNg({ program, library, dataDir }, log),
+  inspect,
+  open: async ({ library }, dataDir) => (library === '' ? undefined : openEspeakNg({ library, dataDir })),
 });

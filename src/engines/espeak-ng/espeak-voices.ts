@@ -6,7 +6,7 @@
 import type { Voice } from '../engine.ts';
 import { espeakGainDb } from './espeak-gains.ts';
 
-/** A voice of the table, which does not state the version of the program. */
+/** A voice of the table, which does not state the version of the library. */
 export interface EspeakVoice extends Omit<Voice, 'version'> {
   /** Names the voice to eSpeak NG; its language does not, since some languages have two voices. */
   file: string;

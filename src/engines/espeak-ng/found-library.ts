@@ -31,7 +31,9 @@ export interface FoundLibraries {
 
 /** Where system loaders look; a package that is installed changes one of them. */
 const searched = ['/etc/ld.so.cache', '/lib', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
-const missing = /cannot open shared object|no such file|not found/i;
+
+/** Whether system loaders report with this that a library is not installed. */
+export const isMissing = (fault: string): boolean => /no such file|image not found/i.test(fault);
 
 const stampOf = (path: string): string => {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -72,7 +74,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
       }
     },
     keep(found) {
-      if (!found.facts && !missing.test(found.fault ?? '')) return;
+      if (!found.facts && !isMissing(found.fault ?? '')) return;
       const stored: StoredLibrary = { key, state: stateOf(found.facts, LD_LIBRARY_PATH), ...found };
       const draft = `${path}.${process.pid}.new`;
       try {

@@ -1,6 +1,6 @@
-// The child process in which eSpeak NG's library speaks, one segment at a time; library-process.ts starts it with the name
-// of the library, and library-frames.ts has what is said between them. It waits for a line, speaks, and looks for "stop" at
-// each callback: nothing here needs an event loop. It exits when its parent is gone.
+// The child process in which eSpeak NG's library speaks, one segment at a time. It is a worker of the engine's host; its
+// argument is the name of the library, and library-frames.ts has the format of its input and output. It waits for a line,
+// speaks, and looks for "stop" at each callback, so it needs no event loop. It exits when its parent is gone.
 import { readSync, writeSync } from 'node:fs';
 import { openLibrary } from './library.ts';
 import {

@@ -1,10 +1,11 @@
-// What the child process writes: frames, each of 8 bytes and then a payload of even length, all little-endian:
+// The output of the child process: frames, each of 8 bytes and then a payload of even length, all little-endian:
 //     kind u32   length u32   payload
 //     ready   JSON: LibraryFacts              sound   samples, s16
 //     marks   rows of three i32: SoundMark    done    u32: whether the process is worn out
-// What it reads: a line of JSON for each segment (LibraryRequest), and the line "stop" while one is spoken.
+// Its input: a line of JSON for each segment (LibraryRequest), and the line "stop" while one is spoken.
 
 import { samplesOf } from '../../audio/pcm.ts';
+import type { PipeCodec } from '../../runtime/worker-links.ts';
 
 export const frameKinds = { ready: 1, sound: 2, marks: 3, done: 4 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
@@ -44,15 +45,42 @@ const payloadBytesMax = 1_048_576;
 
 const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);
 
-export interface FrameReader {
-  /** Sound, as it comes: a part of a frame, too. */
+/** Returns the marks of a segment after its sound. */
+export const libraryCodec: PipeCodec<LibraryRequest, Int16Array, LibraryFacts, SoundMark[]> = {
+  encode: (request) => `${JSON.stringify(request)}\n`,
+  cancel: 'stop\n',
+  createParser(onReply) {
+    let marks: SoundMark[] = [];
+    return createFrameParser({
+      onSound: (samples) => onReply({ is: 'pieces', pieces: [samples] }),
+      onFrame(kind, payload) {
+        if (kind === frameKinds.ready) onReply({ is: 'ready', facts: JSON.parse(payload.toString('utf8')) });
+        else if (kind === frameKinds.marks) marks.push(...toMarks(payload));
+        else {
+          onReply({ is: 'done', end: marks, isWorn: payload.readUInt32LE(0) !== 0 });
+          marks = [];
+        }
+      },
+    });
+  },
+};
+
+const toMarks = (payload: Buffer): SoundMark[] =>
+  Array.from({ length: Math.floor(payload.length / markBytes) }, (_, n) => ({
+    position: payload.readInt32LE(n * markBytes),
+    sample: payload.readInt32LE(n * markBytes + 4),
+    audibleUntil: payload.readInt32LE(n * markBytes + 8),
+  }));
+
+interface FrameListener {
+  /** Sound as it arrives, also a part of a frame. */
   onSound(samples: Int16Array): void;
   /** Any other frame, whole. */
   onFrame(kind: FrameKind, payload: Buffer): void;
 }
 
-/** Splits what arrives into frames. Throws where it is no frame. */
-export function createFrameParser({ onSound, onFrame }: FrameReader): (bytes: Buffer) => void {
+/** Splits bytes into frames. Throws if they are malformed. */
+function createFrameParser({ onSound, onFrame }: FrameListener): (bytes: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   let kind: FrameKind | undefined;
   let left = 0;

@@ -3,7 +3,7 @@
 // It writes a WAV header of 44 bytes, then for each utterance opens out.wav again, patches the header and appends samples.
 // One instance is used again and again: before each run its memory is put back as it was at birth, so that a run depends
 // on nothing but its own input. After a trap, an exit or an exception the instance is thrown away.
-import { join } from '../../audio/join.ts';
+import { join } from '../../audio/pcm.ts';
 import { type WasmMemory, type WasmModule, webAssembly } from './flite-wasm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost } from './wasi.ts';
 

@@ -1,14 +1,13 @@
-// What runs in a thread of flite's pool: it speaks one segment at a time, in one run of flite for each part, and sends the
+// What runs in a thread of flite: it speaks one segment at a time, in one run of flite for each part, and sends the
 // sound of each utterance as it is made, with the times of its words. A run that traps is repeated once in a fresh
 // instance, unless some of its sound was sent.
 import { secondsOf } from '../../audio/pcm.ts';
+import { serveTasks, type TaskControl } from '../../runtime/host-child.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toPhoneNames } from './flite-phones.ts';
 import { FliteProgram } from './flite-program.ts';
 import { type SpokenToken, toFliteText } from './flite-text.ts';
 import type { WasmModule } from './flite-wasm.ts';
-import { type JobControl, serveJobs } from './thread-work.ts';
-import { WordPhones } from './word-phones.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
@@ -28,10 +27,13 @@ export interface FliteTask {
 
 /** Pieces are cut to this, so that memory is freed as they are read. */
 const pieceSecondsMax = 1;
+const knownWordsMax = 4096;
+const phonesArgs = ['-voice', 'kal16', '--setf', 'duration_stretch=0.2', '-ps'];
+const silence = 'pau';
 
 class Cancelled extends Error {}
 
-serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
+serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
   const program = new FliteProgram(module);
   const wordPhones = new WordPhones(program);
   // The first run creates the instance and compiles its code.
@@ -87,7 +89,7 @@ function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): 
   return part.map((token, n) => ({ ...token, phones: token.phones ? toPhoneNames(token.phones) : phones[n]! }));
 }
 
-function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: JobControl<SpokenPcm>): void {
+function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskControl<SpokenPcm>): void {
   const pieces: SpokenPcm[] = [];
   for (let at = 0; at < samples.length; at += pieceSecondsMax * sampleRateHz) {
     pieces.push({ samples: samples.slice(at, at + pieceSecondsMax * sampleRateHz), sampleRateHz });
@@ -98,3 +100,55 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: JobCon
     pieces.map((piece) => piece.samples.buffer as ArrayBuffer),
   );
 }
+
+/**
+ * The phones of words spoken alone, by which words are found in the sound. flite lists them: one run for all new words, each in
+ * a paragraph and so in a line of its own, with the fastest voice at the highest speed. The most recent words are cached.
+ */
+class WordPhones {
+  readonly #program: FliteProgram;
+  /** The least recently used comes first. */
+  readonly #known = new Map<string, readonly string[]>();
+
+  constructor(program: FliteProgram) {
+    this.#program = program;
+  }
+
+  /** For each of what is spoken, its phones: at least one. */
+  of(spoken: readonly string[]): (readonly string[])[] {
+    const words = spoken.map(toBareWord);
+    const unknown = [...new Set(words)].filter((word) => !this.#known.has(word));
+    for (const [n, phones] of this.#phonesOf(unknown).entries()) this.#known.set(unknown[n]!, phones);
+    const answer = words.map((word) => this.#recall(word));
+    for (const word of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size - knownWordsMax))) {
+      this.#known.delete(word);
+    }
+    return answer;
+  }
+
+  #recall(word: string): readonly string[] {
+    const phones = this.#known.get(word)!;
+    this.#known.delete(word);
+    this.#known.set(word, phones);
+    return phones;
+  }
+
+  #phonesOf(words: readonly string[]): (readonly string[])[] {
+    if (words.length === 0) return [];
+    const lines: string[] = [];
+    this.#program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
+    // Where lines and words do not pair, letters stand in for phones: only their number counts then.
+    if (lines.length !== words.length) return words.map((word) => [...word]);
+    return lines.map((line, n) => {
+      const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');
+      return phones.length > 0 ? phones : [...words[n]!];
+    });
+  }
+}
+
+/** Without marks at its edges, or within where they would end an utterance. */
+const toBareWord = (spoken: string): string =>
+  spoken
+    .replace(/[^a-z0-9]+(?= |$)/gi, '')
+    .replace(/^[^a-z0-9$]+/i, '')
+    .replace(/ +/g, ' ');

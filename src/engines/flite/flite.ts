@@ -1,20 +1,31 @@
 // flite, the engine that is always present: English in seven voices, small, fast and the same on every machine, and voices
 // that the operator imports. It is a WebAssembly program that runs in worker threads, so that the event loop is never held;
 // it is compiled, and threads start, with the first segments. A segment is spoken by one thread.
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { access, copyFile, rename, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
+import { makeFolder } from '../../runtime/folder.ts';
+import { Host } from '../../runtime/host.ts';
+import { openLockedFolder, removeLeftFolders } from '../../runtime/locked-folder.ts';
 import { integerSetting } from '../../runtime/setting.ts';
-import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import { threadLink } from '../../runtime/worker-links.ts';
+import {
+  type BroughtVoice,
+  defineEngine,
+  type Engine,
+  type EngineReport,
+  type Segment,
+  type SpokenPcm,
+} from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';
 import { toParts, toSpokenTokens, withPhones } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
 import { compileWasm, findWasm, readWasm } from './flite-wasm.ts';
-import { importVoiceFile } from './import-voice-file.ts';
 import { auditionText, openOwnSpeakers } from './own-speakers.ts';
-import { ThreadPool } from './thread-pool.ts';
-import { programPath, readVoiceFiles, VoiceFileError } from './voice-files.ts';
+import { programPath, readVoiceFiles, VoiceFileError, voiceFileEnding } from './voice-files.ts';
 import { type Speaker, stockSpeakers } from './voices.ts';
 
 /** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
@@ -22,9 +33,14 @@ const speakingRates = { min: 0.25, max: 2 };
 /** Of the models that it moves. */
 const pitches = { min: 0.5, max: 2 };
 const segmentCharsMax = 160;
+const stageName = '.import-';
 const threadsMax = 64;
 /** A busy machine may take a hundred times as long as an idle one. */
 const auditionMsMax = 10_000;
+const startMsMax = 60_000;
+const stopMsMax = 25;
+/** Longer, because other threads take the next tasks: to start a thread costs more than the rest of most tasks. */
+const backgroundStopMsMax = 2_000;
 
 export interface FliteOptions {
   threads: number;
@@ -34,17 +50,14 @@ export interface FliteOptions {
 export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Engine> {
   await access(findWasm());
   const files = await readVoiceFiles(dataDir).catch(throwUnavailable);
-  const voiceFiles = new Map(files.map(({ voiceId, bytes }) => [programPath(voiceId), bytes]));
-  const data = async (): Promise<FliteThreadData> => ({ module: await compileWasm(), voiceFiles });
-  const file = new URL('./flite-thread.ts', import.meta.url);
-  const pool = new ThreadPool<FliteTask, SpokenPcm>({ file, data, threadsMax: threads });
+  const host = openFliteHost(threads, new Map(files.map(({ voiceId, bytes }) => [programPath(voiceId), bytes])));
 
   const audition = (args: readonly string[]) => {
     const task = { args, sampleRateHz: undefined, parts: [toSpokenTokens(auditionText)], timings: false };
-    return pool.run(task, AbortSignal.timeout(auditionMsMax));
+    return host.run(task, AbortSignal.timeout(auditionMsMax));
   };
   const own = await openOwnSpeakers(files, audition).catch(async (error: unknown) => {
-    await pool.close();
+    await host.close();
     return throwUnavailable(error);
   });
   const all = [...stockSpeakers, ...own];
@@ -73,10 +86,34 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       const speaker = speakers.get(segment.voice.voiceId);
       if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
       const task = toTask(segment, speaker);
-      if (task.parts.length > 0) yield* pool.run(task, signal, { isBackground: segment.isBackground ?? false });
+      if (task.parts.length > 0) yield* host.run(task, signal, { isBackground: segment.isBackground ?? false });
     },
-    close: () => pool.close(),
+    close: () => host.close(),
   };
+}
+
+/** flite is compiled once for all threads, with the first task. */
+export function openFliteHost(threads: number, voiceFiles: FliteThreadData['voiceFiles']): Host<FliteTask, SpokenPcm> {
+  let data: Promise<FliteThreadData> | undefined;
+  const load = async (): Promise<FliteThreadData> => {
+    try {
+      return { module: await compileWasm(), voiceFiles };
+    } catch (error) {
+      data = undefined;
+      throw error;
+    }
+  };
+  const file = new URL('./flite-thread.ts', import.meta.url);
+  return new Host({
+    open({ isBackground }) {
+      data ??= load();
+      return threadLink<FliteTask, SpokenPcm>({ file, data, isBackground });
+    },
+    workersMax: threads,
+    startMsMax,
+    stopMsMax,
+    backgroundStopMsMax: threads > 1 ? backgroundStopMsMax : stopMsMax,
+  });
 }
 
 function throwUnavailable(error: unknown): never {
@@ -90,17 +127,50 @@ function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speak
   return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
 }
 
+/** Throws if an imported voice cannot be used. */
+const tryOut = async (dataDir: string): Promise<void> => (await openFlite({ threads: 1, dataDir })).close();
+
 async function inspect(dataDir: string): Promise<EngineReport> {
   try {
     await readWasm();
     const { length } = await readVoiceFiles(dataDir);
     // Imported voices are checked by having them speak.
-    if (length > 0) await (await openFlite({ threads: 1, dataDir })).close();
+    if (length > 0) await tryOut(dataDir);
     const own = length === 0 ? '' : ` and ${length} of your own`;
     return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };
   } catch (error) {
     return { state: 'broken', message: (error as Error).message };
   }
+}
+
+/** Adds a voice file to the data folder after it has spoken in a folder of its own. */
+async function importVoiceFile({
+  path,
+  dataDir,
+  name = basename(path, voiceFileEnding),
+  signal,
+  print,
+}: BroughtVoice): Promise<readonly string[] | undefined> {
+  if (!path.endsWith(voiceFileEnding) || !(await stat(path)).isFile()) return undefined;
+  const folder = join(dataDir, 'voices');
+  makeFolder(folder);
+  const file = basename(name) + voiceFileEnding;
+  const taken = `there is a voice ${name} already, in ${folder}; remove it, or give another name with --name`;
+  if (existsSync(join(folder, file))) throw new Failure('invalid_request', { message: taken });
+  await removeLeftFolders(folder, stageName);
+  const stage = await openLockedFolder(folder, stageName);
+  try {
+    const staged = join(stage.path, 'voices');
+    makeFolder(staged);
+    await copyFile(path, join(staged, file));
+    print(`${name} is heard`);
+    await tryOut(stage.path);
+    signal.throwIfAborted();
+    await rename(join(staged, file), join(folder, file));
+  } finally {
+    await stage.remove();
+  }
+  return [basename(name)];
 }
 
 export const flite = defineEngine({
@@ -116,6 +186,5 @@ export const flite = defineEngine({
   },
   inspect: (_settings, dataDir) => inspect(dataDir),
   open: ({ threads }, dataDir) => openFlite({ threads, dataDir }),
-  importVoice: (brought) =>
-    importVoiceFile(brought, async (dataDir) => (await openFlite({ threads: 1, dataDir })).close()),
+  importVoice: importVoiceFile,
 });

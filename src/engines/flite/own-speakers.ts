@@ -1,7 +1,8 @@
 // Voices that the operator imported. Each speaks a phrase before it is offered: a file that flite cannot read makes it trap,
 // stay silent or speak with another voice, and the loudness of a voice is measured on its sound.
-import { join } from '../../audio/join.ts';
+
 import { gainDbFor } from '../../audio/loudness.ts';
+import { join } from '../../audio/pcm.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { programPath, type VoiceFile, VoiceFileError } from './voice-files.ts';
 import { type Speaker, stockSpeakers, toName } from './voices.ts';

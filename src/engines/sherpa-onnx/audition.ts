@@ -1,8 +1,8 @@
 // A model is heard: that it loads and speaks shows only in its process, and how loud its speakers are only in their sound.
 // Before it is taken in, its first speaker says a sentence; the others are heard when it is in use (hearing.ts).
-import { join as joinSamples } from '../../audio/join.ts';
+
 import { gainDbFor } from '../../audio/loudness.ts';
-import type { Pcm } from '../../audio/pcm.ts';
+import { join as joinSamples, type Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { keepGains } from './gains.ts';
 import type { Model } from './model.ts';

@@ -51,7 +51,13 @@ export class Hearing {
   constructor(options: HearingOptions) {
     this.#options = options;
     const { findLibrary } = options;
-    this.#pool = new ModelPool({ findLibrary, processesMax: 1, threads: 1, idleMsMax: idleMs, isBackground: true });
+    this.#pool = new ModelPool({
+      findLibrary,
+      processesMax: 1,
+      threadsPerProcess: 1,
+      idleMsMax: idleMs,
+      isBackground: true,
+    });
     this.#readyAtMs = performance.now() + (options.waitMs ?? waitMsUsual);
   }
 

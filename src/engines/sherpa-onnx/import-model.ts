@@ -80,7 +80,11 @@ async function importUnpacked(
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
   print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
-  const pool = new ModelPool({ findLibrary: () => library, processesMax: 1, threads: availableParallelism() });
+  const pool = new ModelPool({
+    findLibrary: () => library,
+    processesMax: 1,
+    threadsPerProcess: availableParallelism(),
+  });
   const stop = () => void pool.close();
   signal.addEventListener('abort', stop, { once: true });
   try {

@@ -1,7 +1,19 @@
-// All files that a process of a model has for itself: eSpeak NG's data, and the styles of blended speakers.
-import { copySpeechData, type ProcessFiles } from './espeak-copy.ts';
-import type { Model } from './model.ts';
-import { writeStyles } from './style-file.ts';
+// The files that a process of a model has for itself, in the folder for temporary files: eSpeak NG's data and the styles of
+// blended speakers. They are removed with the process.
+import { cp, type FileHandle, open } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { openTemporaryFolder } from '../../runtime/temporary-folder.ts';
+import type { BlendedStyle, LibraryOptions, Model, StyleFile } from './model.ts';
+
+type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
+
+/** Files that a process of a model has for itself while it lives. */
+interface ProcessFiles {
+  /** The library's configuration, with these files in it. */
+  config: object;
+  remove(): Promise<void>;
+}
 
 export async function prepareFiles(model: Model, config: object): Promise<ProcessFiles> {
   const styles = await writeStyles(model, config);
@@ -12,4 +24,78 @@ export async function prepareFiles(model: Model, config: object): Promise<Proces
       await Promise.all([styles.remove(), data.remove()]);
     },
   };
+}
+
+/**
+ * A process reads eSpeak NG's data again with each text. The model's folder may be removed while requests are under way, so each
+ * process has a copy of its own, of about 18 MB. If nothing can be copied, the data is used where it is.
+ */
+async function copySpeechData(config: object): Promise<ProcessFiles> {
+  const { model = {} } = config as LibraryConfig;
+  const found = Object.entries(model).find(([, part]) => typeof part === 'object' && 'dataDir' in part);
+  if (!found) return { config, remove: async () => {} };
+  const [kind, part] = found as [string, LibraryOptions];
+  const folder = await openTemporaryFolder().catch(() => undefined);
+  if (folder === undefined) return { config, remove: async () => {} };
+  const { path, remove } = folder;
+  const dataDir = join(path, 'espeak-ng-data');
+  try {
+    await cp(String(part.dataDir), dataDir, { recursive: true, dereference: true });
+  } catch {
+    await remove();
+    return { config, remove: async () => {} };
+  }
+  return { config: { ...config, model: { ...model, [kind]: { ...part, dataDir } } }, remove };
+}
+
+/**
+ * The library accepts only a file with as many styles as the model has speakers, so blends have a file of their own, of the same
+ * size, for a process of their own: each style in the place of a speaker, the sum of its parts by their weights. Places without
+ * a blend are zeros.
+ */
+async function writeStyles({ blended, styles }: Model, config: object): Promise<ProcessFiles> {
+  if (!blended || !styles) return { config, remove: async () => {} };
+  const { path: folder, remove } = await openTemporaryFolder();
+  const path = join(folder, basename(styles.path));
+  try {
+    await writeStyleFile(styles, blended.styles, path);
+  } catch (error) {
+    await remove();
+    throw new Failure('engine_unavailable', {}, error);
+  }
+  const { model = {} } = config as LibraryConfig;
+  const part = { ...(model[styles.kind] as object), [styles.member]: path };
+  return { config: { ...config, model: { ...model, [styles.kind]: part } }, remove };
+}
+
+async function writeStyleFile(
+  { path, sections }: StyleFile,
+  styles: readonly (BlendedStyle | undefined)[],
+  target: string,
+): Promise<void> {
+  await using from = await open(path);
+  await using to = await open(target, 'wx');
+  const { size } = await from.stat();
+  await to.truncate(size);
+  await to.write(await readBytes(from, 0, sections[0]!.offset), 0, sections[0]!.offset, 0);
+  for (const { offset, bytesPerSpeaker } of sections) {
+    for (const [place, style] of styles.entries()) {
+      if (!style) continue;
+      const sum = new Float64Array(bytesPerSpeaker / 4);
+      for (const { sid, weight } of style.parts) {
+        const bytes = await readBytes(from, offset + sid * bytesPerSpeaker, bytesPerSpeaker);
+        const floats = new Float32Array(bytes.buffer);
+        for (let i = 0; i < sum.length; i++) sum[i]! += weight * floats[i]!;
+      }
+      const blend = Float32Array.from(sum);
+      await to.write(new Uint8Array(blend.buffer), 0, bytesPerSpeaker, offset + place * bytesPerSpeaker);
+    }
+  }
+}
+
+async function readBytes(from: FileHandle, at: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  const { bytesRead } = await from.read(bytes, 0, length, at);
+  if (bytesRead < length) throw new Error('the file with the styles is shorter than it was');
+  return bytes;
 }

@@ -41,8 +41,8 @@ export interface SherpaOnnxOptions {
   log?: EngineLog | undefined;
   /** How long after the start the first speaker is heard. */
   hearAfterMs?: number;
-  /** What starts a process for speech. */
-  start?: ModelPoolOptions['start'];
+  /** Called with each process that is started for speech. */
+  onStart?: ModelPoolOptions['onStart'];
 }
 
 const name = 'sherpa-onnx';
@@ -65,10 +65,10 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
   const pool = new ModelPool({
     findLibrary: find,
     processesMax,
-    threads,
+    threadsPerProcess: threads,
     idleMsMax: idleSeconds * 1000,
     onLoad,
-    ...(options.start && { start: options.start }),
+    ...(options.onStart && { onStart: options.onStart }),
   });
   const { models, blends, hearing } = createModels(options, pool, () => void list?.refresh());
   let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;

@@ -27,7 +27,7 @@ const modelProcessesUsual = Math.max(1, Math.floor(cores / threadsUsual));
 
 /** Has each model speak, one after the other: each may need all cores. */
 async function tryOutAll(models: readonly Model[], library: string, threads: number): Promise<string[]> {
-  const pool = new ModelPool({ findLibrary: () => library, processesMax: 1, threads });
+  const pool = new ModelPool({ findLibrary: () => library, processesMax: 1, threadsPerProcess: threads });
   const faults: string[] = [];
   for (const model of models) {
     await tryOutModel(model, pool).catch((error: unknown) => faults.push(auditionFault(model, error)));

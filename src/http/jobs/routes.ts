@@ -59,9 +59,9 @@ function addJobReading(app: FastifyInstance, { jobs, admitTo, isStrict }: JobRou
   app.get(url, documented(jobDocs.list, admitTo(listJobs)), async (request, reply) => {
     const { status, page } = parseJobQuery(sortQuery(request, isStrict));
     const list = run(request, reply, listJobs, (call) => jobs.listJobs(call, { status }, page));
-    const { items, nextPageToken } = await list;
+    const { items, nextCursor } = await list;
     reply.header('cache-control', 'no-store');
-    return { jobs: items.map(toJobJson), next_cursor: nextPageToken || null };
+    return { jobs: items.map(toJobJson), next_cursor: nextCursor || null };
   });
 
   app.get(`${url}/:id`, documented(jobDocs.get, admitTo(getJob)), async (request: WithId, reply) => {

@@ -50,8 +50,8 @@ function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseU
     const page = takePage(query, ['api_keys'], violations);
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const list = (call: Call) => keys.listApiKeys(call, page);
-    const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
-    return { api_keys: items.map(toKeyJson), next_cursor: nextPageToken || null };
+    const { items, nextCursor } = await runUncached(request, reply, listApiKeys, list);
+    return { api_keys: items.map(toKeyJson), next_cursor: nextCursor || null };
   });
 }
 

@@ -41,8 +41,8 @@ function addLexiconReading(app: FastifyInstance, { lexicons, admitTo, isStrict }
     const page = takePage(query, ['lexicons'], violations);
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const list = run(request, reply, listLexicons, (call) => lexicons.listLexicons(call, page));
-    const { items, nextPageToken } = await list;
-    return { lexicons: items.map(toLexiconJson), next_cursor: nextPageToken || null };
+    const { items, nextCursor } = await list;
+    return { lexicons: items.map(toLexiconJson), next_cursor: nextCursor || null };
   });
 
   app.get(`${url}/:id`, documented(lexiconDocs.get, admitTo(getLexicon)), async (request: WithId, reply) => {

@@ -177,7 +177,7 @@ test('what is spoken is charged to the key, until its characters are spent', asy
 });
 
 test('a client that leaves in the middle frees the engine and its place', async () => {
-  const { connect, tone, slots, calls, faults } = await openWyoming({ trouble: { pieceDelayMs: 5 } });
+  const { connect, tone, schedule, calls, faults } = await openWyoming({ trouble: { pieceDelayMs: 5 } });
   const speaking = connect();
   speaking.send('synthesize', { text: 'This goes on and on and on. '.repeat(20) });
   await speaking.until('audio-chunk');
@@ -187,7 +187,7 @@ test('a client that leaves in the middle frees the engine and its place', async 
   writing.send('synthesize-chunk', { text: 'This is spoken. And this is awa' });
   await writing.until('audio-chunk');
   writing.socket.destroy();
-  await expect.poll(() => [tone.counts.running, slots.speaking, calls.length], patient).toEqual([0, 0, 2]);
+  await expect.poll(() => [tone.counts.running, schedule.state.speaking, calls.length], patient).toEqual([0, 0, 2]);
   expect(calls).toMatchObject([{ status: 'CANCELLED' }, { status: 'CANCELLED' }]);
   expect(faults).toEqual([]);
 });

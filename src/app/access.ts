@@ -1,0 +1,153 @@
+// Opens what admission needs: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of keys, failed
+// attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this process.
+import { createAdmit } from '../access/admit.ts';
+import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
+import { createFallbackLimiter } from '../access/fallback-limiter.ts';
+import { acceptBootstrapKey, makeFirstKey } from '../access/first-key.ts';
+import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { createKeyVerifier } from '../access/key-verifier.ts';
+import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
+import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
+import { createSignIn } from '../access/sign-in.ts';
+import { dayOf } from '../access/usage-period.ts';
+import { createRunner, type Runner } from '../api/runner.ts';
+import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
+import { createApiKeyRows } from '../store/api-key-rows.ts';
+import { openRedis, type RedisOptions } from '../store/redis.ts';
+import { createRedisLock } from '../store/redis-lock.ts';
+import { createRedisRelay, type Relay } from '../store/redis-relay.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { createUsageRows } from '../store/usage-rows.ts';
+import type { Log } from '../telemetry/log.ts';
+import { asConfigError, type Config } from './config.ts';
+import { openCallLog } from './logging.ts';
+import type { Opening } from './opening.ts';
+import { pepperOf, signInOptionsOf } from './secrets.ts';
+
+export async function openAccess({ config, log, opened, metrics }: Opening, store: RowStore) {
+  const rows = createApiKeyRows(store);
+  const pepper = pepperOf(config);
+  if (config.bootstrapKey !== '') {
+    const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
+    for (const keyId of revoked) log.info('the former bootstrap key was replaced, and is revoked', { keyId });
+    if (!isInForce) log.warn('the key in SONANT_BOOTSTRAP_KEY is revoked, and stays so; set another');
+  }
+  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
+  const keyVerifier = createKeyVerifier({ rows, pepper });
+  opened.defer(() => keyVerifier.close());
+  const usage = createUsageRows(store);
+  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
+  const sharing = await openSharedState({ config, spentSince, log });
+  opened.defer(() => sharing.close());
+  if (sharing.limiterState()) metrics.watchRedis(() => sharing.limiterState()!);
+  const onChange = (changed: ChangedKey) => {
+    keyVerifier.forget();
+    return sharing.publishKeyChange(changed);
+  };
+  const keys = createKeyManagement({ rows, pepper, onChange });
+  const signing = await signInOptionsOf(config);
+  const signIn = createSignIn(signing);
+  const { limiter, addresses } = sharing;
+  const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
+  return { rows, firstKey, keyVerifier, sharing, keys, signing, signIn, admit };
+}
+
+export type Access = Awaited<ReturnType<typeof openAccess>>;
+
+export function openRunner({ log, metrics, tracing, opened }: Opening, { admit, keyVerifier }: Access): Runner {
+  const callLog = openCallLog(log);
+  opened.defer(() => callLog.close());
+  return createRunner({
+    admit,
+    isInForce: keyVerifier.isInForce,
+    tracing,
+    onCallEnd(ended) {
+      metrics.onCallEnd(ended);
+      callLog.write(ended);
+    },
+  });
+}
+
+export interface SharedState {
+  limiter: Limiter;
+  addresses: FailedAttempts;
+  singleFlight: SingleFlight;
+  /** Resumes event streams of other replicas; undefined without Redis. */
+  relay: Relay | undefined;
+  /** Publishes to all replicas that a key has ended. Other changes are not published. */
+  publishKeyChange(changed: ChangedKey): Promise<void>;
+  /** Undefined without Redis. */
+  limiterState(): LimiterState | undefined;
+  close(): Promise<void>;
+}
+
+interface SharedStateOptions {
+  config: Config;
+  spentSince: LimiterOptions['spentSince'];
+  log: Log;
+  /** Timeout of a Redis command, if not the default. */
+  answerMs?: number;
+}
+
+/** Timeout of Redis for the relay of streams. */
+const relayAnswerMs = 2_000;
+
+export async function openSharedState({
+  config,
+  spentSince,
+  log,
+  ...timeouts
+}: SharedStateOptions): Promise<SharedState> {
+  const { redisUrl: url, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
+  if (url === '') {
+    return {
+      limiter: createLimiter({ spentSince }),
+      addresses: createFailedAttempts({ perMinute }),
+      singleFlight: createSingleFlight(),
+      relay: undefined,
+      publishKeyChange: async () => {},
+      limiterState: () => undefined,
+      close: async () => {},
+    };
+  }
+  const open = (options: Partial<RedisOptions>) =>
+    asConfigError(config, 'SONANT_REDIS_URL', () => openRedis({ url, prefix, ...options }));
+  const [redis, relayRedis] = await bothOrNone([
+    open({
+      ...timeouts,
+      onAway: (cause) =>
+        log.warn('Redis is unavailable: limits are enforced without it', { fallback: redisFallback, cause }),
+      onBack: () => log.info('Redis is available again'),
+    }),
+    // Audio has a connection of its own, so that it does not delay the commands of the limiter.
+    open({ answerMs: relayAnswerMs }),
+  ]);
+  const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
+  const limiter = openRedisLimiter({ redis, prefix, fallback, spentSince });
+  return {
+    limiter,
+    addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
+    singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
+    relay: createRedisRelay({
+      redis: relayRedis,
+      busier: redis,
+      prefix,
+      onFault: (fault) => log.error('a stream could not be relayed to another replica', { cause: fault }),
+    }),
+    publishKeyChange: async (changed) => (changed.isEnded ? limiter.markEnded(changed) : undefined),
+    limiterState: () => limiter.state,
+    async close() {
+      await limiter.close();
+      redis.close();
+      relayRedis.close();
+    },
+  };
+}
+
+/** Waits for both. If one fails, closes the other. */
+async function bothOrNone<T extends { close(): void }>(opening: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
+  const [one, other] = await Promise.allSettled(opening);
+  if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value];
+  for (const each of [one, other]) if (each.status === 'fulfilled') each.value.close();
+  throw one.status === 'rejected' ? one.reason : (other as PromiseRejectedResult).reason;
+}

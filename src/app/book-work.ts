@@ -1,0 +1,71 @@
+// Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay there, so the same command continues after
+// an interruption. No service sees these jobs, and nothing is charged.
+import { join } from 'node:path';
+import { usualLimits } from '../access/key-limits.ts';
+import { anonymous, type Call } from '../api/call.ts';
+import type { JobOperations } from '../api/jobs.ts';
+import type { ClipRoom } from '../delivery/clip-room.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import { openLocalClips } from '../delivery/stores/local-clips.ts';
+import type { JobCaller } from '../jobs/job-tools.ts';
+import { jobKeepHoursMax } from '../jobs/limits.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import type { App } from './command-line.ts';
+import { openJobs } from './jobs.ts';
+import { openStoredClips } from './storage.ts';
+
+export interface BookWork {
+  jobs: JobOperations;
+  clips: ClipStore;
+  /** The call for the operations: the user of the command line may use all voices. */
+  call: Call;
+  close(): Promise<void>;
+}
+
+const callerId = 'command line';
+const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
+  reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }),
+  noteRemoved() {},
+};
+
+/** `onFault` receives errors that end no job. Fails if another command uses the folder. */
+export async function openBookWork(
+  { speech }: Pick<App, 'speech'>,
+  { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
+): Promise<BookWork> {
+  await using opened = new AsyncDisposableStack();
+  const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
+  opened.defer(() => store.close());
+  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  opened.defer(() => clips.close());
+  const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
+  const jobs = openJobs({
+    core: { speech },
+    store,
+    clips: openStoredClips(store, { clips, linkTo: undefined }),
+    room: endlessRoom,
+    ledger: { add: async () => {} },
+    limiter: { takeSynthesis: async () => ({ end() {} }) },
+    findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
+    links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
+    chaptersMax: 1,
+    onFault,
+  });
+  opened.defer(jobs.close);
+  const kept = opened.move();
+  return {
+    jobs: jobs.operations,
+    clips,
+    call: {
+      caller,
+      requestId: '',
+      address: '',
+      signal,
+      leaving: signal,
+      begunMs: performance.now(),
+      reportLimits() {},
+      reportSpeech() {},
+    },
+    close: () => kept.disposeAsync(),
+  };
+}

@@ -1,0 +1,227 @@
+// The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the process.
+// Metrics that the semantic conventions of OpenTelemetry define have their names, labels and units.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { EndedCall } from '../api/ended-call.ts';
+import type { RoomState } from '../delivery/clip-room.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { EngineGuards, EngineWatch } from '../engines/guard.ts';
+import type { EndedRequest } from '../http/ended-request.ts';
+import type { Schedule } from '../speech/schedule.ts';
+import { type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+
+const states = ['closed', 'half_open', 'open'] as const;
+
+interface SpeechParts {
+  engines: readonly Engine[];
+  guards: EngineGuards;
+  schedule: Schedule;
+}
+
+export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
+
+export function createServiceMetrics() {
+  const metrics = createMetrics();
+  const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, transport ("door") and status.');
+  const callSeconds = metrics.distribution('sonant_call_seconds', 'Duration of calls.');
+  const observeRpc = createRpcMetrics(metrics);
+  const observeHttp = createHttpMetrics(metrics);
+  const speech = createSpeechMetrics(metrics);
+  const slotWait = metrics.distribution(
+    'sonant_wait_seconds',
+    'Time that requests have waited until they were admitted.',
+  );
+  const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
+  const closeProcess = watchProcess(metrics);
+  return {
+    ...createJobMetrics(metrics),
+    engineWatch: createEngineWatch(metrics),
+    onAdmit: (kind: 'interactive' | 'bulk', waitedMs: number): void => slotWait({ class: kind }, waitedMs / 1000),
+    onCallEnd(call: EndedCall): void {
+      const { method, door, status, durationMs } = call;
+      calls({ method, door, status });
+      callSeconds({ method }, durationMs / 1000);
+      observeRpc(call);
+      speech(call);
+    },
+    onRequestEnd(request: EndedRequest): void {
+      const { method, route, status } = request;
+      requests({ method, route, status: String(status) });
+      observeHttp(request);
+    },
+    watchSpeech({ engines, guards, schedule }: SpeechParts): void {
+      watchSchedule(metrics, schedule);
+      metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
+        engines.flatMap((engine) =>
+          states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
+        ),
+      );
+      const waitingFor = (engine: Engine) =>
+        schedule.state.engines.find(({ name }) => name === engine.name)?.waiting ?? 0;
+      metrics.gauge('sonant_engine_waiting', 'Requests and segments that wait for a seat of an engine.', () =>
+        engines.map((engine) => [{ engine: engine.name }, waitingFor(engine)] as const),
+      );
+    },
+    watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
+    watchLedger(ledger: { readonly owedRows: number }): void {
+      const help = 'Usage records that wait in memory for the database.';
+      metrics.gauge('sonant_usage_owed_rows', help, () => [[{}, ledger.owedRows]]);
+    },
+    watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
+      metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
+        [{}, Number(state().isAway)],
+      ]);
+      metrics.total('sonant_redis_outages_total', 'Outages of Redis.', () => state().outages);
+      metrics.total('sonant_limits_alone_total', 'Limit checks made without Redis.', () => state().decidedAlone);
+    },
+    watchSpans: (dropped: () => number): void =>
+      metrics.total('sonant_spans_dropped_total', 'Spans that the collector did not get.', dropped),
+    families: metrics.families,
+    text: metrics.text,
+    close: closeProcess,
+  };
+}
+
+function createEngineWatch(metrics: Metrics): EngineWatch {
+  const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
+  const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments have waited for their turn.');
+  const firstSoundHelp = 'Time to the first sound of a segment.';
+  const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
+  const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
+  const soundHelp = 'Sound that an engine has made, in seconds; of whole segments, by model.';
+  const sound = metrics.counter('sonant_engine_sound_seconds_total', soundHelp);
+  const work = metrics.counter(
+    'sonant_engine_work_seconds_total',
+    'Seconds for which engines were waited for, for it.',
+  );
+  return {
+    onTurn: (engine, isFirst, waitedMs) => wait({ engine, segment: isFirst ? 'first' : 'later' }, waitedMs / 1000),
+    onSegment(engine, { model, outcome, firstSoundMs, pace }) {
+      segments({ engine, outcome });
+      if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
+      if (!pace) return;
+      sound({ engine, model }, pace.soundSeconds);
+      work({ engine, model }, pace.workSeconds);
+    },
+    onRetry: (engine) => retries({ engine }),
+  };
+}
+
+/** RPCs, which the semantic conventions of OpenTelemetry count separately from HTTP requests. */
+function createRpcMetrics(metrics: Metrics) {
+  const observe = metrics.distribution('rpc_server_call_duration_seconds', 'Duration of RPCs.', {
+    otelName: 'rpc.server.call.duration',
+  });
+  const systems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };
+  return ({ method, door, status, durationMs }: EndedCall): void => {
+    const system = systems[door];
+    if (system === undefined) return;
+    const labels = { 'rpc.system.name': system, 'rpc.method': method, 'rpc.response.status_code': status };
+    observe(labels, durationMs / 1000);
+  };
+}
+
+function createHttpMetrics(metrics: Metrics) {
+  const observe = metrics.distribution('http_server_request_duration_seconds', 'Duration of HTTP requests.', {
+    otelName: 'http.server.request.duration',
+  });
+  return ({ method, route, status, durationMs }: EndedRequest): void => {
+    const labels = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': String(status) };
+    observe(labels, durationMs / 1000);
+  };
+}
+
+/** Callers can create any number of voices, so later ones are labelled "other". */
+const labelledVoicesMax = 100;
+
+/** Speech of calls, by voice and engine. */
+function createSpeechMetrics(metrics: Metrics) {
+  const firstSound = metrics.distribution('sonant_first_sound_seconds', 'Time from a call to its first sound.');
+  const characters = metrics.counter('sonant_characters_total', 'Characters spoken.');
+  const seconds = metrics.counter('sonant_audio_seconds_total', 'Sound delivered, in seconds.');
+  const cache = metrics.counter('sonant_cache_total', 'Whole texts by whether they came out of the cache.');
+  const voices = new Set<string>();
+  return ({ speech }: EndedCall): void => {
+    const { voiceId, engine, firstSoundMs, audioSeconds, isCached } = speech;
+    if (voiceId === undefined || engine === undefined) return;
+    if (voices.size < labelledVoicesMax) voices.add(voiceId);
+    const labels = { voice: voices.has(voiceId) ? voiceId : 'other', engine };
+    if (firstSoundMs !== undefined) firstSound(labels, firstSoundMs / 1000);
+    if (isCached !== undefined) cache({ result: isCached ? 'hit' : 'miss' });
+    if (audioSeconds === undefined) return;
+    characters(labels, speech.characters);
+    seconds(labels, audioSeconds);
+  };
+}
+
+function watchSchedule(metrics: Metrics, schedule: Schedule): void {
+  metrics.gauge('sonant_speaking', 'Requests that are being spoken.', () => [[{}, schedule.state.speaking]]);
+  metrics.gauge('sonant_waiting', 'Requests that wait to be admitted.', () =>
+    (['interactive', 'bulk'] as const).map((kind) => [{ class: kind }, schedule.state.waiting[kind]] as const),
+  );
+}
+
+function watchRoom(metrics: Metrics, state: () => RoomState): void {
+  const gauge = (name: string, help: string, read: (state: RoomState) => number | undefined) =>
+    metrics.gauge(name, help, () => {
+      const value = read(state());
+      return value === undefined ? [] : [[{}, value] as const];
+    });
+  gauge('sonant_audio_stored_bytes', 'Stored audio.', ({ storedBytes }) => storedBytes);
+  gauge('sonant_audio_quota_bytes', 'Quota of all stored audio; absent without one.', ({ bytesMax }) => bytesMax);
+  gauge('sonant_audio_key_quota_bytes', 'Quota of a key and those that it created.', (each) => each.accountBytesMax);
+  gauge('sonant_audio_free_bytes', 'What can be stored without removing audio.', ({ freeBytes }) => freeBytes);
+  metrics.total('sonant_audio_removed_total', 'Clips removed before they expired.', () => state().removedClips);
+}
+
+const jobStatuses = ['succeeded', 'failed', 'canceled'];
+
+/** Counters begin at 0 for every outcome, so the first one shows as an increase. */
+function createJobMetrics(metrics: Metrics) {
+  const jobs = metrics.counter('sonant_jobs_total', 'Jobs that have ended, by status.');
+  const webhooks = metrics.counter('sonant_webhooks_total', 'Messages of webhooks that have ended, by outcome.');
+  const countWebhook = (outcome: WebhookOutcome, by: number) => webhooks({ outcome: outcome.replace(' ', '_') }, by);
+  for (const status of jobStatuses) jobs({ status }, 0);
+  for (const outcome of webhookOutcomes) countWebhook(outcome, 0);
+  return {
+    onJobEnd: (status: string): void => jobs({ status }),
+    onWebhookEnd: (outcome: WebhookOutcome): void => countWebhook(outcome, 1),
+    watchJobs: (countChapters: () => number): void =>
+      metrics.gauge('sonant_job_chapters', 'Chapters of jobs that are worked on.', () => [[{}, countChapters()]]),
+  };
+}
+
+const delayQuantiles = [0.5, 0.99, 1];
+/** Costs an idle process 0.6 ms of CPU per second; 20 ms would cost 2 to 3. */
+const delayResolutionMs = 100;
+
+/** Memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */
+function watchProcess(metrics: Metrics): () => void {
+  metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  const held = 'Memory of the main thread: objects on the heap, garbage included, and what they hold outside of it.';
+  metrics.gauge('sonant_process_memory_bytes', held, () => {
+    const { heapUsed, external } = process.memoryUsage();
+    return [
+      [{ kind: 'heap' }, heapUsed],
+      [{ kind: 'external' }, external],
+    ];
+  });
+  metrics.total('sonant_process_cpu_seconds_total', 'CPU time of the process, user and system.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
+  delay.enable();
+  const help = 'How late timers of the event loop run, since the metrics were last read.';
+  metrics.gauge('sonant_event_loop_delay_seconds', help, () => {
+    const late = delayQuantiles.map((share) => {
+      const nanos = delay.count === 0 ? 0 : delay.percentile(share * 100);
+      return [{ quantile: String(share) }, Math.max(0, nanos / 1e9 - delayResolutionMs / 1000)] as const;
+    });
+    delay.reset();
+    return late;
+  });
+  return () => void delay.disable();
+}

@@ -1,0 +1,101 @@
+// Secrets and sign-in, from the settings. Replicas of one database must have the same secrets, or one could not read the sessions and
+// clones of another. So on a shared database every secret must be set and must match the fingerprint in the database; otherwise the
+// start fails, unless the operator declares the secrets as new.
+import { createHmac } from 'node:crypto';
+import { createPepper, type Pepper } from '../access/api-key.ts';
+import { readDataDirSecret } from '../access/data-dir-secret.ts';
+import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
+import { createSeal, type Seal } from '../access/seal.ts';
+import type { SignInOptions } from '../access/sign-in.ts';
+import { isLoopbackUrl } from '../net/loopback.ts';
+import type { FingerprintRows } from '../store/fingerprint-rows.ts';
+import { type Config, ConfigError, type ConfigMistake } from './config.ts';
+
+const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
+
+/** Encrypts with the service's secret. */
+export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
+  createSeal(secret || (await readDataDirSecret(dataDir)));
+
+/** Settings of sign-in that are missing or contradict each other. */
+export function signInMistakes(config: Config): ConfigMistake[] {
+  const mistakes: ConfigMistake[] = [];
+  const addMistake = (name: string, allowed: string) =>
+    mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
+  if (config.oidcIssuer === '') return mistakes;
+  if (config.oidcClientId === '') addMistake('SONANT_OIDC_CLIENT_ID', 'must be the client id of Sonant at the issuer');
+  const rules = [config.oidcSubjects, config.oidcDomains, config.oidcGroups];
+  if (rules.every((rule) => rule.length === 0))
+    addMistake(
+      'SONANT_OIDC_SUBJECTS',
+      'must list who may create keys; or set SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS',
+    );
+  if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
+    addMistake(
+      'SONANT_BASE_URL',
+      'must begin with https:, except on localhost: browsers store no session cookie without TLS',
+    );
+  if (config.baseUrl !== '' && new URL(config.baseUrl).pathname !== '/')
+    addMistake('SONANT_BASE_URL', 'must not have a path: sign-in works only at the root of a host');
+  return mistakes;
+}
+
+/** Returns undefined if no issuer is configured. */
+export function issuerOptionsOf(config: Config): IssuerOptions | undefined {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
+  const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isSafeUrl(issuer));
+  const audience = config.oidcAudience || clientId;
+  return issuer === '' ? undefined : { issuer, clientId, clientSecret, audience, isInsecure };
+}
+
+export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
+  const issuer = issuerOptionsOf(config);
+  return {
+    seal: await openSeal(config),
+    issuer: issuer && createIssuer(issuer),
+    signInRules: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
+    clients: config.oauthClients,
+    keyScopes: config.oauthKeyScopes,
+  };
+}
+
+/** The pepper for the hashes of keys. */
+export const pepperOf = ({ keyPepper }: Config): Pepper | undefined =>
+  keyPepper === '' ? undefined : createPepper(keyPepper);
+
+const use = 'sonant replicas share this secret';
+
+const source = 'for a shared database';
+
+const secretsOf = ({ secret, masterKey, keyPepper }: Config) => ({
+  SONANT_SECRET: { secret, isRequired: true },
+  SONANT_MASTER_KEY: { secret: masterKey, isRequired: true },
+  SONANT_KEY_PEPPER: { secret: keyPepper, isRequired: false },
+});
+
+/** Secrets that a shared database needs and that are not set. */
+export const missingSecrets = (config: Config): ConfigMistake[] =>
+  Object.entries(config.databaseUrl === '' ? {} : secretsOf(config))
+    .filter(([, { secret, isRequired }]) => secret === '' && isRequired)
+    .map(([name]) => ({ name, source, allowed: 'must be set, to the same value on every replica' }));
+
+/** Called before anything is served. A refused start leaves no fingerprint. */
+export async function checkSharedSecrets(config: Config, rows: FingerprintRows): Promise<void> {
+  const fingerprints = Object.entries(secretsOf(config)).map(
+    ([name, { secret }]) => [name, createHmac('sha256', secret).update(use).digest('hex')] as const,
+  );
+  const mistakes: ConfigMistake[] = [];
+  const compare = (name: string, fingerprint: string, known: string) => {
+    if (known === fingerprint) return;
+    const allowed =
+      'differs from the one that the replicas of this database use; to change it, stop them and set SONANT_NEW_SECRETS=1';
+    mistakes.push({ name, source, allowed });
+  };
+  if (!config.areSecretsNew)
+    for (const [name, fingerprint] of fingerprints) compare(name, fingerprint, (await rows.find(name)) ?? fingerprint);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  // Another replica may have recorded its own fingerprints in the meantime.
+  for (const [name, fingerprint] of fingerprints)
+    compare(name, fingerprint, await rows.record(name, fingerprint, config.areSecretsNew));
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+}

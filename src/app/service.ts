@@ -1,0 +1,339 @@
+// Builds the service from a Config, and closes it in reverse order. The only file that imports every room.
+import { isIPv6 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FirstKey } from '../access/first-key.ts';
+import type { Runner } from '../api/runner.ts';
+import type { ConnectionOptions } from '../compat/wyoming/connection.ts';
+import { openWyomingServer } from '../compat/wyoming/wyoming-server.ts';
+import { freeBytesMin } from '../delivery/clip-room.ts';
+import type { Engine, EngineDefinition } from '../engines/engine.ts';
+import { openAdminServer } from '../http/health/admin-server.ts';
+import { createModelInstalls } from '../models/model-installs.ts';
+import { loadModels, modelEngines } from '../models/model-table.ts';
+import { type Connections, createConnections } from '../net/connections.ts';
+import type { Listener, Tls } from '../net/listen.ts';
+import { openSharedPort } from '../net/shared-port.ts';
+import { addRpcRoutes } from '../rpc/connect-routes.ts';
+import { openRpcServer, type RpcServer } from '../rpc/rpc-server.ts';
+import { createServices, type Services } from '../rpc/services.ts';
+import { createJobRows } from '../store/job-rows.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createVoicePurge } from '../voices/voice-purge.ts';
+import type { Webhooks } from '../webhooks/webhook.ts';
+import { type Access, openAccess, openRunner } from './access.ts';
+import { checkSettings } from './check-settings.ts';
+import { asConfigError, type Config } from './config.ts';
+import { type Gateway, openGateway } from './gateway.ts';
+import { openJobs, openServiceWebhooks } from './jobs.ts';
+import { logEnd } from './logging.ts';
+import { beginOpening, type Opening } from './opening.ts';
+import { createOperations } from './operations.ts';
+import { openSpeech, openStoredVoices } from './speech.ts';
+import { openStored } from './storage.ts';
+import { traceEngine, traceFlights } from './tracing.ts';
+
+/** The running service. */
+export interface Service {
+  httpPort: number;
+  grpcPort: number;
+  /** Undefined if health and metrics have no port of their own. */
+  adminPort: number | undefined;
+  /** Undefined if the Wyoming protocol is not served. */
+  wyomingPort: number | undefined;
+  baseUrl: string;
+  /** The key that was created because the database had none. */
+  firstKey: FirstKey | undefined;
+  /** Whether no call is running. */
+  isIdle(): boolean;
+  /** Reports not ready, gives running requests time to finish, ends the others, and closes everything. */
+  drain(): Promise<void>;
+}
+
+export async function openService(options: {
+  config: Config;
+  definitions: readonly EngineDefinition[];
+  log: Log;
+  /** Serve gRPC on the HTTP address too. */
+  isSinglePort: boolean;
+}): Promise<Service> {
+  const { config, definitions, log, isSinglePort } = options;
+  const tls = await checkSettings(config, isSinglePort);
+  await using opened = new AsyncDisposableStack();
+  const opening = beginOpening({ config, definitions, log, opened });
+  const { onFault, tracing } = opening;
+  const stored = await openStored(opening);
+  const speaking = await openSpeaking(opening, stored);
+  const access = await openAccess(opening, stored.store);
+  let httpPort = config.httpAddr.port;
+  const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
+  const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
+  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
+  const operations = createOperations({
+    jobs: jobs.operations,
+    core: speaking.core,
+    keys: access.keys,
+    installs: speaking.installs,
+    voiceManagement: speaking.voiceManagement,
+    lexicons: speaking.lexicons,
+    store: stored.store,
+    clips: stored.clips,
+    room: stored.room,
+    ledger: stored.ledger,
+    onFault,
+    links,
+    limiter: access.sharing.limiter,
+    singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
+    seal: access.signing.seal,
+  });
+  const runner = openRunner(opening, access);
+  opened.defer(() => runner.stop());
+  watchChanges(opening, { stored, speaking, access, runner });
+  const services = createServices({ runner, ...operations, isStrict: config.isStrict });
+  const perAddressMax = config.isBehindProxy ? Infinity : config.connectionsPerAddress;
+  const connections = createConnections({ perAddressMax });
+  const listeners = { opening, tls, isSinglePort, connections };
+  const rpc = await openRpc(listeners, services);
+  const parts = { runner, services, operations, access, stored, core: speaking.core, baseUrl };
+  const gateway = await openHttp(listeners, parts);
+  speaking.gateways.push(gateway);
+  const wyoming = await openWyoming(opening, runner, operations);
+  if (wyoming) opened.defer(() => wyoming.drain(0));
+  const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
+  const adminPort = await openAdmin(opening, gateway);
+  httpPort = shared?.port ?? gateway.port;
+  const kept = opened.move();
+  return {
+    httpPort,
+    grpcPort: shared?.port ?? rpc.port,
+    adminPort,
+    wyomingPort: wyoming?.port,
+    baseUrl: baseUrl(),
+    firstKey: access.firstKey,
+    isIdle: runner.isIdle,
+    async drain() {
+      // Load balancers must see that the service is not ready before it refuses a request.
+      gateway.leave();
+      services.health.close();
+      await sleep(config.leaveSeconds * 1000);
+      shared?.close();
+      runner.leave();
+      await drainListeners([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
+      // Everything that was acknowledged is stored already, so an error is only logged.
+      await kept.disposeAsync().catch(onFault);
+    },
+  };
+}
+
+interface JobParts extends Omit<Changing, 'runner'> {
+  links: { baseUrl(): string; keepMs: number };
+  webhooks: Webhooks;
+}
+
+function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: JobParts) {
+  const { stored, speaking, access, links, webhooks } = parts;
+  const jobs = openJobs({
+    core: speaking.core,
+    store: stored.store,
+    clips: stored.clips,
+    room: stored.room,
+    ledger: stored.ledger,
+    limiter: access.sharing.limiter,
+    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    links,
+    chaptersMax: config.jobChaptersMax,
+    webhooks,
+    onEnd: metrics.onJobEnd,
+    onFault,
+  });
+  metrics.watchJobs(jobs.countChapters);
+  opened.defer(jobs.close);
+  return jobs;
+}
+
+interface Changing {
+  stored: Awaited<ReturnType<typeof openStored>>;
+  speaking: Awaited<ReturnType<typeof openSpeaking>>;
+  access: Access;
+  runner: Runner;
+}
+
+/** Applies changes of other processes at once if the store can notify. */
+function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
+  const onKeys = () => {
+    access.keyVerifier.forget();
+    runner.checkKeys();
+  };
+  opened.defer(stored.store.listen('keys', onKeys));
+  opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
+  opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
+}
+
+/** Opens the engines, the voices, speech and the installation of models. */
+async function openSpeaking(
+  { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
+  { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
+) {
+  const { index, memory } = clips;
+  const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
+  const gateways: Gateway[] = [];
+  const purge = (due: ReadonlyMap<string, number>) => {
+    for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
+    return purgeAudio(due);
+  };
+  const keeping = await openStoredVoices(config, store, { purge, onFault });
+  opened.defer(keeping.close);
+  const { voiceCache, lexiconCache, lexicons } = keeping;
+  const core = await openSpeech({
+    config,
+    definitions,
+    ...keeping.sources,
+    watch: metrics.engineWatch,
+    onAdmit: metrics.onAdmit,
+    ...(tracing && { wrap: traceEngine }),
+    log: (level, message, facts) => log[level](message, facts),
+  });
+  opened.defer(core.close);
+  metrics.watchSpeech(core);
+  const installs = await openModels({ config, definitions, log }, core.engines);
+  opened.defer(installs.close);
+  const voiceManagement = keeping.createManagement(core);
+  return { core, installs, voiceCache, lexiconCache, lexicons, voiceManagement, gateways };
+}
+
+interface Listeners {
+  opening: Opening;
+  tls: Tls | undefined;
+  isSinglePort: boolean;
+  connections: Connections;
+}
+
+async function openRpc({ opening, tls, isSinglePort, connections }: Listeners, services: Services) {
+  const { config, opened, onFault } = opening;
+  const { isBehindProxy, grpcAddr: address } = config;
+  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
+  const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
+    openRpcServer({ services, connections, onFault, isBehindProxy, ...own }),
+  );
+  opened.defer(() => rpc.drain(0));
+  return rpc;
+}
+
+interface HttpParts {
+  runner: Runner;
+  services: Services;
+  operations: ReturnType<typeof createOperations>;
+  access: Access;
+  stored: Awaited<ReturnType<typeof openStored>>;
+  core: Awaited<ReturnType<typeof openSpeech>>;
+  baseUrl(): string;
+}
+
+async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, parts: HttpParts): Promise<Gateway> {
+  const { config, log, opened, metrics, onFault } = opening;
+  const { runner, services, operations, access, stored, core, baseUrl } = parts;
+  const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
+  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
+  const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+    openGateway({
+      runner,
+      operations,
+      addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
+      admit: access.admit,
+      signing: { signIn: access.signIn, addresses: access.sharing.addresses },
+      relay: access.sharing.relay,
+      settings: { ...own, connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
+      watch: {
+        checks: [
+          { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
+          { name: 'engines', isReady: async () => core.voices.list().length > 0 },
+          { name: 'room for audio', isReady: stored.room.restore },
+          { name: 'usage records', isReady: async () => stored.ledger.hasRoom },
+        ],
+        onRequestEnd(ended) {
+          metrics.onRequestEnd(ended);
+          const { failure, ...request } = ended;
+          logEnd(log, 'debug', 'request', request, failure);
+        },
+        readMetrics: config.adminAddr === '' ? metrics.text : undefined,
+        onFault,
+      },
+    }),
+  );
+  opened.defer(() => gateway.drain(0));
+  return gateway;
+}
+
+function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, rpc: RpcServer): Promise<Listener> {
+  const { config, onFault } = opening;
+  const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  return asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+    openSharedPort({ address: config.httpAddr, tls, connections, onFault, ...toServers }),
+  );
+}
+
+/** Returns the port, or undefined if none is configured. The listener closes after all others. */
+async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks }: Gateway) {
+  const { adminAddr: address } = config;
+  if (address === '') return undefined;
+  const admin = await asConfigError(config, 'SONANT_ADMIN_ADDR', () =>
+    openAdminServer({ address, checks, readMetrics: metrics.text, onFault }),
+  );
+  opened.defer(admin.close);
+  return admin.port;
+}
+
+/** Opens the Wyoming listener. Returns undefined if it is not configured. */
+async function openWyoming(
+  { config, log, onFault }: Opening,
+  runner: Runner,
+  { live, voices }: Pick<ConnectionOptions, 'live' | 'voices'>,
+) {
+  const { wyomingAddr: address, wyomingKey: key, wyomingAllow: allowed } = config;
+  if (address === '') return undefined;
+  const onRefused = (from: string) => log.debug('a Wyoming connection was refused', { address: from });
+  return asConfigError(config, 'SONANT_WYOMING_ADDR', () =>
+    openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault }),
+  );
+}
+
+/** Opens the installation of models: the table of models, with those of the operator, and the folder. */
+export async function openModels(
+  { config, definitions, log }: Pick<Opening, 'config' | 'definitions' | 'log'>,
+  opened: readonly Engine[],
+) {
+  const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = config;
+  const engines = modelEngines(definitions);
+  return createModelInstalls({
+    offered: await loadModels(modelsFile, engines),
+    engines,
+    dataDir,
+    modelsUrl,
+    isOffline,
+    // Models leave the same disk space free as stored audio does.
+    leaveFree: freeBytesMin,
+    isOffered(engineName, voiceIds) {
+      const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];
+      const offered = new Set(voices.map(({ voiceId }) => voiceId));
+      return voiceIds.every((voiceId) => offered.has(voiceId));
+    },
+    onEvent: (message, facts, failure) => logEnd(log, 'info', message, facts, failure),
+  });
+}
+
+/** Drains all listeners in parallel and waits for every one, even if one fails: what they use is closed afterwards. */
+export async function drainListeners(
+  listeners: readonly { drain(timeoutMs: number): Promise<void> }[],
+  timeoutMs: number,
+  onFault: (fault: unknown) => void,
+): Promise<void> {
+  const ends = await Promise.allSettled(listeners.map((listener) => listener.drain(timeoutMs)));
+  for (const end of ends) if (end.status === 'rejected') onFault(end.reason);
+}
+
+/** The URL of a listener for clients on this machine. A listener on all addresses is reached through localhost. */
+function localUrl(host: string, port: number, isSecure: boolean): string {
+  const isWildcard = host === '0.0.0.0' || host === '::';
+  const name = isWildcard ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
+  return `${isSecure ? 'https' : 'http'}://${name}:${port}`;
+}

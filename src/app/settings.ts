@@ -1,0 +1,440 @@
+// The settings of the service in the order in which they are listed. Engines declare their own settings.
+import { totalmem } from 'node:os';
+import { parseApiKey } from '../access/api-key.ts';
+import type { FallbackName } from '../access/fallback-limiter.ts';
+import { defaultScopes, isScope, scopes } from '../access/scopes.ts';
+import { isAddressBlock } from '../net/address-list.ts';
+import {
+  addressSetting,
+  choiceSetting,
+  flagSetting,
+  integerSetting,
+  listSetting,
+  optionalAddressSetting,
+  textSetting,
+} from '../runtime/setting.ts';
+import { type LogLevel, logLevels } from '../telemetry/log.ts';
+
+const secretCharsMin = 32;
+/** Share of the memory for audio that is being generated. */
+const audioMemoryShare = 0.5;
+
+const isWebUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && URL.canParse(given);
+const isUrlWithoutSlash = (given: string) => isWebUrl(given) && !given.endsWith('/');
+/** A base URL that paths are appended to: without a query, a fragment and a slash at its end. */
+const isBaseUrl = (given: string) =>
+  /^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(given) && !given.endsWith('/') && URL.canParse(given);
+
+export const serviceSettings = {
+  httpAddr: addressSetting({
+    name: 'SONANT_HTTP_ADDR',
+    help: 'Address of the HTTP listener: REST, SSE, Connect and gRPC-Web',
+    fallback: '127.0.0.1:8080',
+  }),
+  grpcAddr: addressSetting({
+    name: 'SONANT_GRPC_ADDR',
+    help: 'Address of the gRPC listener',
+    fallback: '127.0.0.1:50051',
+  }),
+  adminAddr: optionalAddressSetting({
+    name: 'SONANT_ADMIN_ADDR',
+    help: 'Address of a listener of its own for /healthz, /readyz and /metrics, without TLS; /metrics is then served only there',
+  }),
+  connectionsPerAddress: integerSetting({
+    name: 'SONANT_CONNECTIONS_PER_ADDRESS',
+    help: 'Connections of one client address, an IPv6 /64 network being one; not enforced with SONANT_BEHIND_PROXY',
+    min: 1,
+    max: 4096,
+    fallback: 512,
+  }),
+  baseUrl: textSetting({
+    name: 'SONANT_BASE_URL',
+    help: 'Public base URL, which links to audio begin with; default: the HTTP address',
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: isUrlWithoutSlash,
+  }),
+  tlsCert: textSetting({
+    name: 'SONANT_TLS_CERT',
+    help: 'File with the TLS certificate chain (PEM); with SONANT_TLS_KEY, both listeners use TLS',
+    allowed: 'a path',
+  }),
+  tlsKey: textSetting({
+    name: 'SONANT_TLS_KEY',
+    help: 'File with the private key of the TLS certificate (PEM)',
+    allowed: 'a path',
+  }),
+  isBehindProxy: flagSetting({
+    name: 'SONANT_BEHIND_PROXY',
+    help: 'A proxy terminates TLS: the client address is taken from X-Forwarded-For, and serving without TLS gives no warning',
+  }),
+  allowedOrigins: listSetting({
+    name: 'SONANT_CORS_ORIGINS',
+    help: 'Origins whose pages may call the API from a browser, separated by commas',
+    allowed: 'origins such as https://example.com',
+    isItem: (item) => URL.canParse(item) && new URL(item).origin === item,
+  }),
+  wyomingAddr: optionalAddressSetting({
+    name: 'SONANT_WYOMING_ADDR',
+    help: 'Address of the listener for Home Assistant (the Wyoming protocol), such as 127.0.0.1:10200; default: it is off',
+  }),
+  wyomingKey: textSetting({
+    name: 'SONANT_WYOMING_KEY',
+    help: 'The API key with which all clients of SONANT_WYOMING_ADDR speak; it needs speech:stream and voices:read',
+    allowed: 'an API key as sonant key create prints them',
+    isAllowed: (given) => parseApiKey(given) !== undefined,
+    secret: true,
+  }),
+  wyomingAllow: listSetting({
+    name: 'SONANT_WYOMING_ALLOW',
+    help: 'Addresses besides this machine that may connect to SONANT_WYOMING_ADDR, which asks for no key; separated by commas',
+    allowed: 'IP addresses and CIDR blocks such as 192.168.1.0/24',
+    isItem: isAddressBlock,
+  }),
+  isStrict: flagSetting({
+    name: 'SONANT_STRICT',
+    help: 'Reject unknown fields and query parameters, instead of listing them in X-Ignored-Fields',
+  }),
+  bootstrapKey: textSetting({
+    name: 'SONANT_BOOTSTRAP_KEY',
+    help: 'An API key, in the form that sonant key create prints, that is accepted from the first start on; the former one is revoked',
+    allowed: 'an API key as sonant key create prints them',
+    isAllowed: (given) => parseApiKey(given) !== undefined,
+    secret: true,
+  }),
+  keyPepper: textSetting({
+    name: 'SONANT_KEY_PEPPER',
+    help: 'Secret for the hashes of API keys (HMAC); a change invalidates the keys that were created with the old one',
+    secret: true,
+  }),
+  masterKey: textSetting({
+    name: 'SONANT_MASTER_KEY',
+    help: 'Secret that encrypts cloned voices; default: the file master-key in the data folder, created when it is first needed',
+    allowed: `at least ${secretCharsMin} characters`,
+    isAllowed: (given) => given.length >= secretCharsMin,
+    secret: true,
+  }),
+  areSecretsNew: flagSetting({
+    name: 'SONANT_NEW_SECRETS',
+    help: 'Accept that the secrets differ from those the shared database was created with',
+  }),
+  badKeysPerMinute: integerSetting({
+    name: 'SONANT_BAD_KEYS_PER_MINUTE',
+    help: 'Attempts without a valid API key per address and minute; further ones are rejected with Retry-After',
+    min: 1,
+    max: 1_000_000,
+    fallback: 60,
+  }),
+  oidcIssuer: textSetting({
+    name: 'SONANT_OIDC_ISSUER',
+    help: 'OpenID Connect issuer where people sign in at /oauth/get-key; without it, keys are made with sonant key',
+    allowed: 'an https URL (http on this machine alone)',
+    isAllowed: isWebUrl,
+  }),
+  oidcClientId: textSetting({
+    name: 'SONANT_OIDC_CLIENT_ID',
+    help: 'Id that Sonant has at the issuer; its redirect URI is SONANT_BASE_URL/oauth/callback',
+  }),
+  oidcClientSecret: textSetting({
+    name: 'SONANT_OIDC_CLIENT_SECRET',
+    help: 'Secret that Sonant has at the issuer; empty for a public client',
+    secret: true,
+  }),
+  oidcAudience: textSetting({
+    name: 'SONANT_OIDC_AUDIENCE',
+    help: "Audience that the issuer's tokens must name to be exchanged; default: the client id",
+  }),
+  oidcSubjects: listSetting({
+    name: 'SONANT_OIDC_SUBJECTS',
+    help: 'Subjects who may make keys; * for everyone who can sign in at the issuer',
+    allowed: 'subjects with commas between them, or *',
+    isItem: (item) => item !== '',
+  }),
+  oidcDomains: listSetting({
+    name: 'SONANT_OIDC_DOMAINS',
+    help: 'Domains whose verified e-mail addresses may make keys',
+    allowed: 'domains such as example.com',
+    isItem: (item) => /^[a-z0-9.-]+\.[a-z0-9-]+$/i.test(item),
+  }),
+  oidcGroups: listSetting({
+    name: 'SONANT_OIDC_GROUPS',
+    help: 'Groups (the claim groups) whose members may make keys',
+    allowed: 'groups with commas between them',
+    isItem: (item) => item !== '',
+  }),
+  oauthClients: listSetting({
+    name: 'SONANT_OAUTH_CLIENTS',
+    help: 'Machines that may make keys with client credentials, each as id:SHA-256 of its secret in hexadecimal',
+    allowed: 'id:64 hexadecimal digits, with commas between them',
+    isItem: (item) => /^[\w.-]{1,64}:[0-9a-f]{64}$/i.test(item),
+  }),
+  oauthKeyScopes: listSetting({
+    name: 'SONANT_OAUTH_KEY_SCOPES',
+    help: `Scopes that keys made by signing in may have; default: ${[...defaultScopes, 'usage:read'].join(', ')}`,
+    allowed: `scopes, of ${scopes.join(', ')}`,
+    isItem: isScope,
+  }),
+  oidcInsecure: flagSetting({
+    name: 'SONANT_OIDC_INSECURE',
+    help: 'Allow an issuer without TLS on another machine',
+  }),
+  secret: textSetting({
+    name: 'SONANT_SECRET',
+    help: 'Secret that seals sign-in cookies, tokens, tickets and the secrets of webhooks; the same for all replicas; default: generated and stored in the data folder',
+    allowed: `empty, or at least ${secretCharsMin} characters`,
+    secret: true,
+    isAllowed: (given) => given.length >= secretCharsMin,
+  }),
+  redisUrl: textSetting({
+    name: 'SONANT_REDIS_URL',
+    help: 'Redis or Valkey where replicas share limits, revocations and running syntheses; default: nothing is shared',
+    allowed: 'a URL such as redis://host:6379/0, rediss://user:password@host:6380 or unix:///run/redis.sock',
+    secret: true,
+    isAllowed: (given) => /^(rediss?:\/\/[^/]|unix:\/\/.*\/)/.test(given) && URL.canParse(given),
+  }),
+  redisPrefix: textSetting({
+    name: 'SONANT_REDIS_PREFIX',
+    help: 'Prefix of all keys in Redis; the same for all replicas, and different from that of other installations',
+    allowed: 'up to 64 letters, digits and . : _ -',
+    fallback: 'sonant:',
+    isAllowed: (given) => /^[\w.:-]{0,64}$/.test(given),
+  }),
+  redisFallback: choiceSetting<FallbackName>({
+    name: 'SONANT_REDIS_FALLBACK',
+    help: 'Limits while Redis is unavailable: each replica enforces its part of them (degrade), there are none (open), or every call fails and may be retried (closed)',
+    choices: ['degrade', 'open', 'closed'],
+    fallback: 'degrade',
+  }),
+  replicas: integerSetting({
+    name: 'SONANT_REPLICAS',
+    help: 'Number of replicas that share Redis; while it is unavailable, each enforces its part of every limit, at least one',
+    min: 1,
+    max: 1_000,
+    fallback: 2,
+  }),
+  audioKeepHours: integerSetting({
+    name: 'SONANT_AUDIO_KEEP_HOURS',
+    help: 'Hours until stored audio expires',
+    min: 1,
+    max: 8760,
+    fallback: 24,
+  }),
+  audioMibMax: integerSetting({
+    name: 'SONANT_AUDIO_MIB_MAX',
+    help: 'MiB of stored audio in all; 0: half of the file system of the data folder, in a bucket no limit',
+    min: 0,
+    max: 1_000_000_000,
+    fallback: 0,
+  }),
+  lexiconsPerAccount: integerSetting({
+    name: 'SONANT_LEXICONS_PER_ACCOUNT',
+    help: 'Lexicons of an account: a key that the operator made and all keys that descend from it',
+    min: 0,
+    max: 10_000,
+    fallback: 100,
+  }),
+  voicesPerAccount: integerSetting({
+    name: 'SONANT_VOICES_PER_ACCOUNT',
+    help: 'Voices that an account may make; keys with the scope admin, and the command line, are not limited',
+    min: 0,
+    max: 10_000,
+    fallback: 200,
+  }),
+  audioMibPerKey: integerSetting({
+    name: 'SONANT_AUDIO_MIB_PER_KEY',
+    help: 'MiB of stored audio of a key and all keys that it created; 0: a quarter of the limit in all',
+    min: 0,
+    max: 1_000_000_000,
+    fallback: 0,
+  }),
+  s3Bucket: textSetting({
+    name: 'SONANT_S3_BUCKET',
+    help: 'Bucket for stored audio; without it, audio is stored in the data folder',
+    allowed: 'the name of a bucket',
+    isAllowed: (given) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(given),
+  }),
+  s3Endpoint: textSetting({
+    name: 'SONANT_S3_ENDPOINT',
+    help: "Address of the S3 service; default: Amazon's, in the region of AWS_REGION",
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: isBaseUrl,
+  }),
+  s3Prefix: textSetting({
+    name: 'SONANT_S3_PREFIX',
+    help: 'Prefix of the keys in the bucket, such as sonant/',
+    allowed: 'letters, digits, - _ . and /, with a / at its end and none at its beginning',
+    isAllowed: (given) => /^([\w-][\w.-]*\/){1,20}$/.test(given),
+  }),
+  s3Links: choiceSetting<'proxy' | 'presigned' | 'public'>({
+    name: 'SONANT_S3_LINKS',
+    help: 'How audio URLs are served: proxy streams through Sonant, presigned and public redirect to the store',
+    choices: ['proxy', 'presigned', 'public'],
+    fallback: 'proxy',
+  }),
+  s3PublicUrl: textSetting({
+    name: 'SONANT_S3_PUBLIC_URL',
+    help: 'For public links, the address of the bucket; for presigned ones, that of the S3 service if clients know another than SONANT_S3_ENDPOINT',
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: isBaseUrl,
+  }),
+  webhookAllow: listSetting({
+    name: 'SONANT_WEBHOOK_ALLOW',
+    help: 'Where webhooks may go besides public addresses, there also without TLS: host names, addresses and CIDR blocks, separated by commas',
+    allowed: 'host names such as hooks.internal, addresses, or CIDR blocks such as 10.0.0.0/8',
+    isItem: (item) => isAddressBlock(item) || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(item),
+  }),
+  leaveSeconds: integerSetting({
+    name: 'SONANT_LEAVE_SECONDS',
+    help: 'Seconds after SIGTERM during which requests are still accepted while /readyz reports not ready, for load balancers',
+    min: 0,
+    max: 3600,
+    fallback: 0,
+  }),
+  drainSeconds: integerSetting({
+    name: 'SONANT_DRAIN_SECONDS',
+    help: 'Seconds that running requests have to finish when the service stops',
+    min: 0,
+    max: 3600,
+    fallback: 20,
+  }),
+  logLevel: choiceSetting<LogLevel>({
+    name: 'SONANT_LOG_LEVEL',
+    help: 'Lowest level that is logged, on standard error',
+    choices: logLevels,
+    fallback: 'info',
+  }),
+  dataDir: textSetting({
+    name: 'SONANT_DATA_DIR',
+    help: 'Folder for everything that Sonant stores; put your own voices into its subfolder voices/',
+    allowed: 'a path',
+    fallback: './data',
+    isAllowed: (given) => given.trim() !== '',
+  }),
+  modelsFile: textSetting({
+    name: 'SONANT_MODELS',
+    help: 'File with models of your own to get, JSON or TOML; a model of the same name takes the place of ours',
+    allowed: 'a path that ends in .json or .toml',
+    isAllowed: (given) => /\.(json|toml)$/i.test(given),
+  }),
+  modelsUrl: textSetting({
+    name: 'SONANT_MODELS_URL',
+    help: 'Mirror of the models: a URL to which /RELEASE/FILE is added, such as /tts-models/kokoro-multi-lang-v1_0.tar.bz2',
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: isUrlWithoutSlash,
+  }),
+  modelsOffline: flagSetting({
+    name: 'SONANT_MODELS_OFFLINE',
+    help: '1: fetch no models, neither by the API nor by sonant voice get, which still takes files',
+  }),
+  databaseUrl: textSetting({
+    name: 'SONANT_DATABASE_URL',
+    help: 'PostgreSQL database, as postgres://user:password@host/name; default: SQLite, the file sonant.db in the data folder',
+    allowed: 'a URL that begins with postgres://',
+    isAllowed: (given) => /^postgres(ql)?:\/\/./.test(given),
+    secret: true,
+  }),
+  databasePool: integerSetting({
+    name: 'SONANT_DATABASE_POOL',
+    help: 'Connections to PostgreSQL that a process may open, besides one for LISTEN',
+    min: 1,
+    max: 1000,
+    fallback: 10,
+  }),
+  databaseStatementMs: integerSetting({
+    name: 'SONANT_DATABASE_STATEMENT_MS',
+    help: 'Time limit of a PostgreSQL statement, in milliseconds',
+    min: 100,
+    max: 600_000,
+    fallback: 5_000,
+  }),
+  isDatabasePooled: flagSetting({
+    name: 'SONANT_DATABASE_PGBOUNCER',
+    help: 'The database is reached through PgBouncer or another transaction pooler: no session state, no LISTEN',
+  }),
+  defaultVoice: textSetting({
+    name: 'SONANT_DEFAULT_VOICE',
+    help: 'Id or alias of the default voice: lists, the command line and the console begin with it, and it speaks where an API lets the voice out. It goes before the voice of sonant voice default; else that one, or the first of the first engine',
+    allowed: 'the id or an alias of a voice',
+  }),
+  speakingMax: integerSetting({
+    name: 'SONANT_SPEAKING_MAX',
+    help: 'Requests that are synthesized at once; further ones wait',
+    min: 1,
+    max: 10_000,
+    fallback: 64,
+  }),
+  waitingMax: integerSetting({
+    name: 'SONANT_WAITING_MAX',
+    help: 'Requests that wait for synthesis; further ones are rejected with Retry-After',
+    min: 0,
+    max: 100_000,
+    fallback: 256,
+  }),
+  waitingSeconds: integerSetting({
+    name: 'SONANT_WAITING_SECONDS',
+    help: 'Seconds that a request waits until synthesis begins; one that would wait longer is rejected at once, with Retry-After',
+    min: 1,
+    max: 3600,
+    fallback: 5,
+  }),
+  soundMemoryMb: integerSetting({
+    name: 'SONANT_SOUND_MEMORY_MB',
+    help: 'Memory, in MB, that the sound of all that is synthesized at once may take at most; further requests wait. Default: half of what the process may use',
+    min: 1,
+    max: 1_000_000,
+    fallback: Math.max(1, Math.floor(audioMemoryShare * memoryMb())),
+  }),
+  otlpEndpoint: textSetting({
+    name: 'SONANT_OTLP_ENDPOINT',
+    help: 'Base URL of an OpenTelemetry collector that takes OTLP over HTTP (its port is usually 4318): traces and metrics are sent there',
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: isUrlWithoutSlash,
+  }),
+  otlpHeaders: textSetting({
+    name: 'SONANT_OTLP_HEADERS',
+    help: 'Headers for the collector, such as Authorization=Bearer x; several are separated by commas',
+    allowed: 'NAME=VALUE,NAME=VALUE',
+    isAllowed: (given) => parsePairs(given) !== undefined,
+    secret: true,
+  }),
+  otlpAttributes: textSetting({
+    name: 'SONANT_OTLP_ATTRIBUTES',
+    help: 'Resource attributes of this process, such as deployment.environment.name=production,service.instance.id=a; service.name is sonant unless it is here',
+    allowed: 'NAME=VALUE,NAME=VALUE',
+    isAllowed: (given) => parsePairs(given) !== undefined,
+  }),
+  tracePercent: integerSetting({
+    name: 'SONANT_TRACE_PERCENT',
+    help: 'Share of calls, in percent, that are traced where the caller has not decided that with traceparent',
+    min: 0,
+    max: 100,
+    fallback: 100,
+  }),
+  otlpMetricsSeconds: integerSetting({
+    name: 'SONANT_OTLP_METRICS_SECONDS',
+    help: 'Seconds between metrics that are sent to the collector',
+    min: 1,
+    max: 3600,
+    fallback: 60,
+  }),
+  jobChaptersMax: integerSetting({
+    name: 'SONANT_JOB_CHAPTERS',
+    help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',
+    min: 0,
+    max: 1000,
+    fallback: 4,
+  }),
+};
+
+/** Memory of the machine or, if that is less, of the container. */
+function memoryMb(): number {
+  const constrained = process.constrainedMemory();
+  return Math.min(totalmem(), constrained > 0 ? constrained : Infinity) / 2 ** 20;
+}
+
+/** Parses NAME=VALUE,NAME=VALUE. Returns undefined if the text has another form. */
+export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
+  if (text === '') return {};
+  const pairs = text.split(',').map((pair) => /^\s*([\w.-]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(pair));
+  if (pairs.some((pair) => !pair)) return undefined;
+  return Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]));
+}

@@ -1,0 +1,135 @@
+// Sends traces and metrics to a collector, and wraps what a call waits for (engines, clip store, database, shared synthesis) in
+// spans of its trace. Without a collector, nothing is wrapped.
+import { hostname } from 'node:os';
+import type { SingleFlight } from '../delivery/single-flight.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import type { Engine } from '../engines/engine.ts';
+import { apiVersion } from '../net/request-id.ts';
+import { createId } from '../runtime/id.ts';
+import type { RowStore } from '../store/row-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { openOtlpExport } from '../telemetry/otlp-export.ts';
+import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
+import type { Config } from './config.ts';
+import type { ServiceMetrics } from './metrics.ts';
+import { parsePairs } from './settings.ts';
+
+/** Returns undefined if no collector is configured. */
+export function openTracing(
+  config: Config,
+  metrics: ServiceMetrics,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Tracing | undefined {
+  const { otlpEndpoint: endpoint, otlpHeaders, otlpAttributes, otlpMetricsSeconds, tracePercent } = config;
+  if (endpoint === '') return undefined;
+  const resource = {
+    'service.name': 'sonant',
+    'service.version': apiVersion,
+    'service.instance.id': createId('instance'),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+    ...parsePairs(otlpAttributes),
+  };
+  const otlp = openOtlpExport({
+    endpoint,
+    headers: parsePairs(otlpHeaders) ?? {},
+    resource,
+    metricsEveryMs: otlpMetricsSeconds * 1000,
+    readMetrics: metrics.families,
+    onFault: (fault) => log.warn('traces and metrics are not sent', { fault }),
+  });
+  opened.defer(() => otlp.close());
+  metrics.watchSpans(() => otlp.dropped);
+  return createTracing(tracePercent / 100, otlp.add);
+}
+
+/** Wraps an engine so that each segment is a span, which ends with the last audio. */
+export function traceEngine(engine: Engine): Engine {
+  const speak: Engine['speak'] = (segment, signal) => {
+    const span = activeSpan()?.child({
+      name: `speak ${engine.name}`,
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'generate_content',
+        'gen_ai.output.type': 'speech',
+        'gen_ai.provider.name': engine.name,
+        'sonant.voice_id': segment.voice.voiceId,
+        'sonant.characters': segment.text.length,
+        'sonant.urgent': segment.urgent,
+      },
+    });
+    if (!span) return engine.speak(segment, signal);
+    return (async function* () {
+      const pieces = within(span, () => engine.speak(segment, signal))[Symbol.asyncIterator]();
+      const beganMs = performance.now();
+      let hasSound = false;
+      try {
+        for (;;) {
+          const { done, value } = await within(span, () => pieces.next());
+          if (done) return;
+          if (!hasSound) span.set({ 'sonant.first_sound_seconds': (performance.now() - beganMs) / 1000 });
+          hasSound = true;
+          yield value;
+        }
+      } catch (error) {
+        span.end(signal.aborted ? undefined : faultOf(error));
+        throw error;
+      } finally {
+        await pieces.return?.();
+        span.end();
+      }
+    })();
+  };
+  // Other members may change, so they are read from the engine itself.
+  return Object.create(engine, { speak: { value: speak } }) as Engine;
+}
+
+/** Wraps a clip store so that its calls are spans. */
+export function traceClips(clips: ClipStore, system: string): ClipStore {
+  const span = (operation: string, key?: string) => ({
+    name: `${system} ${operation}`,
+    kind: 'client' as const,
+    attributes: { 'rpc.system.name': system, 'sonant.clip_id': key },
+  });
+  return {
+    create: (key, contentType) =>
+      measured(span('create', key), async () => {
+        const draft = await clips.create(key, contentType);
+        const commit = (head?: Uint8Array) => measured(span('commit', key), () => draft.commit(head));
+        return { write: (bytes) => draft.write(bytes), commit, discard: () => draft.discard() };
+      }),
+    open: (key, range) => measured(span('open', key), () => clips.open(key, range)),
+    remove: (key) => measured(span('remove', key), () => clips.remove(key)),
+    sweep: (isKnown) => clips.sweep(isKnown),
+    disk: () => clips.disk(),
+    close: () => clips.close(),
+  };
+}
+
+/** Wraps a row store so that its statements and transactions are spans. */
+export function traceStore(store: RowStore, system: string): RowStore {
+  const span = (name: string, statement?: string) => ({
+    name: `${system} ${name}`,
+    kind: 'client' as const,
+    // Values are parameters, so the text of a statement contains none.
+    attributes: { 'db.system.name': system, 'db.query.text': statement },
+  });
+  return {
+    query: (sql, ...values) =>
+      measured(span(sql.trimStart().split(/\s/, 1)[0]!, sql), () => store.query(sql, ...values)),
+    transaction: (work, options) => measured(span('transaction'), () => store.transaction(work, options)),
+    listen: (topic, onChange) => store.listen(topic, onChange),
+    close: () => store.close(),
+  };
+}
+
+/** Traces calls that wait for the same speech of another call, here or at another replica. */
+export const traceFlights = (flights: SingleFlight): SingleFlight => ({
+  run: (key, signal, work) =>
+    measured({ name: 'make or join the speech', kind: 'internal' }, async (span) => {
+      const result = await flights.run(key, signal, work);
+      span?.set({ 'sonant.joined': !result.isMade });
+      return result;
+    }),
+});

@@ -1,0 +1,307 @@
+// The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields. Both
+// `local-book.ts` and `served-book.ts` use it.
+import { extname, resolve } from 'node:path';
+import { toJobFields } from '../api/books.ts';
+import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
+import { readingPausesMs } from '../jobs/limits.ts';
+import { autoLanguage, captionKinds } from '../speech/fields.ts';
+import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
+import { countChars } from '../text/count-chars.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+import { pausesMsMax } from '../text/pause-tags.ts';
+import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
+
+/** The parts of a book that a job request contains. The book was read here or by a service. */
+export interface JobBook {
+  language: string;
+  chapters: readonly BookChapter[];
+  metadata: Readonly<Record<string, string>>;
+  /** Picture in base64. */
+  cover: string | undefined;
+}
+
+export const toJobBook = (book: Book): JobBook => ({
+  language: book.language,
+  chapters: book.chapters,
+  ...toJobFields(book),
+});
+
+interface SpeakingVoice {
+  voiceId: string;
+  languageCodes: readonly string[];
+}
+
+/** The voices of this machine or of a service. */
+export interface BookVoices {
+  /** The voices that can speak, the default one first. */
+  list(): Promise<readonly SpeakingVoice[]>;
+  /** Finds a voice by id or alias. */
+  find(voiceId: string): Promise<SpeakingVoice>;
+}
+
+export const voicesHere = (voices: Voices): BookVoices => ({
+  list: async () =>
+    voices
+      .list()
+      .filter(({ status, bindings }) => status === 'ready' && bindings.length > 0)
+      .map(({ voice }) => voice),
+  find: async (voiceId) => voicesFor(voices, { usesAllVoices: true }).find(voiceId).voice,
+});
+
+export const bookOptions = {
+  output: option('FILE', 'the sound file; its extension tells the format', { short: 'o' }),
+  list: flag('print the chapters with their numbers, and speak nothing'),
+  chapters: option('NUMBERS', 'only these, such as 3-7,9 or 4-'),
+  skip: option('PARTS', 'leave these out: front, notes, back, or several with commas between'),
+  voice: option('VOICE', 'the voice; 3=VOICE or 5-7=VOICE for some chapters, several times', {
+    short: 'v',
+    multiple: true,
+  }),
+  speaker: option('NAME=VOICE', 'lines that begin with "NAME:" are said by this voice, several times', {
+    multiple: true,
+  }),
+  language: option('CODE', 'the language; default: that of the book, if the voice speaks it', { short: 'l' }),
+  format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension`, {
+    short: 'f',
+    choices: formatNames,
+  }),
+  'sample-rate': option('HZ', outputSampleRatesHz.join(', '), { choices: outputSampleRatesHz.map(String) }),
+  'speaking-rate': option('RATE', 'the tempo'),
+  gap: option('SECONDS', 'silence between two chapters'),
+  captions: option(
+    'KIND',
+    `also write captions beside the file: ${captionKinds.join(', ')}, or both with a comma between`,
+    { multiple: true, choices: captionKinds },
+  ),
+  code: flag('read blocks of code, which are left out otherwise'),
+  server: option('URL', 'the service that speaks it, such as http://127.0.0.1:8080; its voices and its limits count'),
+  key: option('KEY', 'its key; default: SONANT_API_KEY, else, for a service on this machine, the one in first-key'),
+  json: flag('print what was made, or the list, as JSON'),
+};
+
+export type BookFlags = Omit<FlagsOf<typeof bookOptions>, 'output'> & { output: string };
+
+/** The fields of the job request, under their JSON names. */
+export async function toFields(
+  book: JobBook,
+  chosen: readonly ChosenChapter[],
+  { flags, format, voices }: { flags: BookFlags; format: FormatName; voices: BookVoices },
+): Promise<Readonly<Record<string, unknown>>> {
+  const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
+  const { ofBook, ofChapter } = parseVoices(flags.voice ?? [], book.chapters.length);
+  const speakers = parseSpeakers(flags.speaker ?? []);
+  const texts = chosen.map(({ text }) => text);
+  for (const name of silentSpeakers(texts, speakers))
+    process.stderr.write(`sonant: --speaker ${name}: no line of the chapters begins with "${name}:"\n`);
+  const { voiceId, languageCode } = await chooseSpeech(voices, {
+    voice: ofBook,
+    language: flags.language,
+    bookLanguage: book.language,
+  });
+  const chapters = chosen.flatMap(({ title, text, number }) =>
+    withSpeakers(text, speakers).map((said, n) => ({
+      title: n === 0 ? title : `${title} (${n + 1})`,
+      text: said,
+      ...(ofChapter.has(number) && { voice_id: ofChapter.get(number) }),
+    })),
+  );
+  return {
+    voice_id: voiceId,
+    language_code: languageCode,
+    markup: speakers.size > 0 ? 'ssml' : undefined,
+    output_format: format,
+    sample_rate: toNumber(flags['sample-rate']),
+    speaking_rate: toNumber(flags['speaking-rate']),
+    chapter_gap_seconds: toNumber(flags.gap),
+    captions: flags.captions?.flatMap((kinds) => kinds.split(',')),
+    metadata: book.metadata,
+    cover: book.cover,
+    chapters,
+  };
+}
+
+/** Chooses the language of the book only if the given voice, or else any voice, speaks it. */
+async function chooseSpeech(
+  voices: BookVoices,
+  { voice, language, bookLanguage }: { voice: string | undefined; language: string | undefined; bookLanguage: string },
+): Promise<{ voiceId: string; languageCode: string | undefined }> {
+  if (voice !== undefined && language !== undefined) return { voiceId: voice, languageCode: language };
+  const able = voice === undefined ? await voices.list() : [await voices.find(voice)];
+  const isWanted = bookLanguage !== '' && able.some((each) => isSpokenBy(each, bookLanguage));
+  const wanted = language ?? (isWanted ? bookLanguage : undefined);
+  const code = wanted === undefined || wanted === autoLanguage ? undefined : toLanguageCode(wanted);
+  const chosen = able.find((each) => voice !== undefined || code === undefined || isSpokenBy(each, code));
+  if (!chosen) throw new UsageError(`no voice speaks ${language}; sonant voice list prints the languages`);
+  return { voiceId: voice ?? chosen.voiceId, languageCode: wanted ?? chosen.languageCodes[0] };
+}
+
+const flagOf = (field: string): string =>
+  ({
+    voice_id: '--voice',
+    language_code: '--language',
+    output_format: '--format',
+    sample_rate: '--sample-rate',
+    speaking_rate: '--speaking-rate',
+    chapter_gap_seconds: '--gap',
+    captions: '--captions',
+  })[field] ?? field;
+
+/** Reports invalid fields of the job under the names of their flags. */
+export const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
+
+/** A chapter with its number in the book, from 1. */
+interface ChosenChapter extends BookChapter {
+  number: number;
+}
+
+/** Chooses chapters by the flags `--skip` (parts) and `--chapters` (numbers and ranges). */
+export function chooseChapters(
+  chapters: readonly BookChapter[],
+  { skip, numbers }: { skip: string | undefined; numbers: string | undefined },
+): ChosenChapter[] {
+  const skipped = parseParts(skip);
+  const wanted = numbers === undefined ? undefined : parseNumbers('--chapters', numbers, chapters.length);
+  const chosen = chapters
+    .map((chapter, n) => ({ ...chapter, number: n + 1 }))
+    .filter(({ part, number }) => !skipped.includes(part) && (wanted === undefined || wanted.has(number)));
+  if (chosen.length === 0) throw new UsageError('no chapter is left to speak; --list prints all');
+  return chosen;
+}
+
+function parseParts(given: string | undefined): BookPart[] {
+  return (given ?? '').split(',').flatMap((name) => {
+    const part = bookParts.find((each) => each === name.trim());
+    if (!part && name.trim() !== '') throw new UsageError(`--skip ${name}: must be of ${bookParts.join(', ')}`);
+    return part ?? [];
+  });
+}
+
+/** Parses numbers and ranges such as "3-7,9". */
+function parseNumbers(flag: string, given: string, count: number): Set<number> {
+  const numbers = new Set<number>();
+  for (const range of given.split(',')) {
+    const [, from, dash, to] = /^\s*(\d{1,5})?\s*(-)?\s*(\d{1,5})?\s*$/.exec(range) ?? [];
+    if (from === undefined && to === undefined) throw new UsageError(`${flag} ${given}: give numbers, such as 3-7,9`);
+    const first = Number(from ?? 1);
+    const last = dash ? Number(to ?? count) : first;
+    if (first < 1 || last > count || first > last)
+      throw new UsageError(`${flag} ${range}: the book has chapters 1 to ${count}; --list prints them`);
+    for (let number = first; number <= last; number++) numbers.add(number);
+  }
+  return numbers;
+}
+
+/** `--voice amy` is the voice of the book, `--voice 3=bob` and `--voice 5-7=bob` are voices of single chapters. */
+export function parseVoices(given: readonly string[], count: number) {
+  const ofChapter = new Map<number, string>();
+  let ofBook: string | undefined;
+  for (const each of given) {
+    const [, numbers, voice] = /^([\d\s,-]+)=(.+)$/.exec(each) ?? [];
+    if (voice === undefined) ofBook = each;
+    else for (const number of parseNumbers('--voice', numbers!, count)) ofChapter.set(number, voice);
+  }
+  return { ofBook, ofChapter };
+}
+
+const toListed = ({ number, part, text, title }: ChosenChapter) => ({ number, part, chars: countChars(text), title });
+
+export const listChaptersAsJson = (chapters: readonly ChosenChapter[]): string =>
+  JSON.stringify(chapters.map(toListed), null, 2);
+
+export function listChapters(chapters: readonly ChosenChapter[]): string {
+  const rows = chapters.map(toListed).map(({ number, part, chars, title }) => [`${number}`, part, `${chars}`, title]);
+  return formatTable([['NUMBER', 'PART', 'CHARACTERS', 'TITLE'], ...rows]);
+}
+
+/** Voices of speakers, by the name in capitals. */
+type Speakers = ReadonlyMap<string, string>;
+
+/** Parses NAME=VOICE. */
+export function parseSpeakers(given: readonly string[]): Speakers {
+  return new Map(
+    given.map((each) => {
+      const at = each.indexOf('=');
+      if (at < 1 || at === each.length - 1) throw new UsageError(`--speaker ${each}: give NAME=VOICE`);
+      return [each.slice(0, at).trim().toUpperCase(), each.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** Longest SSML document of a chapter. A longer chapter becomes several documents. */
+const documentCharsMax = 45_000;
+
+/**
+ * Makes SSML of a chapter: a line that begins with a speaker's name ("ANNA: Who is there?") gets that speaker's voice, and
+ * paragraphs get the pauses that a reader makes. Returns the text itself if no speaker has a line.
+ */
+export function withSpeakers(text: string, speakers: Speakers): string[] {
+  const paragraphs = text
+    .split(/\n{2,}/)
+    .map((paragraph) => paragraph.split('\n').map((line) => toLine(line, speakers)));
+  if (!paragraphs.flat().some(({ voice }) => voice !== undefined)) return [text];
+  const documents: string[] = [];
+  let body = '';
+  let pausesMs = 0;
+  let place: keyof typeof readingPausesMs = 'paragraph';
+  for (const lines of paragraphs) {
+    if (!lines.some((line) => /[\p{L}\p{N}]/u.test(line.text))) {
+      place = 'scene';
+      continue;
+    }
+    const said = `<p>${lines.map(toMarkup).join('\n')}</p>\n`;
+    const pauseMs = readingPausesMs[place];
+    const isFull = body.length + said.length > documentCharsMax || pausesMs + pauseMs > pausesMsMax;
+    if (body !== '' && isFull) {
+      documents.push(`<speak>${body}</speak>`);
+      [body, pausesMs] = ['', 0];
+    }
+    if (body !== '') {
+      body += `<break time="${pauseMs}ms"/>`;
+      pausesMs += pauseMs;
+    }
+    body += said;
+    const isHeading = documents.length === 0 && pausesMs === 0 && /[\p{L}\p{N}]$/u.test(lines.at(-1)!.text);
+    place = isHeading ? 'heading' : 'paragraph';
+  }
+  return [...documents, `<speak>${body}</speak>`];
+}
+
+/** The speakers without a line. */
+export function silentSpeakers(texts: readonly string[], speakers: Speakers): string[] {
+  const lines = texts.flatMap((text) => text.split('\n').map((line) => nameOf(line).name));
+  return [...speakers.keys()].filter((name) => !lines.includes(name));
+}
+
+function toLine(line: string, speakers: Speakers) {
+  const { whole, name } = nameOf(line);
+  const voice = speakers.get(name);
+  return voice === undefined ? { voice, text: line } : { voice, text: line.slice(whole.length) };
+}
+
+/** The name at the beginning of a line, in capitals, and the text up to the end of the colon. */
+function nameOf(line: string): { whole: string; name: string } {
+  const [whole = '', name = ''] = /^\s*([\p{L}\p{N}][\p{L}\p{N} .'’-]{0,60}?)\s*:\s+/u.exec(line) ?? [];
+  return { whole, name: name.toUpperCase() };
+}
+
+const toMarkup = ({ voice, text }: ReturnType<typeof toLine>): string =>
+  voice === undefined ? escapeMarkup(text) : `<voice name="${escapeMarkup(voice)}">${escapeMarkup(text)}</voice>`;
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapeMarkup = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign]!);
+
+/** The folder that keeps the work until the file is complete. */
+export const workFolderOf = (output: string): string => `${resolve(output)}.work`;
+
+export const captionPathOf = (output: string, kind: string): string =>
+  `${output.slice(0, output.length - extname(output).length)}.${kind}`;
+
+/** Explains a job that failed. Without a fault, the job was canceled. */
+export function explainFault(
+  fault: { message: string; title: string | undefined; text: string | undefined } | undefined,
+): string {
+  const where = fault?.title === undefined ? '' : ` in "${fault.title}"`;
+  const text = fault?.text === undefined ? '' : `, at: ${fault.text}`;
+  return `the book could not be spoken${where}: ${fault?.message ?? 'it was ended'}${text}\n  The same command tries again what is missing`;
+}

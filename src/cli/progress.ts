@@ -1,0 +1,55 @@
+// The progress of a command on a terminal: a bar, the remaining time, and how far a book is. In a pipe, nothing is shown.
+
+const width = 30;
+const redrawMs = 100;
+
+export function createProgressBar(terminal: NodeJS.WriteStream) {
+  let drawnAt = -redrawMs;
+  return {
+    show(share: number, note: string): void {
+      if (!terminal.isTTY) return;
+      const now = performance.now();
+      if (now - drawnAt < redrawMs) return;
+      drawnAt = now;
+      const done = Math.round(Math.min(Math.max(share, 0), 1) * width);
+      const percent = `${Math.floor(share * 100)} %`.padStart(5);
+      terminal.write(`\r\x1b[K[${'#'.repeat(done)}${'-'.repeat(width - done)}]${percent}  ${note}`);
+    },
+    clear(): void {
+      if (terminal.isTTY) terminal.write('\r\x1b[K');
+    },
+  };
+}
+
+/** While less than this share is done, the rate is too uncertain to estimate from. */
+const shareMin = 0.002;
+
+/** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or returns "" while it is unknown. */
+export function createTimeLeft(now: () => number = () => performance.now()): (done: number, all: number) => string {
+  let first: { atMs: number; done: number } | undefined;
+  return (done, all) => {
+    first ??= { atMs: now(), done };
+    const did = done - first.done;
+    if (did < shareMin * all || did === 0) return '';
+    return `, ${toDuration(((all - done) * (now() - first.atMs)) / did / 1000)} left`;
+  };
+}
+
+function toDuration(seconds: number): string {
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function createBookProgress() {
+  const bar = createProgressBar(process.stderr);
+  const left = createTimeLeft();
+  return {
+    show(job: { chars: number; charsDone: number; chaptersDone: number; chapterCount: number }): void {
+      const { chars, charsDone, chaptersDone, chapterCount } = job;
+      const chapter = Math.min(chaptersDone + 1, chapterCount);
+      bar.show(charsDone / chars, `chapter ${chapter} of ${chapterCount}${left(charsDone, chars)}`);
+    },
+    clear: bar.clear,
+  };
+}

@@ -1,0 +1,246 @@
+// Reads a message from strict JSON, or from a query, with a reader made once for each field. Nothing is coerced, null is as
+// absent, and all violations are reported, each with its path. A value that cannot be read leaves the field unset.
+import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { enumNames, isOurs, type Member, membersOf } from './schema.ts';
+import {
+  type Fields,
+  isObject,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from './unknown-fields.ts';
+import { Violations } from './violations.ts';
+
+/** What is found while a request is read. */
+export interface Reading {
+  /** Whether unknown members are refused, instead of ignored and reported. */
+  isStrict: boolean;
+  ignored: UnknownField[];
+  violations: Violations;
+  /** The paths of the fields that have a value, which may be an empty one. */
+  given: string[];
+  /** Of these, the lists without an item. */
+  emptyLists: string[];
+  /** Those that are null. */
+  cleared: string[];
+}
+
+export const newReading = (isStrict: boolean): Reading => ({
+  isStrict,
+  ignored: [],
+  violations: new Violations(),
+  given: [],
+  emptyLists: [],
+  cleared: [],
+});
+
+/** Returns undefined, and reports a violation, where the value is of another type. */
+type Read = (value: unknown, path: string, reading: Reading) => unknown;
+type Assigned = Record<string, unknown>;
+
+interface MemberReader extends Member {
+  read: Read;
+}
+
+interface Reader {
+  known: readonly string[];
+  members: ReadonlyMap<string, MemberReader>;
+  /** Those that must be given, be it as null. */
+  required: readonly string[];
+}
+
+const readers = new Map<DescMessage, Reader>();
+
+function readerOf(desc: DescMessage): Reader {
+  const found = readers.get(desc);
+  if (found) return found;
+  const members = membersOf(desc).map((member) => [member.name, { ...member, read: readOf(member.field) }] as const);
+  const required = members.filter(([, { rest }]) => rest.given).map(([name]) => name);
+  const reader = { known: members.map(([name]) => name), members: new Map(members), required };
+  readers.set(desc, reader);
+  return reader;
+}
+
+/** Sets the fields of the message from the members of an object; those in `without` are not among its members. */
+export function readMembers(
+  message: Message,
+  desc: DescMessage,
+  given: Fields,
+  reading: Reading,
+  { prefix = '', without = [] }: { prefix?: string; without?: readonly string[] } = {},
+): void {
+  const { known, members, required } = readerOf(desc);
+  let unknownCount = 0;
+  for (const name of Object.keys(given)) {
+    const member = without.includes(name) ? undefined : members.get(name);
+    if (!member) {
+      const unknown = unknownField(
+        name,
+        without.length > 0 ? known.filter((each) => !without.includes(each)) : known,
+        prefix,
+      );
+      reading.ignored.push(unknown);
+      if (reading.isStrict && unknownCount++ < unknownFieldsMax) reading.violations.add([toViolation(unknown)]);
+    } else readMember(message, member, given[name] ?? undefined, reading, prefix);
+  }
+  for (const name of required)
+    if (!Object.hasOwn(given, name)) reading.violations.report(prefix + name, 'required', 'must be given');
+}
+
+function readMember(message: Message, member: MemberReader, value: unknown, reading: Reading, prefix: string): void {
+  const { field, outer, read } = member;
+  const path = prefix + member.name;
+  if (value === undefined) {
+    reading.cleared.push(path);
+    return;
+  }
+  const target = (outer ? messageIn(message as unknown as Assigned, outer) : message) as unknown as Assigned;
+  if (field.fieldKind === 'message' && isOurs(field.message) && isObject(value)) {
+    const inner = create(field.message);
+    target[field.localName] = inner;
+    readMembers(inner, field.message, value, reading, { prefix: `${path}.` });
+    return;
+  }
+  const taken = read(value, path, reading);
+  if (taken === undefined) return;
+  reading.given.push(path);
+  if (Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
+  if (field.oneof) target[field.oneof.localName] = { case: field.localName, value: taken };
+  else target[field.localName] = taken;
+}
+
+function messageIn(target: Assigned, { localName, message }: NonNullable<Member['outer']>): Message {
+  target[localName] ??= create(message);
+  return target[localName] as Message;
+}
+
+/** Sets the fields of the message from the parameters of a query. An empty one is as absent. */
+export function readQuery(message: Message, desc: DescMessage, query: Fields, reading: Reading): void {
+  for (const [name, member] of readerOf(desc).members) {
+    const { field, read } = member;
+    const given = query[name];
+    if (given === undefined || given === '') continue;
+    const isList = field.fieldKind === 'list';
+    if (Array.isArray(given) && !isList) {
+      reading.violations.report(name, 'type', 'must be given once');
+      continue;
+    }
+    const values = [given]
+      .flat()
+      .map((text) => (field.fieldKind === 'scalar' ? fromText(String(text), field.scalar) : text));
+    const taken = read(isList ? values : values[0], name, reading);
+    if (taken !== undefined) (message as unknown as Assigned)[field.localName] = taken;
+  }
+}
+
+function fromText(text: string, type: ScalarType): unknown {
+  if (type === ScalarType.STRING) return text;
+  if (type === ScalarType.BOOL) return text === 'true' || (text === 'false' ? false : text);
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+const mustBe = (what: string, reading: Reading, path: string): undefined =>
+  void reading.violations.report(path, 'type', `must be ${what}`);
+
+function readOf(field: DescField): Read {
+  switch (field.fieldKind) {
+    case 'scalar':
+      return readScalar(field.scalar);
+    case 'enum':
+      return readEnum(field.enum);
+    case 'message':
+      return readMessage(field.message);
+    case 'list': {
+      const item = readItem(field);
+      const empty = () => (field.listKind === 'message' ? create(field.message) : emptyOf(field));
+      return (value, path, reading) => {
+        if (!Array.isArray(value)) return mustBe('a list', reading, path);
+        // An item that cannot be read is an empty one, so that the others keep their indexes.
+        return value.map((each, i) => item(each, `${path}[${i}]`, reading) ?? empty());
+      };
+    }
+    case 'map': {
+      const item = readItem(field);
+      return (value, path, reading) => {
+        if (!isObject(value)) return mustBe('an object', reading, path);
+        const read = Object.entries(value).map(([name, each]) => [name, item(each, `${path}.${name}`, reading)]);
+        return Object.fromEntries(read.filter(([, each]) => each !== undefined));
+      };
+    }
+  }
+}
+
+function readItem(field: DescField & { fieldKind: 'list' | 'map' }): Read {
+  if (field.message) return readMessage(field.message);
+  return field.enum ? readEnum(field.enum) : readScalar(field.scalar!);
+}
+
+const emptyOf = ({ scalar }: DescField) => (scalar === ScalarType.STRING ? '' : scalar === ScalarType.BOOL ? false : 0);
+
+const int32Max = 2 ** 31 - 1;
+
+function readScalar(type: ScalarType): Read {
+  switch (type) {
+    case ScalarType.STRING:
+      return (value, path, reading) => {
+        if (typeof value !== 'string') return mustBe('text', reading, path);
+        if (value.isWellFormed()) return value;
+        return reading.violations.report(
+          path,
+          'encoding',
+          'must be text without half of a surrogate pair',
+        ) as undefined;
+      };
+    case ScalarType.BOOL:
+      return (value, path, reading) => (typeof value === 'boolean' ? value : mustBe('true or false', reading, path));
+    case ScalarType.DOUBLE:
+      return (value, path, reading) => (typeof value === 'number' ? value : mustBe('a number', reading, path));
+    case ScalarType.INT64:
+      return (value, path, reading) =>
+        Number.isSafeInteger(value) ? BigInt(value as number) : mustBe('a whole number', reading, path);
+    case ScalarType.INT32:
+      return (value, path, reading) => {
+        if (!Number.isInteger(value)) return mustBe('a whole number', reading, path);
+        if (Math.abs(value as number) <= int32Max) return value;
+        return reading.violations.report(path, 'range', `must be ${-int32Max} to ${int32Max}`) as undefined;
+      };
+    case ScalarType.BYTES:
+      return (value, path, reading) =>
+        typeof value === 'string'
+          ? new Uint8Array(Buffer.from(value, 'base64'))
+          : mustBe('text in base64', reading, path);
+    default:
+      throw new Error(`no JSON is read for ${ScalarType[type]}`);
+  }
+}
+
+function readEnum(desc: DescEnum): Read {
+  const { names, toNumber } = enumNames(desc);
+  return (value, path, reading) => {
+    if (typeof value !== 'string') return mustBe('text', reading, path);
+    const number = toNumber(value);
+    if (number === undefined)
+      reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+    return number;
+  };
+}
+
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+function readMessage(desc: DescMessage): Read {
+  if (desc.typeName === 'google.protobuf.Timestamp')
+    return (value, path, reading) => {
+      const time = typeof value === 'string' && timeForm.test(value) ? new Date(value) : undefined;
+      if (!time || Number.isNaN(time.getTime())) return mustBe('a time as in RFC 3339', reading, path);
+      return timestampFromDate(time);
+    };
+  return (value, path, reading) => {
+    if (!isObject(value)) return mustBe('an object', reading, path);
+    const message = create(desc);
+    // Which of its members are given matters for no update mask: a list is replaced as a whole.
+    readMembers(message, desc, value, { ...reading, given: [], emptyLists: [], cleared: [] }, { prefix: `${path}.` });
+    return message;
+  };
+}

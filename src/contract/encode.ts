@@ -1,0 +1,84 @@
+// Writes what a handler returns, a message or what one is created from, as JSON, with a writer made once for each field. A
+// member that is not set is null; a list is never null unless its field says so.
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { enumNames, hasPresence, membersOf } from './schema.ts';
+
+type Init = Readonly<Record<string, any>>;
+type Write = (value: any) => unknown;
+
+interface MemberWriter {
+  name: string;
+  local: string;
+  outer: string | undefined;
+  /** Written in place of an unset value. */
+  unset: unknown;
+  isNullIfEmpty: boolean;
+  /** Undefined where the value is written as it is. */
+  write: Write | undefined;
+}
+
+const writers = new Map<DescMessage, readonly MemberWriter[]>();
+
+function writerOf(desc: DescMessage): readonly MemberWriter[] {
+  const found = writers.get(desc);
+  if (found) return found;
+  const made = membersOf(desc).map(
+    ({ name, field, rest, outer }): MemberWriter => ({
+      name,
+      local: field.localName,
+      outer: outer?.localName,
+      unset: rest.nullIfEmpty ? null : unsetOf(field),
+      isNullIfEmpty: rest.nullIfEmpty,
+      write: writeOf(field),
+    }),
+  );
+  writers.set(desc, made);
+  return made;
+}
+
+export function writeMessage(desc: DescMessage, init: Init): Record<string, unknown> {
+  const json: Record<string, unknown> = {};
+  for (const { name, local, outer, unset, isNullIfEmpty, write } of writerOf(desc)) {
+    const value = outer === undefined ? init[local] : init[outer]?.[local];
+    const isUnset = value === undefined || (isNullIfEmpty && (value === '' || value.length === 0));
+    json[name] = isUnset ? unset : write ? write(value) : value;
+  }
+  return json;
+}
+
+function unsetOf(field: DescField): unknown {
+  if (field.fieldKind === 'list') return [];
+  if (field.fieldKind === 'map') return {};
+  if (hasPresence(field) || field.fieldKind !== 'scalar') return null;
+  return field.scalar === ScalarType.STRING ? '' : field.scalar === ScalarType.BOOL ? false : 0;
+}
+
+function writeOf(field: DescField): Write | undefined {
+  const one = writeOne(field);
+  if (!one) return undefined;
+  if (field.fieldKind === 'list') return (list: readonly unknown[]) => list.map(one);
+  if (field.fieldKind === 'map')
+    return (map: Init) => Object.fromEntries(Object.entries(map).map(([name, value]) => [name, one(value)]));
+  return one;
+}
+
+function writeOne({ enum: values, message, scalar }: DescField): Write | undefined {
+  if (values) {
+    const { toName } = enumNames(values);
+    return (value: number) => toName(value) ?? null;
+  }
+  switch (message?.typeName) {
+    case undefined:
+      break;
+    case 'google.protobuf.Timestamp':
+      return (time: Timestamp) => timestampDate(time).toISOString();
+    case 'google.protobuf.Duration':
+      return ({ seconds, nanos }: Duration) => (Number(seconds) * 1e6 + Math.round(nanos / 1000)) / 1e6;
+    default:
+      return (inner) => writeMessage(message!, inner);
+  }
+  if (scalar === ScalarType.INT64) return Number;
+  if (scalar === ScalarType.BYTES) return (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+  return undefined;
+}

@@ -1,0 +1,255 @@
+// The documentation of REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs: parameters and bodies from fields,
+// limits from rules, descriptions from comments, examples from options.
+import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf';
+import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
+import { protoReference } from '../../gen/sonant/v1/reference.ts';
+import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
+import { type Endpoint, enumNames, hasPresence, isOurs, type Member, membersOf, restOf, rulesOf } from './schema.ts';
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Parameter {
+  in: 'path' | 'query' | 'header';
+  name: string;
+  description: string;
+  schema: Schema;
+  required?: boolean;
+  example?: unknown;
+}
+
+interface MethodDocs {
+  id: string;
+  tag: string;
+  summary: string;
+  description: string;
+  scopes: readonly string[];
+  parameters?: readonly Parameter[];
+  body?: { schema: Schema; examples: Readonly<Record<string, unknown>>; isOptional?: true };
+  answers: Readonly<Record<number, unknown>>;
+  failures: readonly string[];
+  bearer?: string;
+}
+
+type Side = 'request' | 'response';
+
+export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: readonly string[]): MethodDocs {
+  const options = getOption(method, rest);
+  const { inPath, body, verb } = endpoint;
+  const query = verb === 'GET' ? membersOf(method.input).filter(({ field }) => !inPath.includes(field)) : [];
+  const parameters = [...inPath.map(toPathParameter), ...query.map(toQueryParameter)];
+  return {
+    id: method.localName,
+    tag: getOption(method.parent, rest_service).tag,
+    summary: options.summary || toWords(method.name),
+    description: options.description || firstParagraph(commentOf(method.name)),
+    scopes,
+    ...(parameters.length > 0 && { parameters }),
+    // Only the document needs them.
+    ...(body && {
+      get body() {
+        return toBody(method, endpoint);
+      },
+    }),
+    get answers() {
+      return toAnswers(method, endpoint);
+    },
+    failures: options.failures,
+    ...(options.bearer !== '' && { bearer: options.bearer }),
+  };
+}
+
+/** "GetVoice" is "Get voice". */
+const toWords = (name: string) =>
+  name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+
+/** Without how it fails, which the document states by itself. */
+const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
+
+let comments: ReadonlyMap<string, string> | undefined;
+
+function commentOf(name: string): string {
+  comments ??= new Map([
+    ...protoReference.messages.flatMap((message) => [
+      [message.name, message.comment] as const,
+      ...message.fields.map((field) => [`${message.name}.${field.name}`, field.comment] as const),
+    ]),
+    ...protoReference.services.flatMap(({ methods }) => methods.map(({ name, comment }) => [name, comment] as const)),
+  ]);
+  return comments.get(name) ?? '';
+}
+
+const shortName = ({ typeName }: DescMessage) => typeName.replace('sonant.v1.', '');
+const descriptionOf = (field: DescField) => commentOf(`${shortName(field.parent)}.${field.name}`);
+const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text));
+
+function toPathParameter(field: DescField): Parameter {
+  const { description, ...schema } = schemaOf(field, 'request');
+  return {
+    in: 'path',
+    name: 'id',
+    description: String(description),
+    schema: { ...schema, minLength: undefined },
+    required: true,
+    example: fromJson(restOf(field).example),
+  };
+}
+
+function toQueryParameter({ name, field }: Member): Parameter {
+  const { description, ...schema } = schemaOf(field, 'request');
+  return { in: 'query', name, description: String(description), schema };
+}
+
+function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
+  const isUpdate = body !== '*';
+  const desc = isUpdate ? (body as DescField).message! : input;
+  const members = membersOf(desc).filter(({ field }) => !inPath.includes(field));
+  const examples = members.flatMap((member) => {
+    const own = fromJson(member.rest.example);
+    return own === undefined ? [] : [[member.name, own] as const];
+  });
+  const isOptional = members.every(({ field, rest }) => !isRequired(field, rest));
+  return {
+    schema: toObject(name, members, { side: 'request', isPartial: isUpdate }),
+    examples: { usual: Object.fromEntries(examples) },
+    ...(isOptional && !isUpdate && { isOptional: true }),
+  };
+}
+
+function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
+  const { status, location, noStore } = getOption(method, rest);
+  const isUncached = noStore || getOption(method.parent, rest_service).guarded;
+  const headers = [
+    ...method.output.fields.flatMap((field) => restOf(field).header || []),
+    ...(isUncached ? ['Cache-Control'] : []),
+    ...(location === '' ? [] : ['Location']),
+  ];
+  const about = headers.length > 0 ? { headers } : {};
+  if (status === 204) return { 204: { description: 'Done.', ...about } };
+  const desc = responseBody?.message ?? method.output;
+  const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
+  const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
+  return {
+    [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
+  };
+}
+
+/** The members of a message as the fields of a form or a body. */
+export const requestSchema = (desc: DescMessage, title: string): Schema =>
+  toObject(title, membersOf(desc), { side: 'request' });
+
+const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
+
+const toMessage = (desc: DescMessage, side: Side): Schema =>
+  toObject(side === 'response' || !hasRules(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
+    side,
+    description: commentOf(shortName(desc)),
+  });
+
+/** Whether a message in a request differs from the same one in a response. */
+const hasRules = (desc: DescMessage): boolean => desc.fields.some((field) => isRequired(field, restOf(field)));
+
+function toObject(
+  title: string,
+  members: readonly Member[],
+  { side, description = '', isPartial = false }: { side: Side; description?: string; isPartial?: boolean },
+): Schema {
+  const required = members.filter(({ field, rest }) => side === 'response' || (!isPartial && isRequired(field, rest)));
+  return {
+    title,
+    ...(description && { description }),
+    type: 'object',
+    ...(required.length > 0 && { required: required.map(({ name }) => name) }),
+    properties: Object.fromEntries(members.map(({ name, field }) => [name, schemaOf(field, side)])),
+  };
+}
+
+/** The schema of a field, with its description. */
+function schemaOf(field: DescField, side: Side): Schema {
+  const rules = side === 'request' ? rulesOf(field) : undefined;
+  const { nullIfEmpty, default: usual } = restOf(field);
+  const description = descriptionOf(field);
+  const isNullable = nullIfEmpty || (side === 'response' && hasPresence(field));
+  const orNull = (schema: Schema) => (isNullable ? { ...schema, type: [schema.type, 'null'] } : schema);
+  if (field.fieldKind === 'list') {
+    const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');
+    const limits = {
+      ...(minItems > 0n && { minItems: Number(minItems) }),
+      ...(maxItems > 0n && { maxItems: Number(maxItems) }),
+      ...(unique && { uniqueItems: true }),
+    };
+    return { ...orNull({ type: 'array', items: valueSchema(field, side, items) }), ...limits, description };
+  }
+  if (field.fieldKind === 'map') {
+    const { values, maxPairs = 0n } = kindOf(rules, 'map');
+    const limits = maxPairs > 0n ? { maxProperties: Number(maxPairs) } : {};
+    return { type: 'object', additionalProperties: valueSchema(field, side, values), ...limits, description };
+  }
+  const value = valueSchema(field, side, rules);
+  const fallback = side === 'request' && usual !== '' ? { default: fromJson(usual) } : {};
+  return { ...orNull(value), ...fallback, description };
+}
+
+/** Of a field with one value, an item of a list, or a value of a map. */
+function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
+  if (values) return { type: 'string', enum: [...enumNames(values).names] };
+  if (message?.typeName === 'google.protobuf.Timestamp') return { type: 'string', format: 'date-time' };
+  if (message?.typeName === 'google.protobuf.Duration') return { type: 'number' };
+  if (message) return toMessage(message, side);
+  switch (scalar) {
+    case ScalarType.STRING: {
+      const { minLen = 0n, maxLen = 0n, pattern = '', prefix = '', in: names = [] } = kindOf(rules, 'string');
+      return {
+        type: 'string',
+        ...(names.length > 0 && { enum: [...names] }),
+        ...(minLen > 0n && { minLength: Number(minLen) }),
+        ...(maxLen > 0n && { maxLength: Number(maxLen) }),
+        // Those that only keep a text on one line are not worth to be read.
+        ...(pattern && !pattern.includes('\\P{Cc}') ? { pattern } : prefix ? { pattern: `^${prefix}` } : {}),
+      };
+    }
+    case ScalarType.BOOL:
+      return { type: 'boolean' };
+    case ScalarType.BYTES:
+      return { type: 'string', contentEncoding: 'base64' };
+    default: {
+      const { greaterThan, lessThan } = (rules?.type.value ?? {}) as { greaterThan?: Bound; lessThan?: Bound };
+      return {
+        type: scalar === ScalarType.DOUBLE ? 'number' : 'integer',
+        ...(greaterThan?.case === 'gte' && { minimum: Number(greaterThan.value) }),
+        ...(lessThan?.case === 'lte' && { maximum: Number(lessThan.value) }),
+      };
+    }
+  }
+}
+
+interface Bound {
+  case: string | undefined;
+  value?: unknown;
+}
+
+type Kind = NonNullable<FieldRules['type']['case']>;
+
+function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
+  type Own = Extract<FieldRules['type'], { case: K }>['value'];
+  return (rules?.type.case === kind ? rules.type.value : {}) as Partial<Own>;
+}
+
+/** An object in which each member has its own example, or one that its type allows. */
+const exampleOf = (desc: DescMessage): Record<string, unknown> =>
+  Object.fromEntries(
+    membersOf(desc).map(({ name, field, rest: { example } }) => {
+      return [name, example === '' ? usualExample(field) : JSON.parse(example)] as const;
+    }),
+  );
+
+function usualExample(field: DescField): unknown {
+  const { fieldKind, message } = field;
+  if (fieldKind === 'list') return message && isOurs(message) ? [exampleOf(message)] : [];
+  if (fieldKind === 'map') return {};
+  if (message?.typeName === 'google.protobuf.Timestamp') return '2030-01-02T03:04:05.000Z';
+  if (message && isOurs(message)) return exampleOf(message);
+  if (hasPresence(field) || restOf(field).nullIfEmpty) return null;
+  if (fieldKind === 'enum') return enumNames(field.enum).names[0];
+  if (fieldKind !== 'scalar') return null;
+  return field.scalar === ScalarType.STRING ? field.name : field.scalar === ScalarType.BOOL ? true : 1;
+}

@@ -1,0 +1,108 @@
+// What the descriptors of our protos say beside names and types: the REST endpoint of an RPC, the names of its members in
+// JSON, and the rules of its fields.
+import { type DescEnum, type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import { type FieldRules, field as rulesOption } from '../../gen/buf/validate/validate_pb.ts';
+import { http } from '../../gen/google/api/annotations_pb.ts';
+import type { HttpRule } from '../../gen/google/api/http_pb.ts';
+import { type RestField, rest_field } from '../../gen/sonant/v1/rest_pb.ts';
+
+export interface Endpoint {
+  verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** "/api/voices/{voice_id}". */
+  path: string;
+  /** The fields of the request that are in the path. */
+  inPath: readonly DescField[];
+  /** The field of the request that is the body, or "*" for all that are not in the path. */
+  body: DescField | '*' | undefined;
+  /** The field of the response that is the body; undefined for all of it. */
+  responseBody: DescField | undefined;
+}
+
+/** The REST endpoints of an RPC, the usual one first; none where it has no annotation. */
+export function endpointsOf(method: DescMethod): readonly Endpoint[] {
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].flatMap((each) => toEndpoint(method, each) ?? []);
+}
+
+function toEndpoint(
+  { name, input, output }: DescMethod,
+  { pattern, body, responseBody }: HttpRule,
+): Endpoint | undefined {
+  if (pattern.case === undefined) return undefined;
+  if (pattern.case === 'custom') throw new Error(`${name} has a custom method`);
+  return {
+    verb: pattern.case.toUpperCase() as Endpoint['verb'],
+    path: pattern.value,
+    inPath: Array.from(pattern.value.matchAll(/\{(\w+)\}/g), ([, field]) => fieldOf(input, field!)),
+    body: body === '' ? undefined : body === '*' ? body : fieldOf(input, body),
+    responseBody: responseBody === '' ? undefined : fieldOf(output, responseBody),
+  };
+}
+
+export function fieldOf(desc: DescMessage, name: string): DescField {
+  const field = desc.fields.find((each) => each.name === name);
+  if (!field) throw new Error(`${desc.typeName} has no field ${name}`);
+  return field;
+}
+
+export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWith('sonant.');
+
+/** Whether a message knows that the field is not set. */
+export const hasPresence = ({ presence }: DescField): boolean => presence === FeatureSet_FieldPresence.EXPLICIT;
+
+export const rulesOf = (field: DescField): FieldRules => getOption(field, rulesOption);
+export const restOf = (field: DescField): RestField => getOption(field, rest_field);
+
+/** A member of a JSON object. With `outer`, it is a field of that message, whose members stand in its place. */
+export interface Member {
+  name: string;
+  field: DescField;
+  rest: RestField;
+  outer: (DescField & { fieldKind: 'message' }) | undefined;
+}
+
+const knownMembers = new Map<DescMessage, readonly Member[]>();
+
+/** The members of a message in JSON, in the order of its fields. */
+export function membersOf(desc: DescMessage): readonly Member[] {
+  const known = knownMembers.get(desc);
+  if (known) return known;
+  const members = desc.fields.flatMap((field): Member[] => {
+    const rest = restOf(field);
+    if (rest.hidden || rest.header !== '') return [];
+    if (!rest.inline || field.fieldKind !== 'message') return [{ name: field.name, field, rest, outer: undefined }];
+    return membersOf(field.message).map((inner) => ({ ...inner, outer: field }));
+  });
+  knownMembers.set(desc, members);
+  return members;
+}
+
+export interface EnumNames {
+  /** Without the unspecified one. */
+  names: readonly string[];
+  toNumber(name: string): number | undefined;
+  /** Undefined for the unspecified one. */
+  toName(value: number): string | undefined;
+}
+
+const knownEnums = new Map<DescEnum, EnumNames>();
+
+/** The names of the values in JSON: VOICE_ACCESS_PRIVATE is "private". */
+export function enumNames(desc: DescEnum): EnumNames {
+  const known = knownEnums.get(desc);
+  if (known) return known;
+  const prefix = desc.sharedPrefix?.length ?? 0;
+  const rows = desc.values
+    .filter(({ number }) => number !== 0)
+    .map(({ name, number }) => [name.slice(prefix).toLowerCase(), number] as const);
+  const numbers = new Map(rows);
+  const texts = new Map(rows.map(([name, number]) => [number, name]));
+  const names: EnumNames = {
+    names: rows.map(([name]) => name),
+    toNumber: (name) => numbers.get(name),
+    toName: (value) => texts.get(value),
+  };
+  knownEnums.set(desc, names);
+  return names;
+}

@@ -1,0 +1,178 @@
+// Reads as fast as the engine speaks, so that a slow reader does not hold its turn. For a reader that takes nothing for some
+// seconds, no more than `stalledBytesMax` are held where the engine can say the same again: the rest is dropped, and spoken
+// once more from there when the reader goes on. What any other engine says is held to the end of its segment.
+// Small pieces that wait for the reader are joined: each costs a pass through the pipeline and a turn of the event loop.
+import { join } from '../audio/pcm.ts';
+import { Failure } from '../errors.ts';
+import type { SpokenPcm } from './engine.ts';
+
+export type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+
+export interface ReadOptions {
+  run: Run;
+  /** Says the same, sample for sample. */
+  again?: Run | undefined;
+  signal: AbortSignal;
+  stalledAfterMs?: number;
+}
+
+/** Less than two seconds of sound. */
+const stalledBytesMax = 65_536;
+const stalledAfterMsUsual = 2_000;
+/** No more than one event of sound takes: larger pieces are not copied. */
+const joinedSamplesMax = 15_360;
+/** One for all, which nobody is told of: to capture a stack is slow. */
+const readerLeft = new Error('the reader left');
+
+/** What a reader was given of a segment. */
+interface Place {
+  samples: number;
+  words: number;
+}
+
+export async function* readAtEngineSpeed({
+  run,
+  again,
+  signal,
+  stalledAfterMs = stalledAfterMsUsual,
+}: ReadOptions): AsyncGenerator<SpokenPcm> {
+  const place: Place = { samples: 0, words: 0 };
+  let reading = new Reading(run, signal, place);
+  let timer: NodeJS.Timeout | undefined;
+  let isAsked = true;
+  const onTime = () => isAsked || reading.stall();
+  try {
+    for (;;) {
+      isAsked = true;
+      const piece = await reading.next();
+      if (piece) {
+        place.samples += piece.samples.length;
+        place.words += piece.words?.length ?? 0;
+        isAsked = false;
+        // One timer for all pieces: it starts again with each.
+        if (again) timer = timer?.refresh() ?? setTimeout(onTime, stalledAfterMs).unref();
+        yield piece;
+      } else if (again && reading.isCut) {
+        reading.leave();
+        reading = new Reading(again, signal, place);
+      } else return;
+    }
+  } finally {
+    clearTimeout(timer);
+    reading.leave();
+  }
+}
+
+/** One run of the engine, from a place in the segment on. */
+class Reading {
+  #pieces: SpokenPcm[] = [];
+  #bytes = 0;
+  #ended: { error?: unknown } | undefined;
+  #isStalled = false;
+  #wake = () => {};
+  /** Whether its end was dropped. */
+  isCut = false;
+  readonly #signal: AbortSignal;
+  readonly #leaving = new AbortController();
+
+  constructor(run: Run, signal: AbortSignal, place: Place) {
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#abort, { once: true });
+    if (signal.aborted) this.#abort();
+    this.#read(run, { ...place }).then(
+      () => this.#end({}),
+      (error) => this.#end({ error }),
+    );
+  }
+
+  /** The next piece; undefined at the end, which may be where the rest was dropped. */
+  async next(): Promise<SpokenPcm | undefined> {
+    this.#isStalled = false;
+    for (;;) {
+      const piece = this.#take();
+      if (piece) {
+        this.#bytes -= piece.samples.byteLength;
+        return piece;
+      }
+      if (this.#ended && 'error' in this.#ended) throw this.#ended.error;
+      if (this.#ended || this.isCut) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** The next piece, and those behind it that it can be joined with; words stay with the piece that they came with. */
+  #take(): SpokenPcm | undefined {
+    const first = this.#pieces.shift();
+    if (!first || first.words) return first;
+    const joined = [first.samples];
+    let count = first.samples.length;
+    for (let next = this.#pieces[0]; next && !next.words; next = this.#pieces[0]) {
+      count += next.samples.length;
+      if (count > joinedSamplesMax || next.sampleRateHz !== first.sampleRateHz) break;
+      joined.push(next.samples);
+      this.#pieces.shift();
+    }
+    return joined.length === 1 ? first : { ...first, samples: join(Int16Array, joined) };
+  }
+
+  /** Nobody has read for a while. */
+  stall(): void {
+    this.#isStalled = true;
+    this.#cut();
+  }
+
+  leave(): void {
+    this.#signal.removeEventListener('abort', this.#abort);
+    this.#pieces = [];
+    this.#leaving.abort(readerLeft);
+  }
+
+  readonly #abort = () => {
+    this.#pieces = [];
+    this.#ended = { error: this.#signal.reason };
+    this.#wake();
+  };
+
+  #end(ended: { error?: unknown }): void {
+    // What ended is then the run of what was dropped.
+    if (!this.isCut) this.#ended ??= ended;
+    this.#wake();
+  }
+
+  /** What comes after `left` has been left out. */
+  async #read(run: Run, left: Place): Promise<void> {
+    for await (const piece of run(AbortSignal.any([this.#signal, this.#leaving.signal]))) {
+      if (this.isCut || this.#leaving.signal.aborted) return;
+      const rest = restOf(piece, left);
+      if (!rest) continue;
+      this.#pieces.push(rest);
+      this.#bytes += rest.samples.byteLength;
+      if (this.#isStalled) this.#cut();
+      this.#wake();
+    }
+    if (left.samples > 0) throw new Failure('engine_error', {}, new Error('the segment was shorter the second time'));
+  }
+
+  /** Drops what is too much, and ends the run, which would only make more. */
+  #cut(): void {
+    if (this.#bytes <= stalledBytesMax || (this.#ended && 'error' in this.#ended)) return;
+    while (this.#bytes > stalledBytesMax) this.#bytes -= this.#pieces.pop()!.samples.byteLength;
+    // A view keeps all that it is a view of.
+    this.#pieces = this.#pieces.map((piece) => ({ ...piece, samples: piece.samples.slice() }));
+    this.isCut = true;
+    this.#leaving.abort(new Error('the reader has stopped'));
+  }
+}
+
+/** Without what is left out; undefined where that is all. */
+function restOf(piece: SpokenPcm, left: Place): SpokenPcm | undefined {
+  if (left.samples === 0 && left.words === 0) return piece;
+  const samples = piece.samples.subarray(left.samples);
+  const words = piece.words?.slice(left.words);
+  left.samples = Math.max(0, left.samples - piece.samples.length);
+  left.words = Math.max(0, left.words - (piece.words?.length ?? 0));
+  if (samples.length === 0 && !words?.length) return undefined;
+  return { ...piece, samples, ...(words && { words }) };
+}

@@ -1,0 +1,181 @@
+// Serves over REST the RPCs of a service that have `google.api.http`: a request is read into the message of the RPC, by the
+// contract; the handler is called that Connect calls too; and its response is written as JSON.
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  type Message,
+} from '@bufbuild/protobuf';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
+import { type Operation, operationOf } from '../api/operation.ts';
+import { callUnary, type Handlers, type Received } from '../api/service.ts';
+import { newReading, type Reading, readMembers, readQuery } from '../contract/decode.ts';
+import { writeMessage } from '../contract/encode.ts';
+import { documentMethod } from '../contract/openapi.ts';
+import { type Endpoint, endpointsOf, fieldOf, restOf } from '../contract/schema.ts';
+import { toViolation, type UnknownField } from '../contract/unknown-fields.ts';
+import { type AdmitTo, run } from './admission.ts';
+import { ignoredHeaders } from './ignored-fields.ts';
+import { fieldsOf } from './json-body.ts';
+import { addWithoutBody } from './no-body.ts';
+import { documented, type RouteDocs } from './route-docs.ts';
+import { nameUnknown, nothingToChange, throwNamed } from './unknown-fields.ts';
+
+export interface ContractRoutesOptions {
+  admitTo: AdmitTo;
+  isStrict: boolean;
+  baseUrl(): string;
+}
+
+/** What is served of an endpoint: a route of its own may document and call more. */
+export interface ContractRoute {
+  operation: Operation;
+  docs: RouteDocs;
+  handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  /** Sends the result of the handler as the endpoint does. */
+  send(reply: FastifyReply, result: object, ignored: readonly UnknownField[]): FastifyReply;
+}
+
+/** What is special about the routes of a service, by the names of its methods. */
+interface Special<S extends DescService> {
+  /** Those with routes by hand. */
+  byHand?: readonly (keyof S['method'])[];
+  /** Limits of bodies, where they are not the usual ones. */
+  limits?: { readonly [Name in keyof S['method']]?: Parameters<typeof documented>[2] };
+}
+
+/** Adds a route for each endpoint of a service. */
+export function addContractRoutes<S extends DescService>(
+  app: FastifyInstance,
+  service: S,
+  handlers: Handlers<S>,
+  options: ContractRoutesOptions,
+  { byHand = [], limits = {} }: Special<S> = {},
+): void {
+  for (const method of service.methods) {
+    const name: keyof S['method'] = method.localName;
+    if (byHand.includes(name)) continue;
+    for (const endpoint of endpointsOf(method)) {
+      const { operation, docs, handle } = contractRoute(method, endpoint, handlers, options);
+      const route: RouteOptions = {
+        method: endpoint.verb,
+        // All routes, those by hand too, have the same name for the parameter, so that they are one path in documents.
+        url: endpoint.path.replace(/\{\w+\}/, ':id'),
+        handler: handle,
+        ...documented(docs, options.admitTo(operation), limits[name]),
+      };
+      if (endpoint.verb === 'GET' || endpoint.body) app.route(route);
+      else addWithoutBody(app, (scope) => void scope.route(route));
+    }
+  }
+}
+
+export function contractRoute(
+  method: DescMethod,
+  endpoint: Endpoint,
+  handlers: object,
+  options: ContractRoutesOptions,
+): ContractRoute {
+  const operation = operationOf(method);
+  const isGuarded = getOption(method.parent, rest_service).guarded;
+  const read = createReader(method, endpoint, options.isStrict);
+  const send = createSender(method, endpoint, options.baseUrl);
+  return {
+    operation,
+    docs: documentMethod(method, endpoint, operation.scopes) as RouteDocs,
+    send,
+    async handle(request, reply) {
+      const { message, reading, mask } = read(request);
+      const { ignored, violations, given, emptyLists } = reading;
+      // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
+      const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
+      const received: Received = { violations, given: values, mask };
+      try {
+        const result = await run(request, reply, operation, (call) =>
+          callUnary(method, handlers, message, call, received),
+        );
+        return send(reply, result, ignored);
+      } catch (error) {
+        return throwNamed(error, [...ignored, ...(request.ignoredQuery ?? [])]);
+      }
+    },
+  };
+}
+
+interface Read {
+  message: Message;
+  reading: Reading;
+  /** Of an update: the paths that are given. */
+  mask: readonly string[] | undefined;
+}
+
+function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isStrictHere: boolean) {
+  const { input } = method;
+  const { optionalBody, nullResets } = getOption(method, rest);
+  const isStrict = isStrictHere || getOption(method.parent, rest_service).guarded;
+  const hasMask = input.fields.some(({ name }) => name === 'update_mask');
+  const hasQuery = verb === 'GET' && input.fields.length > inPath.length;
+  const without = inPath.map(({ name }) => name);
+
+  return (request: FastifyRequest): Read => {
+    const message = create(input);
+    const fields = message as unknown as Record<string, unknown>;
+    const reading = newReading(isStrict);
+    if (hasQuery) readQuery(message, input, request.query as Record<string, unknown>, reading);
+    if (hasQuery && isStrictHere) reading.violations.add((request.ignoredQuery ?? []).map(toViolation));
+    if (body) {
+      const given = optionalBody && request.body === undefined ? {} : fieldsOf(request);
+      const inBody = body === '*' ? input : body.message!;
+      const target = body === '*' ? message : create(inBody);
+      if (body !== '*') fields[body.localName] = target;
+      readMembers(target, inBody, given, reading, { without });
+    }
+    for (const { localName } of inPath) fields[localName] = (request.params as { id: string }).id;
+    if (!hasMask) return { message, reading, mask: undefined };
+    const paths = nullResets ? [...reading.given, ...reading.cleared] : reading.given;
+    const isEmpty = paths.length === 0 && reading.violations.details.length === 0;
+    if (isEmpty) throw nameUnknown(nothingToChange(), reading.ignored);
+    fields.updateMask = create(FieldMaskSchema, { paths });
+    return { message, reading, mask: paths };
+  };
+}
+
+function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {
+  const { output, parent } = method;
+  const { status, location, noStore } = getOption(method, rest);
+  const isUncached = noStore || getOption(parent, rest_service).guarded;
+  const desc = responseBody?.message ?? output;
+  const code = status || (location === '' ? 200 : 201);
+  const headers = output.fields
+    .map((field) => [restOf(field).header, field.localName] as const)
+    .filter(([name]) => name);
+  return (
+    reply: FastifyReply,
+    result: Readonly<Record<string, any>>,
+    ignored: readonly UnknownField[],
+  ): FastifyReply => {
+    reply.code(code).headers(ignoredHeaders(reply.request, ignored));
+    if (isUncached) reply.header('cache-control', 'no-store');
+    for (const [name, localName] of headers) reply.header(name, result[localName] ?? 0);
+    if (code === 204) return reply.send();
+    const value = responseBody ? result[responseBody.localName] : result;
+    if (location !== '') reply.header('Location', baseUrl() + fill(location, desc, value));
+    return reply.send(writeMessage(desc, value));
+  };
+}
+
+/** "/api/voices/{voice_id}" with the value of that field. */
+const fill = (template: string, desc: DescMessage, value: Readonly<Record<string, any>>): string =>
+  template.replace(/\{([\w.]+)\}/g, (_, path: string) => {
+    let [at, of]: [any, DescMessage] = [value, desc];
+    for (const name of path.split('.')) {
+      const field = fieldOf(of, name);
+      at = at[field.localName];
+      of = field.message ?? of;
+    }
+    return encodeURIComponent(at);
+  });

@@ -1,0 +1,15 @@
+// Listening to an AbortSignal without leaving a listener behind.
+
+/** Calls `run` when the signal aborts, at once if it has already, until the result is disposed. */
+export function onAbort(signal: AbortSignal | undefined, run: () => void): Disposable {
+  if (signal?.aborted) run();
+  else signal?.addEventListener('abort', run, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', run) };
+}
+
+/** The result of `work`. Rejects with the reason of the signal as soon as it aborts; the work goes on. */
+export async function withAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  using _ = onAbort(signal, () => aborted.reject(signal.reason));
+  return await Promise.race([work, aborted.promise]);
+}

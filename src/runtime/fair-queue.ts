@@ -1,0 +1,69 @@
+// A queue in which owners take turns: one item of each owner, then the next of each. The items of one owner keep their order.
+// An item may be taken out of turn, if those before it cannot be used now.
+
+export class FairQueue<Item extends { readonly owner: string }> {
+  readonly #byOwner = new Map<string, Item[]>();
+  count = 0;
+
+  add(item: Item): void {
+    const own = this.#byOwner.get(item.owner);
+    if (own) own.push(item);
+    else this.#byOwner.set(item.owner, [item]);
+    this.count++;
+  }
+
+  remove(item: Item): boolean {
+    const own = this.#byOwner.get(item.owner);
+    const at = own?.indexOf(item) ?? -1;
+    if (!own || at < 0) return false;
+    own.splice(at, 1);
+    this.count--;
+    if (own.length === 0) this.#byOwner.delete(item.owner);
+    return true;
+  }
+
+  /** Removes an item whose turn it is: the other owners come next. */
+  take(item: Item): void {
+    this.remove(item);
+    const left = this.#byOwner.get(item.owner);
+    if (!left) return;
+    this.#byOwner.delete(item.owner);
+    this.#byOwner.set(item.owner, left);
+  }
+
+  /** The owner whose turn it is comes first, with all of its items. */
+  *[Symbol.iterator](): Iterator<Item> {
+    for (const own of this.#byOwner.values()) yield* own;
+  }
+
+  /** How many of the items that count are taken before a new one of the owner. */
+  countBefore(owner: string, counts: (item: Item) => boolean): number {
+    return countInTurn(owner, this.#byOwner, (own) => own.filter(counts).length);
+  }
+
+  /** The newest of the items that count, of the owner with the most, unless `owner` with one more would have as many. */
+  newestOfMost(counts: (item: Item) => boolean, owner?: string): Item | undefined {
+    let most: readonly Item[] = [];
+    let ownCount = -1;
+    for (const [each, items] of this.#byOwner) {
+      const counted = items.filter(counts);
+      if (each === owner) ownCount = counted.length;
+      if (counted.length > most.length) most = counted;
+    }
+    if (owner !== undefined && ownCount < 0) ownCount = 0;
+    return most.length > ownCount + 1 ? most.at(-1) : undefined;
+  }
+}
+
+/** How many come before the next of the owner: its own, and of each other owner one for each of these and the new one. */
+export function countInTurn<Items>(
+  owner: string,
+  byOwner: ReadonlyMap<string, Items>,
+  countOf: (items: Items) => number,
+): number {
+  const itsOwn = byOwner.get(owner);
+  const own = itsOwn === undefined ? 0 : countOf(itsOwn);
+  let count = own;
+  for (const [other, items] of byOwner) if (other !== owner) count += Math.min(countOf(items), own + 1);
+  return count;
+}

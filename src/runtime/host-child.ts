@@ -1,0 +1,99 @@
+// What runs in a thread or forked process of a host (host.ts), and the messages to it: first its data, then tasks, one at a
+// time. A process exits with its parent.
+import { existsSync, readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { WorkerReply } from './host.ts';
+
+/** What a thread starts with. */
+export interface ThreadStart {
+  /** The id of the cancelled task, in shared memory: a thread reads no messages while it works. */
+  cancelledTask: Int32Array;
+  isBackground: boolean;
+}
+
+export type ChildMessage<Task> = { id: number; task: Task } | { cancelledTask: number };
+
+export interface TaskControl<Piece> {
+  /** The work asks whenever it can, and then ends soon, with any result. */
+  isCancelled(): boolean;
+  /** Sends pieces. A thread transfers the memory of `buffers`. */
+  send(pieces: readonly Piece[], buffers?: ArrayBuffer[]): void;
+}
+
+/** Throws if it fails. */
+type Work<Task, Piece> = (task: Task, control: TaskControl<Piece>) => void | Promise<void>;
+
+/** Works until this thread or process is killed. */
+export function serveTasks<Data, Task, Piece>(
+  createWork: (data: Data) => Work<Task, Piece> | Promise<Work<Task, Piece>>,
+): void {
+  const port = parentPort ? openThreadPort(parentPort) : openProcessPort();
+  let work: Work<Task, Piece> | undefined;
+  port.listen(async (message) => {
+    if (!work) {
+      work = await createWork(message as Data);
+      port.reply({ is: 'ready', facts: undefined });
+      return;
+    }
+    const { id, task } = message as { id: number; task: Task };
+    try {
+      await work(task, {
+        isCancelled: () => port.cancelledTask() === id,
+        send: (pieces, buffers) => port.reply({ is: 'pieces', pieces }, buffers),
+      });
+      port.reply({ is: 'done', end: undefined });
+    } catch (error) {
+      port.reply({ is: 'failed', message: String((error as Error)?.message ?? error) });
+    }
+  });
+}
+
+interface Port {
+  listen(onMessage: (message: unknown) => void): void;
+  reply(message: WorkerReply<unknown>, buffers?: ArrayBuffer[]): void;
+  cancelledTask(): number;
+}
+
+function openThreadPort(port: MessagePort): Port {
+  const { cancelledTask, isBackground } = workerData as ThreadStart;
+  if (isBackground) lowerPriority();
+  return {
+    listen: (onMessage) => void port.on('message', onMessage),
+    reply: (message, buffers = []) => port.postMessage(message, buffers),
+    cancelledTask: () => Atomics.load(cancelledTask, 0),
+  };
+}
+
+/** The priority of this thread, where a thread has one of its own. */
+function lowerPriority(): void {
+  if (process.platform !== 'linux' || !existsSync('/proc/thread-self')) return;
+  const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  try {
+    setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // The system does not allow it.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SYSTEM_ERROR') throw error;
+  }
+}
+
+function openProcessPort(): Port {
+  let cancelledTask = 0;
+  // An exit would wait for the threads of native libraries.
+  const end = () => void process.kill(process.pid, 'SIGKILL');
+  process.on('disconnect', end);
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    end();
+  });
+  return {
+    listen(onMessage) {
+      process.on('message', (message: object) => {
+        if ('cancelledTask' in message) cancelledTask = message.cancelledTask as number;
+        else onMessage(message);
+      });
+    },
+    reply: (message) => void process.send!(message),
+    cancelledTask: () => cancelledTask,
+  };
+}

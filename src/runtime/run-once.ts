@@ -1,0 +1,100 @@
+// Runs one task in a thread or process of its own, within limits, and returns its answer. An abort ends it at once.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { withAbort } from './abort.ts';
+
+/** The task needs more than its limit of time or memory. */
+export class LimitReached extends Error {
+  readonly limit: 'time' | 'memory';
+
+  constructor(limit: 'time' | 'memory') {
+    super(`the task has reached its limit of ${limit}`);
+    this.limit = limit;
+  }
+}
+
+interface OnceOptions {
+  /** The module that does the task. */
+  file: URL;
+  /** Limits the JavaScript heap; native memory comes on top. */
+  heapMegabytesMax: number;
+  signal: AbortSignal;
+}
+
+export interface ThreadTask<News> extends OnceOptions {
+  /** The `workerData` of the module, which sends its answer to `parentPort`. */
+  task: unknown;
+  msMax?: number;
+  /** Whether a message is the answer. Default: the first one is. */
+  isAnswer?(news: News): boolean;
+}
+
+export async function runInThread<News>(options: ThreadTask<News>): Promise<News> {
+  const { file, task, heapMegabytesMax, signal, msMax, isAnswer = () => true } = options;
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<News>();
+  const resourceLimits = { maxOldGenerationSizeMb: heapMegabytesMax };
+  const worker = new Worker(file, { workerData: task, resourceLimits });
+  const timer = msMax === undefined ? undefined : setTimeout(() => reject(new LimitReached('time')), msMax);
+  worker.on('message', (news: News) => isAnswer(news) && resolve(news));
+  worker.on('error', (error: NodeJS.ErrnoException) =>
+    reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new LimitReached('memory') : error),
+  );
+  worker.on('exit', () => reject(new Error('the thread exited without an answer')));
+  try {
+    return await withAbort(signal, promise);
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}
+
+export interface ProcessTask extends OnceOptions {
+  /** The argument of the module, as JSON. The module sends its answer with `process.send`. */
+  task: unknown;
+  /** Its standard input. */
+  input: Uint8Array;
+  /** Time during which others have the CPU does not count. */
+  cpuSecondsMax: number;
+}
+
+const stderrCharsMax = 500;
+
+/**
+ * For tasks that may allocate more at once than the heap may grow by: V8 ends the whole process then, also if a thread did it.
+ */
+export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer> {
+  const { file, task, input, heapMegabytesMax, cpuSecondsMax, signal } = options;
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  // Only a shell can limit the CPU time of a process.
+  const limitedNode = `ulimit -t ${cpuSecondsMax} && exec "$0" "$@"`;
+  const flags = [`--max-old-space-size=${heapMegabytesMax}`, '--max-semi-space-size=8'];
+  const args = ['-c', limitedNode, process.execPath, ...flags, fileURLToPath(file), JSON.stringify(task)];
+  const child = spawn('/bin/sh', args, {
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    serialization: 'advanced',
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+  });
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-stderrCharsMax);
+  });
+  child.on('error', reject);
+  child.on('close', (_, end) => reject(limitOf(end) ?? new Error(`the process exited without an answer: ${stderr}`)));
+  child.on('message', (answer) => resolve(answer as Answer));
+  // A child that is gone answers by its exit.
+  child.stdin?.on('error', () => {}).end(input);
+  try {
+    return await withAbort(signal, promise);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+/** By the signal that ended the process. */
+function limitOf(end: NodeJS.Signals | null): LimitReached | undefined {
+  if (end === 'SIGXCPU' || end === 'SIGKILL') return new LimitReached('time');
+  return end === 'SIGABRT' || end === 'SIGTRAP' ? new LimitReached('memory') : undefined;
+}

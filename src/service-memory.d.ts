@@ -1,4 +1,0 @@
-// The types of service-memory.js, which is plain JavaScript.
-export const newSpaceFlag: string;
-export const markingFlag: string;
-export const serviceEnvironment: Readonly<Record<string, string>>;

@@ -1,0 +1,21 @@
+// What a process counts of accounts does not grow with the number of keys that have ever been used.
+import { expect, test } from 'vitest';
+import { createAccounts } from '../../src/access/accounts.ts';
+
+test('accounts at rest are removed, and those in use stay', async () => {
+  let nowUs = 0;
+  const accounts = createAccounts({ spentSince: async () => 0, now: () => nowUs / 1000, share: 1 }, () => nowUs);
+  const { signal } = new AbortController();
+  await accounts.open('speaking').slots.take({ signal });
+  accounts.open('calling').fullAtUs = 5_000;
+  const names = Array.from({ length: 998 }, (_, n) => `key ${n}`);
+  for (const name of names) accounts.open(name);
+  nowUs = 4_000;
+  accounts.open('another');
+  expect(names.filter((name) => accounts.find(name))).toEqual([]);
+  expect(['speaking', 'calling', 'another'].map((name) => accounts.find(name) !== undefined)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});

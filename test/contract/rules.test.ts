@@ -1,0 +1,219 @@
+// The rules of the protos, as they are checked here and by the library of the standard: both find the same messages valid,
+// and fault the same fields of the others.
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import { createValidator } from '@bufbuild/protovalidate';
+import { describe, expect, test } from 'vitest';
+import {
+  CloneVoiceRequestSchema,
+  CreateVoiceRequestSchema,
+  GetVoiceRequestSchema,
+  ListVoicesRequestSchema,
+  SetDefaultVoiceRequestSchema,
+  UpdateVoiceRequestSchema,
+  VoiceAccess,
+} from '../../gen/sonant/v1/voice_pb.ts';
+import { checkRules, type Scope } from '../../src/contract/rules.ts';
+import { Violations } from '../../src/contract/violations.ts';
+
+const validator = createValidator();
+
+function violationsOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>, scope?: Scope) {
+  const violations = new Violations();
+  checkRules(desc, create(desc, init), violations, scope);
+  return violations.details;
+}
+
+/** The fields in the message that the standard faults, as our paths name them: a list and a map as a whole. */
+function standardFaults<D extends DescMessage>(desc: D, init: MessageInitShape<D>): string[] {
+  const { kind, violations = [] } = validator.validate(desc, create(desc, init));
+  if (kind === 'error') throw new Error('the rules cannot be compiled');
+  const outer = (path: string) => path.replace(/^spec\./, '').replace(/\[.*/, '');
+  return [...new Set(violations.map(({ field }) => outer(fieldPath(field))))].sort();
+}
+
+const fieldPath = (path: readonly { kind: string; name?: string; localName?: string }[]) =>
+  path
+    .map((part) => (part.kind === 'field' || part.name ? part.name : '[]'))
+    .join('.')
+    .replaceAll('.[]', '[]');
+
+const ourFaults = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
+  [...new Set(violationsOf(desc, init).map(({ field }) => field.replace(/[[.].*/, '')))].sort();
+
+const binding = { engine: 'acme', voiceId: 'joan' };
+const spec = { name: 'News', bindings: [binding] };
+const many = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`);
+const row = <D extends DescMessage>(desc: D, init: MessageInitShape<D>, ...faulty: string[]) =>
+  [desc, init, faulty] as const;
+const clone = {
+  name: 'A',
+  speakerName: 'B',
+  languageCode: 'en',
+  referenceAudio: Uint8Array.of(1),
+  consentAudio: Uint8Array.of(2),
+};
+
+const cases = [
+  row(GetVoiceRequestSchema, { voiceId: 'ada' }),
+  row(GetVoiceRequestSchema, {}, 'voice_id'),
+  row(ListVoicesRequestSchema, {}),
+  row(ListVoicesRequestSchema, { limit: 1, text: 'é'.repeat(200), engine: 'e' }),
+  row(ListVoicesRequestSchema, { limit: 1000 }),
+  row(
+    ListVoicesRequestSchema,
+    { limit: 0, text: '😀'.repeat(201), engine: 'e'.repeat(201) },
+    'engine',
+    'limit',
+    'text',
+  ),
+  row(ListVoicesRequestSchema, { limit: 1001, text: '😀'.repeat(200) }, 'limit'),
+  row(ListVoicesRequestSchema, { limit: -1 }, 'limit'),
+  row(SetDefaultVoiceRequestSchema, {}),
+  row(CreateVoiceRequestSchema, { spec }),
+  row(CreateVoiceRequestSchema, { voiceId: 'a.b_c-d', spec: { ...spec, description: 'd'.repeat(1000) } }),
+  row(
+    CreateVoiceRequestSchema,
+    { voiceId: '.a', spec: { ...spec, description: 'd'.repeat(1001) } },
+    'description',
+    'voice_id',
+  ),
+  row(
+    CreateVoiceRequestSchema,
+    { voiceId: 'a'.repeat(129), spec: { ...spec, description: 'a\nb' } },
+    'description',
+    'voice_id',
+  ),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, name: '' } }, 'name'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, name: '   ' } }, 'name'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'n\t' } }, 'name'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'я'.repeat(200) } }),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'я'.repeat(201) } }, 'name'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { gender: 'f', 'a!~b': '' } } }),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { 'a b': 'c' } } }, 'labels'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { a: 'c'.repeat(201) } } }, 'labels'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { ['a'.repeat(51)]: 'c' } } }, 'labels'),
+  row(
+    CreateVoiceRequestSchema,
+    { spec: { ...spec, labels: Object.fromEntries(many(21).map((x) => [x, x])) } },
+    'labels',
+  ),
+  row(CreateVoiceRequestSchema, {
+    spec: { ...spec, languageCodes: many(100), aliases: many(20), lexiconIds: many(10) },
+  }),
+  row(
+    CreateVoiceRequestSchema,
+    { spec: { ...spec, languageCodes: many(101), aliases: many(21), lexiconIds: many(11) } },
+    ...['aliases', 'language_codes', 'lexicon_ids'],
+  ),
+  row(
+    CreateVoiceRequestSchema,
+    { spec: { ...spec, aliases: ['a', 'a'], lexiconIds: ['b', 'b'] } },
+    'aliases',
+    'lexicon_ids',
+  ),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, aliases: ['a,b'] } }, 'aliases'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [] } }),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [{ voiceId: 'a' }] } }, 'bindings'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: Array.from({ length: 9 }, () => binding) } }, 'bindings'),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: 1 }] } }, 'blend'),
+  row(CreateVoiceRequestSchema, {
+    spec: {
+      ...spec,
+      blend: [
+        { voiceId: 'a', weight: 0 },
+        { voiceId: 'b', weight: 1000 },
+      ],
+    },
+  }),
+  row(
+    CreateVoiceRequestSchema,
+    {
+      spec: {
+        ...spec,
+        blend: [
+          { voiceId: 'a', weight: -1 },
+          { voiceId: 'b', weight: 1 },
+        ],
+      },
+    },
+    'blend',
+  ),
+  row(
+    CreateVoiceRequestSchema,
+    {
+      spec: {
+        ...spec,
+        blend: [
+          { voiceId: 'a', weight: NaN },
+          { voiceId: '', weight: 1 },
+        ],
+      },
+    },
+    'blend',
+  ),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, access: VoiceAccess.EVERYONE } }),
+  row(CreateVoiceRequestSchema, { spec: { ...spec, access: 7 as VoiceAccess } }, 'access'),
+  row(UpdateVoiceRequestSchema, { voiceId: 'a', spec: { description: 'd' }, updateMask: { paths: ['description'] } }),
+  row(CloneVoiceRequestSchema, clone),
+  row(
+    CloneVoiceRequestSchema,
+    { ...clone, name: ' ', speakerName: '', engines: many(9) },
+    'engines',
+    'name',
+    'speaker_name',
+  ),
+  row(
+    CloneVoiceRequestSchema,
+    { referenceText: 'a\r', consentScript: 's'.repeat(1001) },
+    ...[
+      'consent_audio',
+      'consent_script',
+      'language_code',
+      'name',
+      'reference_audio',
+      'reference_text',
+      'speaker_name',
+    ],
+  ),
+];
+
+test.each(cases)('%# both fault the same fields', (desc, init, faulty) => {
+  expect(ourFaults(desc, init as never), desc.name).toEqual(faulty);
+  expect(standardFaults(desc, init as never), desc.name).toEqual(faulty);
+});
+
+describe('of a message that was read from JSON', () => {
+  const update = { voiceId: 'a', spec: { name: '', description: 'a\nb', aliases: ['a b'] } };
+
+  test('only the paths of the mask are checked', () => {
+    const fields = (mask: string[]) =>
+      violationsOf(UpdateVoiceRequestSchema, update, { mask }).map(({ field }) => field);
+    expect(fields(['description'])).toEqual(['description']);
+    expect(fields(['aliases', 'enabled'])).toEqual(['aliases[0]']);
+    expect(fields(['name'])).toEqual(['name']);
+  });
+
+  test('an empty value that is given breaks the rules of one', () => {
+    const given = ['voice_id', 'language_codes'];
+    const empty = { voiceId: '', spec: { ...spec, languageCodes: [] } };
+    expect(violationsOf(CreateVoiceRequestSchema, empty)).toEqual([]);
+    expect(violationsOf(CreateVoiceRequestSchema, empty, { given })).toMatchObject([
+      { field: 'voice_id', reason: 'format' },
+      { field: 'language_codes', reason: 'length' },
+    ]);
+  });
+
+  test('a violation says what is allowed', () => {
+    const wrong = { spec: { ...spec, name: 'a'.repeat(201), access: 9 as VoiceAccess, aliases: ['é'] } };
+    expect(violationsOf(CreateVoiceRequestSchema, wrong)).toEqual([
+      { field: 'name', reason: 'length', message: 'must be 1 to 200 characters' },
+      {
+        field: 'access',
+        reason: 'enum',
+        message: 'must be one of private, everyone',
+        allowed: ['private', 'everyone'],
+      },
+      { field: 'aliases[0]', reason: 'format', message: expect.stringContaining('letters, digits and any of') },
+    ]);
+  });
+});

@@ -1,0 +1,33 @@
+// The guard of an engine with a scheduler of its own: segments are spoken for callers, each in its turn.
+import type { Engine, Segment } from '../../src/engines/engine.ts';
+import { createEngineGuard, type EngineWatch } from '../../src/engines/guard.ts';
+import { Schedule } from '../../src/speech/schedule.ts';
+
+export type OpenedGuard = ReturnType<typeof openGuard>;
+
+export function openGuard(engine: Engine, watch?: EngineWatch) {
+  const schedule = new Schedule({ speakingMax: 1000, waitingMax: 1000 });
+  const guard = createEngineGuard(engine, watch);
+  return {
+    speak: (segment: Segment, owner: string, signal: AbortSignal) =>
+      guard.speak(segment, signal, (seat, isUrgent, by) =>
+        schedule.turn(owner, seat, isUrgent ? 'first' : 'later', by),
+      ),
+    restMs: guard.restMs,
+    close: guard.close,
+    get state() {
+      return guard.state;
+    },
+    schedule,
+  };
+}
+
+/** One for each engine. */
+export function openGuards() {
+  const guards = new Map<Engine, OpenedGuard>();
+  return (engine: Engine) => {
+    const guard = guards.get(engine) ?? openGuard(engine);
+    guards.set(engine, guard);
+    return guard;
+  };
+}

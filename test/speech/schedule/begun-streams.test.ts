@@ -1,0 +1,83 @@
+// More streams than an engine can speak: what has begun goes on, what is new is admitted in time or refused and then heard soon,
+// and the engine is always busy. The bounds are wider than what comes out, which chance moves a little.
+import { expect, test } from 'vitest';
+import { parseSpeechRequest } from '../../../src/speech/request.ts';
+import { Schedule } from '../../../src/speech/schedule.ts';
+import { createSpeech } from '../../../src/speech/synthesize.ts';
+import { createVoices } from '../../../src/speech/voice.ts';
+import { openTone } from '../../engines/tone-engine.ts';
+import { fifty } from '../open-speech.ts';
+import { simulateStreams } from './simulated-streams.ts';
+
+const segmentMs = 260;
+/** SONANT_WAITING_SECONDS. */
+const waitMsMax = 5000;
+
+test.each([
+  { seats: 1, offered: 2 },
+  { seats: 2, offered: 2 },
+  { seats: 2, offered: 10 },
+  { seats: 4, offered: 2 },
+])('with $seats seats at $offered times what can be spoken', async ({ seats, offered }) => {
+  const alone = await simulateStreams({ seats, offered: 0.1 });
+  const { waitMs, firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
+  expect(busy).toBeGreaterThan(0.9);
+  expect(waitMs).toBeLessThanOrEqual(waitMsMax);
+  // Who is refused is not who is heard late.
+  expect(refused).toBeGreaterThan(heard / 2);
+  // A segment that has begun is spoken to its end.
+  expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
+  expect(gapMs).toBeLessThan(2000);
+});
+
+test('bulk texts wait, and are spoken all the same', async () => {
+  const seats = 2;
+  const alone = await simulateStreams({ seats, offered: 0.1 });
+  const { firstMs, gapMs, bulkDone } = await simulateStreams({ seats, offered: 2, bulkClients: 4 });
+  expect(bulkDone).toBeGreaterThan(15);
+  expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
+  expect(gapMs).toBeLessThan(2000);
+});
+
+test('below what can be spoken, next to nothing is refused', async () => {
+  const { heard, refused, gapMs } = await simulateStreams({ seats: 2, offered: 0.6 });
+  expect(refused).toBeLessThan(heard / 50);
+  expect(gapMs).toBeLessThan(1000);
+});
+
+test('streams that are read no faster than they are heard ask late, and wait for seconds, not for minutes', async () => {
+  const { busy, gapMs } = await simulateStreams({ seats: 1, offered: 2, readSpeed: 1 });
+  expect(busy).toBeGreaterThan(0.8);
+  expect(gapMs).toBeLessThan(8000);
+});
+
+test('a request waits while the engine of its voice is behind with what has begun', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
+  const schedule = new Schedule({ speakingMax: 64, waitingMax: 10 });
+  const speech = createSpeech({ voices: createVoices([tone]), schedule });
+  const leaving = new AbortController();
+  const stream = () =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
+      { callerId: 'ada' },
+      leaving.signal,
+    );
+  const begun = [stream(), stream()];
+  for (const each of begun) await each.next();
+  const seat = { engine: tone, resource: undefined, isClone: false };
+  const holder = await schedule.turn('bob', seat, 'first', leaving.signal);
+  const later = schedule.turn('bob', seat, 'later', leaving.signal);
+  const third = stream();
+  const heard = third.next();
+  while (schedule.state.waiting.interactive === 0) await new Promise((resolve) => setImmediate(resolve));
+  // The later segment would be due before its turn, if first segments went on going before it.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  holder.end();
+  await later;
+  expect(schedule.state).toMatchObject({ speaking: 2, waiting: { interactive: 1 } });
+  (await later).end();
+  expect((await heard).done).toBe(false);
+  leaving.abort(new Error('enough'));
+  await Promise.allSettled([...begun, third].map((each) => each.next()));
+  await tone.close();
+});

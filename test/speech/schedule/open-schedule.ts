@@ -1,0 +1,53 @@
+// A scheduler on a clock of the test's own, and requests that are noted by name. The owner of a request is the first letter
+// of its name.
+import type { EngineCapabilities } from '../../../src/engines/engine.ts';
+import type { Seat } from '../../../src/engines/guard.ts';
+import type { Failure } from '../../../src/errors.ts';
+import type { Demand } from '../../../src/speech/demand.ts';
+import { type Admission, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
+
+export const never = new AbortController().signal;
+export const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+export const seatAt = (
+  capabilities: Partial<EngineCapabilities> = {},
+  more: Partial<Seat & { name: string }> = {},
+): Seat => {
+  const { name = 'e', resource, isClone = false } = more;
+  return { engine: { name, capabilities }, resource, isClone };
+};
+
+export const demandAt = (seat: Seat, more: Partial<Demand> = {}): Demand => ({
+  ...{ owner: 'a', kind: 'interactive', seat, firstChars: 60, bytesMax: 1 },
+  ...more,
+});
+
+export function openSchedule(options: Partial<ScheduleOptions> = {}) {
+  const clock = { ms: 0 };
+  const schedule = new Schedule({ speakingMax: 100, waitingMax: 100, now: () => clock.ms, ...options });
+  const admitted: string[] = [];
+  const refused: string[] = [];
+  const failures: Failure[] = [];
+  const held = new Map<string, Admission & { seat: Seat }>();
+  const ask = (name: string, seat: Seat, more: Partial<Demand> = {}, signal = never) =>
+    void schedule.begin(demandAt(seat, { owner: name[0]!, ...more }), signal).then(
+      (admission) => {
+        admitted.push(name);
+        held.set(name, { ...admission, seat });
+      },
+      (error) => {
+        refused.push(name);
+        failures.push(error);
+      },
+    );
+  /** After this time the request is heard and over. */
+  const finish = async (name: string, ms = 100) => {
+    clock.ms += ms;
+    const { turn, heard, end, seat } = held.get(name)!;
+    (await turn(seat, true, never)).end();
+    heard();
+    end();
+    await settle();
+  };
+  return { schedule, clock, admitted, refused, failures, held, ask, finish };
+}
