@@ -7,7 +7,7 @@ import { createAddressCheck } from '../net/address-list.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
 import { accountOf } from './account.ts';
-import { keyChars, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf } from './api-key-record.ts';
 import { ExpiringCache } from './expiring-cache.ts';
 import { traceDescent } from './key-descent.ts';
@@ -34,8 +34,6 @@ export interface KeyCaller extends Caller {
 export interface KeyVerifier {
   /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** The same at once; undefined where it is to be looked up, or refused. */
-  verifyKnown(presented: string, address: string): KeyCaller | undefined;
   /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
   /** The same for the present key of an owner, whose keys are replaced by others. */
@@ -121,13 +119,6 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
       const nowMs = now();
       const newest = await rows.findNewest(ownerId);
       return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
-    },
-    verifyKnown(presented, address) {
-      const nowMs = now();
-      const found = presented.length === keyChars ? known.get(toName(presented), nowMs) : undefined;
-      return found && nowMs < found.expiresAtMs && found.isAllowedFrom(address)
-        ? admit(found, address, nowMs)
-        : undefined;
     },
     isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {

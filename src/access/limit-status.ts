@@ -60,14 +60,7 @@ export function toRateLimitHeaders({
   return { 'ratelimit-policy': policyOf(limits), ratelimit };
 }
 
-const policies = new WeakMap<KeyLimits, string>();
-
-function policyOf(limits: KeyLimits): string {
-  const known = policies.get(limits);
-  if (known !== undefined) return known;
-  const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
+function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLimits): string {
   const characters = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
-  const policy = `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
-  policies.set(limits, policy);
-  return policy;
+  return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
 }

@@ -39,14 +39,10 @@ export interface Limiter {
    * revoked.
    */
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /** The same at once; false, and nothing is charged, where something must be waited for or the request is refused. */
-  takeRequestNow?(caller: Limited, report: ReportLimitStatus): boolean;
   /** Reports the status and charges nothing. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** The same at once; undefined, and nothing is charged, where something must be waited for. */
-  takeSynthesisNow?(caller: Limited, chars: number, options: TakeOptions): Synthesis | undefined;
   /** The number of running syntheses of an owner and of all that descend from it. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
@@ -90,11 +86,10 @@ export const slotWaitMs = 250;
 export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
   const nowUs = () => Math.round(now() * 1000);
   const accounts = createAccounts({ spentSince, now, share }, nowUs);
-  const limitsHere = createLimitsHere(share);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
-      limits: limitsHere(each),
+      limits: shareOf(each.limits, share),
       isOwn: i === 0,
     }));
 
@@ -109,21 +104,7 @@ export function createLimiter({ spentSince, now = Date.now, share = 1 }: Limiter
       ),
     );
 
-  /** Where no quota of characters is to be read. */
-  const statusNow = (chain: readonly Member[]): LimitStatus =>
-    leastOf(chain.map(({ account, limits }) => toLimitStatus(limits, account.fullAtUs, nowUs())));
-
   return {
-    takeRequestNow(caller, report) {
-      const chain = openChain(caller);
-      const atUs = nowUs();
-      const taken = chain.map(({ account, limits }) => takeOne(account.fullAtUs, atUs, rateOf(limits)));
-      if (!chain.every(hasNoQuota) || !taken.every(({ isAllowed }) => isAllowed)) return false;
-      for (const [i, { fullAtUs }] of taken.entries()) chain[i]!.account.fullAtUs = fullAtUs;
-      report(statusNow(chain));
-      return true;
-    },
-
     async takeRequest(caller, report) {
       const chain = openChain(caller);
       const taken = chain.map((member) => ({
@@ -142,14 +123,6 @@ export function createLimiter({ spentSince, now = Date.now, share = 1 }: Limiter
 
     takeSynthesis: (caller, chars, options) =>
       takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
-
-    /** Without a quota, the status is still the one that was reported with the request. */
-    takeSynthesisNow(caller, chars, { signal, replaces }) {
-      const chain = openChain(caller);
-      if (replaces || !chain.every(hasNoQuota)) return undefined;
-      const releases = takeSlotsNow(chain, caller.callerId, signal);
-      return releases && new HeldSynthesis({ parts: [{ chars, charges: [] }], releases });
-    },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
@@ -182,37 +155,11 @@ async function takeSynthesis(
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
-/** The limits of a process that may use this share of them; the monthly quota takes its part of what is left. */
-function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
+/** The part of the limits that this process may use; a monthly quota is divided when it is read. */
+function shareOf(limits: KeyLimits, share: number): KeyLimits {
+  if (share === 1) return limits;
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
-  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
-    requestsPerMinute: partOf(limits.requestsPerMinute),
-    concurrency: partOf(limits.concurrency),
-    charactersPerMonth: limits.charactersPerMonth,
-  });
-  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
-  return ({ limits }: LimitedAccount): KeyLimits => {
-    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
-    if (!limitsKnown.has(limits)) limitsKnown.set(limits, here);
-    return here;
-  };
-}
-
-/** Nor a month that was counted while it had one. */
-const hasNoQuota = ({ account, limits }: Member): boolean =>
-  limits.charactersPerMonth === undefined && !account.quota.isCounted;
-
-function takeSlotsNow(chain: readonly Member[], owner: string, signal: AbortSignal): Release[] | undefined {
-  const releases: Release[] = [];
-  for (const { account, limits } of chain) {
-    const release = account.slots.takeNow({ owner, slotsMax: limits.concurrency, signal });
-    if (!release) {
-      for (const giveBack of releases) giveBack();
-      return undefined;
-    }
-    releases.push(release);
-  }
-  return releases;
+  return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
 /** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */

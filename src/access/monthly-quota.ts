@@ -42,10 +42,6 @@ export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptio
     before + Math.floor((quota - before) * share) - chars;
 
   return {
-    /** Whether a month was counted: the key has a quota, or had one. */
-    get isCounted(): boolean {
-      return month !== undefined;
-    },
     async left(quota: number): Promise<LeftOfMonth> {
       const { endsMs, spent } = currentMonth();
       return { characters: leftOf(quota, await spent), endsMs };

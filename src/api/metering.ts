@@ -17,7 +17,7 @@ import type { Call } from './call.ts';
 import { TurnCharges } from './turn-charges.ts';
 
 export interface MeteringOptions {
-  limiter: Pick<Limiter, 'takeSynthesis' | 'takeSynthesisNow'>;
+  limiter: Pick<Limiter, 'takeSynthesis'>;
   ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
   /** Takes errors that no caller gets. */
   onFault(fault: unknown): void;
@@ -45,8 +45,7 @@ type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
   const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
-    const all = { signal, report: reportLimits, ...options };
-    return limiter.takeSynthesisNow?.(caller, chars, all) ?? limiter.takeSynthesis(caller, chars, all);
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 

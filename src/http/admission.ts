@@ -44,16 +44,11 @@ export function createAdmission(runner: Runner): Admission {
     request.call = runner.begin({ door: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
     return request.call;
   };
-  /** A known key is admitted at once, without a promise. */
   const admitBy =
     (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
     (...operations) =>
-    (request, reply, done) => {
-      const call = begin(request, reply);
-      const key = keyOf(request);
-      if (key !== undefined && call.admitNow(key, operations)) return done();
-      return call.admit({ key, ...othersOf(request) }, ...operations);
-    };
+    (request, reply) =>
+      begin(request, reply).admit({ key: keyOf(request), ...othersOf(request) }, ...operations);
   return {
     admitTo: admitBy(apiKeyOf, othersOf),
     admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),

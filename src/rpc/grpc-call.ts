@@ -110,8 +110,7 @@ class GrpcCall {
     this.#startDeadline();
     try {
       const { 'x-api-key': key, authorization } = this.#headers as Record<string, string | undefined>;
-      if (key === undefined || !this.#running.admitNow(key, [this.#operation]))
-        await this.#running.admit({ key, authorization }, this.#operation);
+      await this.#running.admit({ key, authorization }, this.#operation);
       if (this.#isOver) return;
       // An empty one may have ended before anybody read it.
       const limits = { ...this.#direct.limits, slackBytes };
