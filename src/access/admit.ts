@@ -4,8 +4,8 @@
 import { Failure, type Reason } from '../errors.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
-import type { LimitStatus } from './limit-status.ts';
 import type { Limiter } from './limiter.ts';
+import type { LimitStatus } from './rate-limit.ts';
 import type { SignIn } from './sign-in.ts';
 
 /** The credentials of a call. */

@@ -2,13 +2,23 @@
 // that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
 // single process. The limits are checked in that order, and a rejected call is charged nothing.
 import { Failure } from '../errors.ts';
-import { type Release, SlotTimeout } from '../runtime/slot-queue.ts';
-import { type Account, createAccounts } from './accounts.ts';
-import { intervalOf, takeOne } from './gcra.ts';
+import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type LimitStatus, leastOf, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
-import type { QuotaCharge } from './monthly-quota.ts';
-import { checkFitsQuota, tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
+import {
+  checkFitsQuota,
+  intervalOf,
+  type LeftOfMonth,
+  type LimitStatus,
+  leastOf,
+  type ReportLimitStatus,
+  rateOf,
+  takeOne,
+  toLimitStatus,
+  tooManyAtOnce,
+  tooManyCharacters,
+  tooManyRequests,
+} from './rate-limit.ts';
+import { monthAt } from './usage-ledger.ts';
 
 /** A key, or a person or machine that makes keys, and its limits. */
 export interface LimitedAccount {
@@ -243,4 +253,102 @@ async function takeSlots(
     });
     releases.push(release);
   }
+}
+
+/** What this process counts of an account: its requests, its characters of the month, and its slots. */
+interface Account {
+  fullAtUs: number;
+  quota: MonthlyQuota;
+  slots: SlotQueue;
+}
+
+/** Accounts at rest are removed once there are so many, and then whenever the number has doubled. */
+const keptMin = 1_000;
+
+interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {
+  /** The characters that the owner and all that descend from it have spent since then. */
+  spentSince(callerId: string, sinceMs: number): Promise<number>;
+}
+
+export function createAccounts({ spentSince, now, share }: AccountsOptions, nowUs: () => number) {
+  const accounts = new Map<string, Account>();
+  let sweepAt = keptMin;
+  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
+  return {
+    find: (callerId: string) => accounts.get(callerId),
+    open(callerId: string): Account {
+      const known = accounts.get(callerId);
+      if (known) return known;
+      if (accounts.size >= sweepAt) {
+        for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
+        sweepAt = Math.max(keptMin, 2 * accounts.size);
+      }
+      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
+      const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
+      accounts.set(callerId, account);
+      return account;
+    },
+  };
+}
+
+interface QuotaCharge {
+  refund(chars: number): void;
+}
+
+interface MonthlyQuotaOptions {
+  /** The characters that the ledger has since then. */
+  spentSince(sinceMs: number): Promise<number>;
+  now(): number;
+  /** The part of what is left that this process may use. */
+  share: number;
+}
+
+interface CountedMonth {
+  endsMs: number;
+  /** `before` comes from the ledger; `chars` is the current count, `before` included. */
+  spent: Promise<{ before: number; chars: number }>;
+}
+
+type MonthlyQuota = ReturnType<typeof createMonthlyQuota>;
+
+/** The character quota of an account. The count of a month starts with what the usage ledger has. */
+function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
+  let month: CountedMonth | undefined;
+
+  const currentMonth = (): CountedMonth => {
+    if (month && now() < month.endsMs) return month;
+    const { beginsMs, endsMs } = monthAt(now());
+    const spent = spentSince(beginsMs).then((chars) => ({ before: chars, chars }));
+    // The next call reads the ledger again.
+    spent.catch(() => {
+      month = undefined;
+    });
+    month = { endsMs, spent };
+    return month;
+  };
+  const leftOf = (quota: number, { before, chars }: Awaited<CountedMonth['spent']>) =>
+    before + Math.floor((quota - before) * share) - chars;
+
+  return {
+    async left(quota: number): Promise<LeftOfMonth> {
+      const { endsMs, spent } = currentMonth();
+      return { characters: leftOf(quota, await spent), endsMs };
+    },
+    /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
+    async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
+      // Without a quota, a month that was counted before still is: the key may get a quota again.
+      const counted = quota === undefined ? month : currentMonth();
+      const spent = await counted?.spent;
+      if (!counted || !spent) return { refund() {} };
+      const left = quota === undefined ? Infinity : leftOf(quota, spent);
+      if (quota !== undefined && chars > left)
+        throw tooManyCharacters({ chars, quota, left, isOwn }, counted.endsMs - now());
+      spent.chars += chars;
+      return {
+        refund(refunded) {
+          spent.chars -= refunded;
+        },
+      };
+    },
+  };
 }

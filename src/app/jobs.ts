@@ -1,5 +1,5 @@
 // Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createJobOperations, type JobOperations } from '../api/jobs.ts';
 import { Failure, type FieldViolation } from '../errors.ts';

@@ -2,7 +2,7 @@
 // scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Presented } from '../access/admit.ts';
-import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { toRateLimitHeaders } from '../access/rate-limit.ts';
 import { type Call, callerLeft } from '../api/call.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
