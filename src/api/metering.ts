@@ -4,7 +4,7 @@
 // is full or away, the ledger holds the usage in memory. Characters that were not spoken, because the synthesis failed or
 // its caller left, are given back.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
-import { type UsageLedger, dayOf } from '../access/usage-ledger.ts';
+import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { Voice } from '../engines/engine.ts';

@@ -5,7 +5,7 @@
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-address.ts';
-import { FairShares } from '../net/fair-shares.ts';
+import { FairShares } from '../net/connections.ts';
 
 export interface OpenCallLimits {
   perConnectionMax: number;

@@ -10,7 +10,7 @@ import { createSeal } from '../../src/access/secrets.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createWebhookRows } from '../../src/store/webhook-rows.ts';
-import { leaseMs } from '../../src/webhooks/limits.ts';
+import { leaseMs } from '../../src/webhooks/webhook.ts';
 import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { openKeys } from '../access/open-keys.ts';
 import { audit, openReceiver, openTestSender } from './open-sender.ts';
