@@ -5,6 +5,7 @@ import { basename, extname } from 'node:path';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { Book, BookKind } from './book.ts';
 import { BookFault, type BookFaultReason } from './book-fault.ts';
+import { findBookKind } from './book-kind.ts';
 import type { ChapterOptions } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { readEpubBook } from './epub-book.ts';
@@ -75,59 +76,3 @@ try {
   else if (error instanceof BookFault) send({ fault: { reason: error.reason, message: error.message } });
   else throw error;
 }
-
-/** The media types that are read, and the extensions. */
-export const bookTypes: Readonly<Record<string, BookKind>> = {
-  'application/epub+zip': 'epub',
-  'text/html': 'html',
-  'application/xhtml+xml': 'html',
-  'text/markdown': 'markdown',
-  'text/x-markdown': 'markdown',
-  'text/plain': 'text',
-};
-
-const extensions: Readonly<Record<string, BookKind>> = {
-  '.epub': 'epub',
-  '.html': 'html',
-  '.htm': 'html',
-  '.xhtml': 'html',
-  '.md': 'markdown',
-  '.markdown': 'markdown',
-  '.txt': 'text',
-  '.text': 'text',
-};
-
-/** What people bring as books, but is not read; named, so that they know what to convert. */
-const otherKinds: readonly (readonly [RegExp, string])[] = [
-  [/^%PDF-/, 'a PDF'],
-  [/^[\s\S]{60}(?:BOOKMOBI|TEXtREAd)/, 'a Kindle book (MOBI or AZW)'],
-  [/^\{\\rtf/, 'a document in RTF'],
-  [/^\xd0\xcf\x11\xe0/, 'a document of Word'],
-  [/^\x1f\x8b|^BZh|^7z\xbc\xaf|^Rar!/, 'a compressed archive'],
-];
-
-function findBookKind(bytes: Buffer, { type, name }: { type?: string; name?: string }): BookKind {
-  if (bytes.length === 0) throw new BookFault('empty', 'is empty');
-  const start = bytes.toString('latin1', 0, 1024);
-  if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) return 'epub';
-  const other = otherKinds.find(([pattern]) => pattern.test(start))?.[1];
-  if (other)
-    throw new BookFault('format', `is ${other}, which is not read here; convert it to EPUB or plain text first`);
-  const stated = bookTypes[type ?? ''] ?? extensions[extname(name ?? '').toLowerCase()];
-  if (stated === 'epub') throw new BookFault('damaged', 'is no EPUB: it is not a zip archive');
-  const isWide = /^(?:\xff\xfe|\xfe\xff)/.test(start);
-  if (!isWide && hasBinary(bytes)) throw new BookFault('format', 'is no text, and no book that is read here');
-  if (stated === 'html' || stated === 'markdown') return stated;
-  return /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i.test(
-    start.replace(/^\xef\xbb\xbf/, ''),
-  )
-    ? 'html'
-    : 'text';
-}
-
-const hasBinary = (bytes: Buffer): boolean => {
-  const searched = bytes.subarray(0, 64 * 1024);
-  // UTF-16 without a mark has many zeros, but begins with a character of ASCII beside one.
-  if (searched[0] === 0x3c && searched[1] === 0) return false;
-  return searched.includes(0);
-};

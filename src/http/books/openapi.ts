@@ -1,8 +1,8 @@
 // The OpenAPI documentation of /api/books.
 import { readBookOperation } from '../../api/operation.ts';
 import { bookParts } from '../../books/book.ts';
+import { bookTypes } from '../../books/book-kind.ts';
 import { bookUploadBytesMax } from '../../books/book-limits.ts';
-import { bookTypes } from '../../books/reading-process.ts';
 import {
   describeObject,
   documentOperation,
