@@ -5,7 +5,7 @@ import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { type BookReading, readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
 import { isCover } from '../jobs/cover.ts';
-import { metadataMax } from '../jobs/limits.ts';
+import { metadataValueCharsMax } from '../jobs/limits.ts';
 import { cutText } from '../text/cut-text.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
@@ -53,7 +53,7 @@ export interface JobFieldsOfBook {
 export function toJobFields({ title, author, metadata, cover }: Book): JobFieldsOfBook {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
   return {
-    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataMax.valueChars)])),
+    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataValueCharsMax)])),
     cover: cover && isCover(cover.bytes) ? Buffer.from(cover.bytes).toString('base64') : undefined,
   };
 }

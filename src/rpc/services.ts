@@ -8,7 +8,6 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
 import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
@@ -20,7 +19,6 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
-import { createJobService } from './job-service.ts';
 import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { isUpload, limitsOf, openServices } from './method-limits.ts';
@@ -33,9 +31,8 @@ export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  handlers: { voices: Handlers<typeof VoiceService> };
+  handlers: { voices: Handlers<typeof VoiceService>; jobs: Handlers<typeof JobService> };
   lexicons: LexiconOperations;
-  jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -59,13 +56,13 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, lexicons, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
     serve(LexiconService, createLexiconService(lexicons)),
-    serve(JobService, createJobService(jobs)),
+    serveHandlers(JobService, handlers.jobs),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);

@@ -1,8 +1,11 @@
 // The life of a job: failures, cancel, retry, deletion, lists, ids of callers, and who may see it.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test, vi } from 'vitest';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { JobView } from '../../src/api/jobs.ts';
+import { callUnary } from '../../src/api/service.ts';
 import { Failure } from '../../src/errors.ts';
-import { parseJobRequest } from '../../src/jobs/job-request.ts';
 import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
 import type { WebhookMessage, Webhooks } from '../../src/webhooks/webhook.ts';
@@ -260,7 +263,7 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     add: async (_, message) => void told.push(message),
     wake() {},
   };
-  const { operations, close } = openOwnJobs({ webhooks });
+  const { handlers, close } = openOwnJobs({ webhooks });
   const caller = await keyVerifier.verify(await makeKey(scopes));
   const { signal } = new AbortController();
   const call = {
@@ -268,14 +271,18 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     reportLimits() {},
     reportSpeech() {},
   };
-  const request = (url: string) => parseJobRequest({ voice_id: 'tone-low', text: 'One. Two.', webhook_url: url });
-  await expect(operations.createJob(call, await request('https://forbidden.test'))).rejects.toThrow();
+  const { createJob, retryJob, watchJob } = JobService.method;
+  const create = (webhookUrl: string, jobId = ''): Promise<{ job: JobView }> => {
+    const message = createMessage(createJob.input, { jobId, voiceId: 'tone-low', text: 'One. Two.', webhookUrl });
+    return callUnary(createJob, handlers, message, call);
+  };
+  await expect(create('https://forbidden.test')).rejects.toThrow();
   tone.trouble = { failsAfterSegments: 0 };
-  const { job } = await operations.createJob(call, await request('https://hooks.test/a'), 'told');
-  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  const { id: jobId } = (await create('https://hooks.test/a', 'told')).job;
+  await Array.fromAsync(handlers.watchJob(createMessage(watchJob.input, { jobId }), call));
   tone.trouble = {};
-  await operations.retryJob(call, job.id);
-  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  await handlers.retryJob(createMessage(retryJob.input, { jobId }), call);
+  await Array.fromAsync(handlers.watchJob(createMessage(watchJob.input, { jobId }), call));
   await close();
   expect(told.map(({ event, url }) => [event, url])).toEqual([
     ['job.failed', 'https://hooks.test/a'],

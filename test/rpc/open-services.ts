@@ -12,7 +12,7 @@ import type { KeyCaller } from '../../src/access/key-verifier.ts';
 import { type Scope, scopes } from '../../src/access/scopes.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
-import type { JobOperations } from '../../src/api/jobs.ts';
+import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
 import { createLexiconOperations } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
@@ -93,9 +93,11 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     runner,
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
-    handlers: { voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }) },
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
+      jobs: {} as JobHandlers,
+    },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
-    jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
