@@ -171,15 +171,26 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
     200: {
       description: 'The events.',
       headers: ['Cache-Control', 'X-Accel-Buffering'],
-      content: { 'text/event-stream': { schema: events } },
+      content: { 'text/event-stream': { schema: events, example: exampleEvent(output, responseBody) } },
     },
     ...(isResumed && { 204: { description: 'You have the last event.', headers: ['Cache-Control'] } }),
   };
 }
 
+function exampleEvent(desc: DescMessage, responseBody: DescField | undefined): string {
+  if (responseBody?.message)
+    return `event: ${responseBody.name}\ndata: ${JSON.stringify(exampleOf(responseBody.message))}\n\n`;
+  const [type] = typesOf(desc);
+  const members = Object.entries(exampleOf(desc)).filter(([, value]) => value !== null);
+  return `id: 9\nevent: ${type}\ndata: ${JSON.stringify({ type, ...Object.fromEntries(members) })}\n\n`;
+}
+
+/** The names of events. */
+const typesOf = ({ fields }: DescMessage): readonly string[] =>
+  fields.flatMap((field) => (restOf(field).eventType ? enumNames(field.enum!).names : []));
+
 /** The data of events: members that are not set are left out. The last may say why the events end. */
 function toEventSchema(desc: DescMessage): Schema {
-  const types = desc.fields.flatMap((field) => (restOf(field).eventType ? enumNames(field.enum!).names : []));
   const members = membersOf(desc);
   const required = members.filter(({ rest }) => rest.given).map(({ name }) => name);
   const event = {
@@ -188,7 +199,7 @@ function toEventSchema(desc: DescMessage): Schema {
     type: 'object',
     required: ['type', ...required],
     properties: {
-      type: { type: 'string', enum: types, description: 'The name of the event.' },
+      type: { type: 'string', enum: typesOf(desc), description: 'The name of the event.' },
       ...Object.fromEntries(members.map(({ name, field }) => [name, schemaOf(field, 'event')])),
     },
   };

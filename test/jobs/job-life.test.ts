@@ -205,7 +205,7 @@ describe('a caller', () => {
     };
     const { details } = await readJobs('', { body });
     const fields = details.map(({ field }: { field: string }) => field);
-    for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata', 'cover'])
+    for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata.a', 'cover'])
       expect(fields).toContain(name);
     const of = async (given: object) => {
       const reply = await readJobs('', { body: { voice_id: 'tone-low', ...given } });
@@ -214,7 +214,7 @@ describe('a caller', () => {
     expect(await of({})).toEqual(['invalid_request', 'chapters']);
     expect(await of({ text: 'A.', chapters: [{ text: 'A.' }] })).toEqual(['invalid_request', 'chapters']);
     expect(await of({ chapters: [{ text: 'A.' }, { text: ' ' }, { title: 7, text: 'B.' }, {}] })).toEqual([
-      ...['invalid_request', 'chapters[1].text', 'chapters[2].title', 'chapters[3].text'],
+      ...['invalid_request', 'chapters[2].title', 'chapters[1].text', 'chapters[3].text'],
     ]);
     expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual([
       ...['voice_not_found', 'chapters[0].voice_id'],

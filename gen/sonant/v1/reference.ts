@@ -3427,7 +3427,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "An id of the caller's own, unique among the jobs of the key. Empty to get one."
+          "comment": "An id of the caller's own, unique among the jobs of the key. Default: a new one."
         },
         {
           "name": "voice_id",
