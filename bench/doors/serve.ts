@@ -13,7 +13,7 @@ import { firstKeyScopes } from '../../src/access/scopes.ts';
 import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn } from '../../src/access/sign-in.ts';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
-import { createBookOperations } from '../../src/api/books.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
@@ -104,9 +104,9 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     handlers: {
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
+      books: createBookHandlers(),
     },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
-    books: createBookOperations(),
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -49,6 +49,4 @@ export const modelOperations = {
   installVoiceModel: { name: 'InstallVoiceModel', scopes: ['admin'], managesKeys: false },
   removeVoiceModel: { name: 'RemoveVoiceModel', scopes: ['admin'], managesKeys: false },
 } as const satisfies Readonly<Record<string, Operation>>;
-/** What it reads is for a job. */
-export const readBookOperation: Operation = { name: 'ReadBook', scopes: ['jobs:write'], managesKeys: false };
 export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

@@ -5,12 +5,12 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
 import type { SignIn } from '../access/sign-in.ts';
-import type { BookOperations } from '../api/books.ts';
 import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
 import type { KeyOperations } from '../api/keys.ts';
@@ -31,7 +31,7 @@ import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
 import { addAudioRoutes } from '../http/audio/routes.ts';
-import { addBookRoutes } from '../http/books/routes.ts';
+import { addBookRoutes } from '../http/book-upload.ts';
 import { addContractRoutes } from '../http/contract-routes.ts';
 import { createCors } from '../http/cors.ts';
 import { addOpenApi } from '../http/docs/openapi-document.ts';
@@ -100,8 +100,11 @@ export interface GatewayOperations {
   live: LiveOperations;
   voices: VoiceOperations;
   /** By their services: what gRPC calls too. */
-  handlers: { voices: Handlers<typeof VoiceService>; jobs: Handlers<typeof JobService> };
-  books: BookOperations;
+  handlers: {
+    voices: Handlers<typeof VoiceService>;
+    jobs: Handlers<typeof JobService>;
+    books: Handlers<typeof BookService>;
+  };
   lexicons: LexiconOperations;
   models: ModelOperations;
   keys: KeyOperations;
@@ -236,7 +239,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { handlers, speech, live, voices, lexicons, books, models, keys } = operations;
+  const { handlers, speech, live, voices, lexicons, models, keys } = operations;
   const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
@@ -250,8 +253,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
-  addBookRoutes(app, { books, admitTo, isStrict });
   const ofContract = { admitTo, isStrict, baseUrl };
+  addBookRoutes(app, handlers.books, ofContract);
   addContractRoutes(app, JobService, handlers.jobs, ofContract, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });

@@ -4,7 +4,7 @@ import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
 import type { Seal } from '../access/seal.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createBookOperations } from '../api/books.ts';
+import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobHandlers } from '../api/jobs.ts';
 import { createKeyOperations } from '../api/keys.ts';
@@ -91,9 +91,9 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     handlers: {
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
+      books: createBookHandlers(),
     },
     lexicons: createLexiconOperations(options.lexicons, voices),
-    books: createBookOperations(),
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

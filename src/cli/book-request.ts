@@ -21,11 +21,11 @@ export interface JobBook {
   cover: string | undefined;
 }
 
-export const toJobBook = (book: Book): JobBook => ({
-  language: book.language,
-  chapters: book.chapters,
-  ...toJobFields(book),
-});
+export function toJobBook(book: Book): JobBook {
+  const { metadata, cover } = toJobFields(book);
+  const { language, chapters } = book;
+  return { language, chapters, metadata, cover: cover && Buffer.from(cover).toString('base64') };
+}
 
 interface SpeakingVoice {
   voiceId: string;

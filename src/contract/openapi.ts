@@ -171,18 +171,19 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
     200: {
       description: 'The events.',
       headers: ['Cache-Control', 'X-Accel-Buffering'],
-      content: { 'text/event-stream': { schema: events, example: exampleEvent(output, responseBody) } },
+      content: { 'text/event-stream': { schema: events, example: exampleEvents(output, responseBody) } },
     },
     ...(isResumed && { 204: { description: 'You have the last event.', headers: ['Cache-Control'] } }),
   };
 }
 
-function exampleEvent(desc: DescMessage, responseBody: DescField | undefined): string {
-  if (responseBody?.message)
-    return `event: ${responseBody.name}\ndata: ${JSON.stringify(exampleOf(responseBody.message))}\n\n`;
-  const [type] = typesOf(desc);
-  const members = Object.entries(exampleOf(desc)).filter(([, value]) => value !== null);
-  return `id: 9\nevent: ${type}\ndata: ${JSON.stringify({ type, ...Object.fromEntries(members) })}\n\n`;
+/** The first two kinds of events, or two of the only kind. */
+function exampleEvents(desc: DescMessage, responseBody: DescField | undefined): string {
+  const toText = (start: string, data: object) => `${start}data: ${JSON.stringify(data)}\n\n`;
+  if (responseBody?.message) return toText(`event: ${responseBody.name}\n`, exampleOf(responseBody.message)).repeat(2);
+  const members = Object.fromEntries(Object.entries(exampleOf(desc)).filter(([, value]) => value !== null));
+  const events = typesOf(desc).slice(0, 2);
+  return events.map((type, i) => toText(`id: ${i + 1}\nevent: ${type}\n`, { type, ...members })).join('');
 }
 
 /** The names of events. */

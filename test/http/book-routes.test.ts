@@ -1,6 +1,8 @@
 // POST /api/books answers a book in chapters that a job takes as they are, and refuses what is no book before it is read.
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { createBookOperations } from '../../src/api/books.ts';
+import { ReadBookRequestSchema } from '../../gen/sonant/v1/book_pb.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import type { Call } from '../../src/api/call.ts';
 import { bookUploadBytesMax } from '../../src/books/book-limits.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../books/epub-writer.ts';
@@ -105,10 +107,11 @@ describe('what is refused:', () => {
   });
 
   test('a second book of an account while one is read, though another account may read', async () => {
-    const books = createBookOperations();
+    const books = createBookHandlers();
     const read = (accountId: string) => {
       const call = { caller: { accountId }, signal: new AbortController().signal } as unknown as Call;
-      return books.readBook(call, { source: Buffer.from('The lamp.'), name: 'a.txt' });
+      const request = create(ReadBookRequestSchema, { file: Buffer.from('The lamp.'), name: 'a.txt' });
+      return books.readBook(request, call);
     };
     const first = read('ada');
     await expect(read('ada')).rejects.toMatchObject({
@@ -118,7 +121,7 @@ describe('what is refused:', () => {
     const other = read('bob');
     await expect(read('eve')).rejects.toMatchObject({ reason: 'overloaded' });
     await Promise.all([first, other]);
-    expect((await read('ada')).chapters).toHaveLength(1);
+    expect((await read('ada')).book.chapters).toHaveLength(1);
   });
 
   test('a body that is too large, before it is read', async () => {

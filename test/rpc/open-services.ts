@@ -10,6 +10,7 @@ import { usualLimits } from '../../src/access/key-limits.ts';
 import type { KeyManagement } from '../../src/access/key-management.ts';
 import type { KeyCaller } from '../../src/access/key-verifier.ts';
 import { type Scope, scopes } from '../../src/access/scopes.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
@@ -96,6 +97,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     handlers: {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
+      books: createBookHandlers(),
     },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
