@@ -177,13 +177,15 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
   };
 }
 
-/** The first two kinds of events, or two of the only kind. */
+/** An event of the first kind and one of the last that is no failure, or two of the only kind. */
 function exampleEvents(desc: DescMessage, responseBody: DescField | undefined): string {
   const toText = (start: string, data: object) => `${start}data: ${JSON.stringify(data)}\n\n`;
   if (responseBody?.message) return toText(`event: ${responseBody.name}\n`, exampleOf(responseBody.message)).repeat(2);
   const members = Object.fromEntries(Object.entries(exampleOf(desc)).filter(([, value]) => value !== null));
-  const events = typesOf(desc).slice(0, 2);
-  return events.map((type, i) => toText(`id: ${i + 1}\nevent: ${type}\n`, { type, ...members })).join('');
+  const types = typesOf(desc).filter((type) => type !== 'error');
+  return [types[0], types.at(-1)]
+    .map((type, i) => toText(`id: ${i + 1}\nevent: ${type}\n`, { type, ...members }))
+    .join('');
 }
 
 /** The names of events. */
