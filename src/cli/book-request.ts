@@ -145,7 +145,7 @@ const flagOf = (field: string): string =>
     speaking_rate: '--speaking-rate',
     chapter_gap_seconds: '--gap',
     captions: '--captions',
-  })[field] ?? field;
+  })[field.replace(/\[.*/, '')] ?? field;
 
 /** Reports invalid fields of the job under the names of their flags. */
 export const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
