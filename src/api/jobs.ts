@@ -16,7 +16,7 @@ import {
   type WatchJobRequest,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { dayOf } from '../access/usage-period.ts';
+import { dayOf } from '../access/usage-ledger.ts';
 import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';

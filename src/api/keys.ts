@@ -1,6 +1,6 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
-import { accountOf } from '../access/account.ts';
 import { toAuditRow } from '../access/actor.ts';
+import { accountOf } from '../access/api-key-record.ts';
 import { type KeyFields, voiceIdsMax } from '../access/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement } from '../access/key-management.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';

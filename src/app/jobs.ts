@@ -1,6 +1,6 @@
 // Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createJobHandlers, type JobHandlers, toJob } from '../api/jobs.ts';
 import { writeMessage } from '../contract/encode.ts';

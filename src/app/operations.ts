@@ -2,7 +2,7 @@
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';

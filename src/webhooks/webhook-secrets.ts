@@ -1,6 +1,6 @@
 // The secrets that sign webhooks, one for each key and its successors: shown once, when they are made, and sealed in the
 // database. While a secret replaces another, both sign.
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import { Failure } from '../errors.ts';
 import type { AuditRow } from '../store/audit-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
