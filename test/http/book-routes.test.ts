@@ -83,7 +83,9 @@ test('BookService reads a book as the HTTP API does', async () => {
   const long = { file: Buffer.from(`${prose(1)}\n\n`.repeat(20_000)), contentType: 'text/plain', name: 'long.txt' };
   const { chapters } = (await client.unary('readBook', long, { ...call })).book!;
   expect(chapters.reduce((sum, { chars }) => sum + chars, 0)).toBeGreaterThan(4 << 20);
-  const refused = await failureOf(client.unary('readBook', { file: Buffer.from('%PDF-1.7'), code: 7 as CodeReading }, call));
+  const refused = await failureOf(
+    client.unary('readBook', { file: Buffer.from('%PDF-1.7'), code: 7 as CodeReading }, call),
+  );
   expect(explain(refused).violations).toMatchObject([{ field: 'code', reason: 'ENUM' }]);
   client.close();
   await server.drain(0);
