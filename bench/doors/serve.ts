@@ -17,7 +17,7 @@ import { createBookOperations } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobOperations } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { createModelOperations } from '../../src/api/models.ts';
@@ -101,8 +101,10 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations(voices),
-    handlers: { voices: createVoiceHandlers({ voices, engines: [], management, preview }) },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines: [], management, preview }),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+    },
     books: createBookOperations(),
     jobs: {} as JobOperations,
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
@@ -14,7 +15,6 @@ import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
 import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
-import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { ModelOperations } from '../api/models.ts';
 import type { Runner } from '../api/runner.ts';
@@ -100,10 +100,9 @@ export interface GatewayOperations {
   live: LiveOperations;
   voices: VoiceOperations;
   /** By their services: what gRPC calls too. */
-  handlers: { voices: Handlers<typeof VoiceService> };
+  handlers: { voices: Handlers<typeof VoiceService>; lexicons: Handlers<typeof LexiconService> };
   books: BookOperations;
   jobs: JobOperations;
-  lexicons: LexiconOperations;
   models: ModelOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
@@ -237,7 +236,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { handlers, speech, live, voices, lexicons, books, jobs, models, keys } = operations;
+  const { handlers, speech, live, voices, books, jobs, models, keys } = operations;
   const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
@@ -254,7 +253,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addBookRoutes(app, { books, admitTo, isStrict });
   addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
   addVoiceRoutes(app, handlers.voices, { admitTo, isStrict, baseUrl });
-  addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
+  addLexiconRoutes(app, handlers.lexicons, { admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addWebhookSecretRoutes(app, { keys, admitTo });

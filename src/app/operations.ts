@@ -8,7 +8,7 @@ import { createBookOperations } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobOperations } from '../api/jobs.ts';
 import { createKeyOperations } from '../api/keys.ts';
-import { createLexiconOperations } from '../api/lexicons.ts';
+import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
 import { createModelOperations } from '../api/models.ts';
@@ -88,8 +88,10 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations(voices),
-    handlers: { voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }) },
-    lexicons: createLexiconOperations(options.lexicons, voices),
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
+      lexicons: createLexiconHandlers(options.lexicons, voices),
+    },
     books: createBookOperations(),
     jobs: options.jobs,
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),

@@ -10,7 +10,6 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
-import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
@@ -21,7 +20,6 @@ import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
 import { createJobService } from './job-service.ts';
-import { createLexiconService } from './lexicon-service.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { isUpload, limitsOf, openServices } from './method-limits.ts';
 import { createReflection } from './reflection.ts';
@@ -33,8 +31,7 @@ export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  handlers: { voices: Handlers<typeof VoiceService> };
-  lexicons: LexiconOperations;
+  handlers: { voices: Handlers<typeof VoiceService>; lexicons: Handlers<typeof LexiconService> };
   jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
@@ -59,12 +56,12 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, jobs, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
-    serve(LexiconService, createLexiconService(lexicons)),
+    serveHandlers(LexiconService, handlers.lexicons),
     serve(JobService, createJobService(jobs)),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];

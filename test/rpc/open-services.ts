@@ -14,7 +14,7 @@ import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobOperations } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
@@ -93,8 +93,10 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     runner,
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
-    handlers: { voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }) },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+    },
     jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
