@@ -10,7 +10,7 @@ import { createKeyManagement } from '../../src/access/key-management.ts';
 import { createKeyVerifier } from '../../src/access/key-verifier.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { firstKeyScopes } from '../../src/access/scopes.ts';
-import { createSeal } from '../../src/access/seal.ts';
+import { createSeal } from '../../src/access/secrets.ts';
 import { createSignIn } from '../../src/access/sign-in.ts';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { createBookOperations } from '../../src/api/books.ts';

@@ -6,7 +6,7 @@ import { type BookReading, readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
 import { isCover } from '../jobs/cover.ts';
 import { metadataMax } from '../jobs/limits.ts';
-import { cutText } from '../text/cut-text.ts';
+import { cutText } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
 

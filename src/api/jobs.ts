@@ -2,12 +2,11 @@
 // others it does not exist.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
-import { dayOf } from '../access/usage-period.ts';
+import { dayOf } from '../access/usage-ledger.ts';
 import { Failure } from '../errors.ts';
 import { expiryOf } from '../jobs/expiry.ts';
 import type { Job, JobEvent, JobStatus } from '../jobs/job.ts';
-import type { ChapterRequest, JobRequest, JobSettings } from '../jobs/job-request.ts';
-import { toPartRequest } from '../jobs/job-request.ts';
+import { type ChapterRequest, type JobRequest, type JobSettings, toPartRequest } from '../jobs/job-request.ts';
 import { audioOf, type JobRunner } from '../jobs/job-runner.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
 import { type FileLinks, toJob } from '../jobs/job-view.ts';

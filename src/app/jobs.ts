@@ -1,5 +1,5 @@
 // Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createJobOperations, type JobOperations } from '../api/jobs.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -13,9 +13,9 @@ import { isDead, processName } from '../runtime/process-name.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
-import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import { createWebhookTargets } from '../webhooks/webhook-target.ts';
 import type { Opening } from './opening.ts';
 import type { StoredClips } from './storage.ts';

@@ -2,7 +2,7 @@
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookOperations } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
@@ -16,8 +16,8 @@ import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
+import { createKnownClips } from '../delivery/clip-cache.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
-import { createKnownClips } from '../delivery/known-clips.ts';
 import { createStoredAudio } from '../delivery/stored-audio.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Engine } from '../engines/engine.ts';

@@ -6,7 +6,7 @@ import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
-import { webhookUrlCharsMax } from '../webhooks/limits.ts';
+import { webhookUrlCharsMax } from '../webhooks/webhook.ts';
 import { isCover } from './cover.ts';
 import {
   chapterGapSeconds,

@@ -14,7 +14,7 @@ import type { Steps } from '../runtime/steps.ts';
 import type { VoiceAccess } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { findPhonemeFault, type LetterCase, type LexiconEntry, type PhoneticAlphabet } from '../text/lexicon.ts';
-import { MarkupFault } from '../text/markup-fault.ts';
+import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 import { lexiconBytesMax, lexiconEntriesMax, lexiconNameCharsMax } from './lexicon-limits.ts';
 

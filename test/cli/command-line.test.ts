@@ -19,6 +19,7 @@ import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { webhookCommand } from '../../src/cli/webhook.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
+import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { runMain } from './run-main.ts';
@@ -276,8 +277,8 @@ test('doctor reports a data folder that is not a folder', async () => {
 test('doctor reports a voice that two engines offer', async () => {
   mkdirSync(join(folder, 'own/voices'), { recursive: true });
   writeFileSync(join(folder, 'own/voices/anna.flitevox'), await dumpVoice());
-  const server = { SONANT_OPENAI_URL: 'http://127.0.0.1:9/v1', SONANT_OPENAI_VOICES: 'anna' };
-  const env = { SONANT_DATA_DIR: 'own', ...server };
+  const { url } = await openOpenAiServer({ voices: { voices: ['anna'] } });
+  const env = { SONANT_DATA_DIR: 'own', SONANT_OPENAI_URL: url };
   const { code, out } = await sonant(['doctor'], '', env);
   expect(out).toMatch(/^broken +voices +voice anna is offered by both/m);
   expect(code).toBe(1);

@@ -59,7 +59,7 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
     [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice that can be blended: one of a model with styles/],
     [['hum-Ada:-1', 'Dot:1'], /hum-Ada:-1: must be a voice and its weight, such as af_heart:0.6/],
     [['hum-Ada:0', 'Dot:0'], /PART: must have weights that add up to more than 0/],
-    [['hum-Ada:1'], /PART: must be 2 to 8 parts/],
+    [['hum-Ada:1'], /PART: must be 2 to 8 items/],
     [[], /the command is sonant voice blend NAME PART:WEIGHT/],
   ])('refuses %j', async (parts, said) => {
     expect(await sonant('voice', 'blend', 'x', ...parts)).toMatchObject({ code: 2, err: expect.stringMatching(said) });

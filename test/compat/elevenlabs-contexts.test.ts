@@ -54,7 +54,7 @@ test('a character that is cut is timed as one, and the words after it have the s
 });
 
 test('close_socket speaks all text of every context, flushed or not, and closes after it', async () => {
-  const text = 'This goes on and on and on. '.repeat(10);
+  const text = 'This goes on and on and on. '.repeat(20);
   const whole = openSocket(pipecatPath, shared);
   await whole.opened;
   whole.send({ text, context_id: 'all', flush: true }, { context_id: 'all', close_context: true });

@@ -13,7 +13,7 @@ import {
   ssmlCharsMax,
 } from '../../jobs/limits.ts';
 import { captionKinds, speechFieldRows, speechFields } from '../../speech/fields.ts';
-import { webhookUrlCharsMax } from '../../webhooks/limits.ts';
+import { webhookUrlCharsMax } from '../../webhooks/webhook.ts';
 import { describeObject, nullableText, nullableTime, objectSchema, type Schema, text, whole } from '../route-docs.ts';
 
 const isOfJob = ({ json }: { json: string }) => (jobSpeechNames as readonly string[]).includes(json);

@@ -1,4 +1,4 @@
-// Turns at an engine: how long later segments wait for first ones, and when no further request is admitted because of them.
+// Turns at an engine: how long later segments wait for first ones, and models that do not hold back each other.
 import { expect, test } from 'vitest';
 import type { Seat } from '../../../src/engines/guard.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -40,41 +40,6 @@ test('first segments go before others for two seconds, and before those that nob
   }
   // One turn in ten is given to bulk.
   expect(order.indexOf('bulk')).toBe(10);
-});
-
-test('no request is admitted while a segment of another would be due before its turn, but one more than there are seats', async () => {
-  const { ask, admitted, held, clock } = openSchedule();
-  const seat = seatAt({ segmentsSpokenMax: 1 });
-  const speakFirst = async (name: string) => {
-    await settle();
-    const turn = await held.get(name)!.turn(seat, true, signal);
-    clock.ms += 500;
-    turn.end();
-    await settle();
-  };
-  ask('a1', seat);
-  await speakFirst('a1');
-  ask('b1', seat);
-  await speakFirst('b1');
-  // Two streams have begun. While a segment of one is spoken, another waits, and so does a third request.
-  const spoken = await held.get('a1')!.turn(seat, false, signal);
-  const later = held.get('b1')!.turn(seat, false, signal);
-  ask('c1', seat);
-  await settle();
-  clock.ms += 1_400;
-  spoken.end();
-  await settle();
-  expect(admitted).toEqual(['a1', 'b1', 'c1']);
-  ask('d1', seat);
-  await settle();
-  clock.ms += 400;
-  const third = await held.get('c1')!.turn(seat, true, signal);
-  third.end();
-  await settle();
-  expect(admitted).toEqual(['a1', 'b1', 'c1']);
-  (await later).end();
-  await settle();
-  expect(admitted).toEqual(['a1', 'b1', 'c1', 'd1']);
 });
 
 test('a voice whose model is busy does not hold back those of other models', async () => {

@@ -1,6 +1,6 @@
 // What a process counts of accounts does not grow with the number of keys that have ever been used.
 import { expect, test } from 'vitest';
-import { createAccounts } from '../../src/access/accounts.ts';
+import { createAccounts } from '../../src/access/limiter.ts';
 
 test('accounts at rest are removed, and those in use stay', async () => {
   let nowUs = 0;
