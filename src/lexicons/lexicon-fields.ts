@@ -16,7 +16,6 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { findPhonemeFault, type LetterCase, type LexiconEntry, type PhoneticAlphabet } from '../text/lexicon.ts';
 import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
-import { lexiconBytesMax, lexiconEntriesMax, lexiconNameCharsMax } from './lexicon-limits.ts';
 
 export interface CheckedLexicon {
   /** Undefined: as it was. */
@@ -127,3 +126,13 @@ function checkPhoneme(
   const fault = findPhonemeFault(phoneme, (alphabet || 'ipa') as PhoneticAlphabet);
   if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
 }
+
+/** Of one lexicon. */
+const lexiconEntriesMax = 20_000;
+const lexiconBytesMax = 2 << 20;
+const lexiconNameCharsMax = 200;
+/** Of all lexicons of an account, and of all accounts together. */
+export const accountLexiconBytesMax = 16 << 20;
+export const allLexiconBytesMax = 256 << 20;
+/** Entries of all lexicons that are held compiled; the others are compiled again when they are used. */
+export const compiledEntriesMax = 400_000;

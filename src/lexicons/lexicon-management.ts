@@ -7,8 +7,7 @@ import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
-import type { CheckedLexicon } from './lexicon-fields.ts';
-import { accountLexiconBytesMax, allLexiconBytesMax } from './lexicon-limits.ts';
+import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from './lexicon-fields.ts';
 
 export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
 
