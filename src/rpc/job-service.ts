@@ -5,7 +5,7 @@ import { type JobOperations, parseJobId } from '../api/jobs.ts';
 import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parseJobRequest } from '../jobs/job-request.ts';
-import { callOf } from './call-context.ts';
+import { callOf } from './calls.ts';
 import { statusOf, toJobFields, toJobMessage, toWatchResponse } from './job-messages.ts';
 import { requireText } from './required.ts';
 

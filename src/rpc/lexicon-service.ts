@@ -16,7 +16,7 @@ import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
 import { lexiconEntriesMax } from '../lexicons/lexicon-limits.ts';
-import { callOf } from './call-context.ts';
+import { callOf } from './calls.ts';
 import { requireText } from './required.ts';
 
 export function createLexiconService(lexicons: LexiconOperations): ServiceImpl<typeof LexiconService> {
