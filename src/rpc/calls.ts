@@ -137,13 +137,32 @@ export function createCallRunner(runner: Runner): CallRunner {
       const call = running.startStream(operation);
       request.contextValues.set(callKey, call);
       const response = await next({ ...request, signal: call.signal });
-      return response.stream ? { ...response, message: running.streamFrom(() => response.message) } : response;
+      return response.stream
+        ? { ...response, message: running.streamFrom(() => withinSize(response.message)) }
+        : response;
     } catch (error) {
       throw running.thrown(error);
     }
   };
   return { gate, interceptor };
 }
+
+/**
+ * Connect refuses an answer over `writeMaxBytes` too, but first returns from the stream, as it does when the client
+ * disconnects. Here the call ends with the failure.
+ */
+async function* withinSize(answers: AsyncIterable<Message>): AsyncGenerator<Message> {
+  for await (const answer of answers) {
+    if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
+    yield answer;
+  }
+}
+
+const leastBytesOf = (value: unknown): number => {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, member) => sum + leastBytesOf(member), 0);
+};
 
 const toDeadline = (leftMs: number | undefined) => (leftMs === undefined ? undefined : performance.now() + leftMs);
 
@@ -248,22 +267,15 @@ const ownCodes = new Set([
 /** Messages of Connect for malformed requests, which it reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
-/** In what Connect says of a message that is too large to be sent. */
-const ofAnswer = /writeMaxBytes/;
-
 /** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. A request may have `bytesMax`. */
-export function fromCallError(error: unknown, bytesMax: number): unknown {
+function fromCallError(error: unknown, bytesMax: number): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
   switch (error.code) {
     case Code.Canceled:
       return callerLeft;
     case Code.ResourceExhausted:
-      return new Failure(
-        'payload_too_large',
-        { limit: ofAnswer.test(error.rawMessage) ? messageBytesMax : bytesMax },
-        error,
-      );
+      return new Failure('payload_too_large', { limit: bytesMax }, error);
     case Code.DeadlineExceeded:
       return new Failure('engine_timeout', { message: 'The call was not done by its deadline.' }, error);
     case Code.InvalidArgument:

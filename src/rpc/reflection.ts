@@ -21,7 +21,7 @@ import { type ServedService, serve } from './calls.ts';
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
 type Question = ServerReflectionRequest['messageRequest'];
 
-export const reflectionServices: readonly DescService[] = [ServerReflection, ServerReflectionAlpha];
+const reflectionServices: readonly DescService[] = [ServerReflection, ServerReflectionAlpha];
 
 /** Describes `services` and reflection itself. */
 export function createReflection(services: readonly DescService[]): ServedService[] {
