@@ -4,9 +4,9 @@ import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
 import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createBookOperations } from '../api/books.ts';
+import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
-import type { JobOperations } from '../api/jobs.ts';
+import type { JobHandlers } from '../api/jobs.ts';
 import { createKeyOperations } from '../api/keys.ts';
 import { createLexiconOperations } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
@@ -50,7 +50,7 @@ export interface OperationsOptions {
   links: DeliveryOptions['links'];
   ledger: UsageLedger;
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  jobs: JobOperations;
+  jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
   /** Takes errors that no caller gets. */
@@ -88,10 +88,12 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations(voices),
-    handlers: { voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }) },
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
+      jobs: options.jobs,
+      books: createBookHandlers(),
+    },
     lexicons: createLexiconOperations(options.lexicons, voices),
-    books: createBookOperations(),
-    jobs: options.jobs,
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -20,10 +20,12 @@ import type { UniversalServerRequest, UniversalServerResponse } from '@connectrp
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 import { Health } from '../../gen/health/v1/health_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { Failure, type FieldViolation, toFailure } from '../errors.ts';
 import { countMembers } from '../net/json-steps.ts';
 import {
@@ -87,6 +89,7 @@ export function limitsOf(method: DescMethod): RequestLimits {
   const upload = { ...usual, bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
   if (method === JobService.method.createJob) return { ...upload, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
   if (method === VoiceService.method.cloneVoice) return upload;
+  if (method === BookService.method.readBook) return { ...upload, bytesMax: bookUploadBytesMax };
   if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
   if (method.parent === LexiconService)
     return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };

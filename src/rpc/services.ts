@@ -5,11 +5,11 @@ import { compressionGzip } from '@connectrpc/connect-node';
 import type { FastifyInstance } from 'fastify';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
 import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
@@ -21,18 +21,23 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
 import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
 import { type Health, openHealth } from './health.ts';
-import { createJobService } from './job-service.ts';
 import { createLexiconService } from './lexicon-service.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
+
+/** Size of a book that was read: common clients accept it only if they raise their limit. */
+const bookMessageBytesMax = 32 << 20;
 
 export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  handlers: { voices: Handlers<typeof VoiceService> };
+  handlers: {
+    voices: Handlers<typeof VoiceService>;
+    jobs: Handlers<typeof JobService>;
+    books: Handlers<typeof BookService>;
+  };
   lexicons: LexiconOperations;
-  jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -53,13 +58,14 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, lexicons, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
     serve(LexiconService, createLexiconService(lexicons)),
-    serve(JobService, createJobService(jobs)),
+    serveHandlers(JobService, handlers.jobs),
+    serveHandlers(BookService, handlers.books),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -73,7 +79,10 @@ export function createServices(options: ServicesOptions): Services {
       for (const { service, implementation } of [...guarded, ...open]) {
         for (const method of service.methods) {
           const handle = implementation[method.localName as keyof typeof implementation] as never;
-          router.rpc(method as never, handle, { ...usual, readMaxBytes: limitsOf(method).bytesMax });
+          const readMaxBytes = limitsOf(method).bytesMax;
+          const isBook = method === BookService.method.readBook;
+          const writeMaxBytes = isBook ? bookMessageBytesMax : messageBytesMax;
+          router.rpc(method as never, handle, { ...usual, readMaxBytes, writeMaxBytes });
         }
       }
       return router.handlers.map((handler) => {
@@ -91,7 +100,6 @@ export function createServices(options: ServicesOptions): Services {
 
 /** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */
 const routerOptions: ConnectRouterOptions = {
-  writeMaxBytes: messageBytesMax,
   acceptCompression: [compressionGzip],
   // Refuses unknown values of enums. Unknown fields were removed before.
   jsonOptions: { ignoreUnknownFields: false },

@@ -1,7 +1,7 @@
 // The guard before flite, and the placing of its phones in the text.
 import { describe, expect, test } from 'vitest';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
-import { parsePhones, timeWords } from '../../src/engines/flite/flite-thread.ts';
+import { parsePhones, timeWords } from '../../src/engines/flite/word-times.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
 
 const spokenOf = (text: string) => toSpokenTokens(text).map(({ spoken }) => spoken);

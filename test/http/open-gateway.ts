@@ -133,7 +133,7 @@ export async function openTestGateway(
     });
   const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
   const operations = createOperations({
-    jobs: jobs.operations,
+    jobs: jobs.handlers,
     core: { engines, voices, speech },
     keys: keyVerifier.management,
     installs,

@@ -5,6 +5,7 @@ import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { serveTasks } from '../../runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
+import { toSamples } from './float-samples.ts';
 
 export interface ModelStart {
   /** The path of the library's module. */
@@ -82,17 +83,3 @@ serveTasks<ModelStart, ModelRequest, ModelPiece>(async ({ library, config }) => 
     if (isFaulty) send([{ fault: 'the model made samples that are not numbers' }]);
   };
 });
-
-/** A sample at full scale would count as clipped. */
-const peak = 32_766;
-
-/** Undefined where a sample is not a finite number. */
-export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undefined {
-  const samples = new Int16Array(floats.length);
-  for (let i = 0; i < floats.length; i++) {
-    const value = floats[i]!;
-    if (!Number.isFinite(value)) return undefined;
-    samples[i] = Math.round(Math.max(-1, Math.min(1, value)) * peak);
-  }
-  return samples;
-}
