@@ -1,4 +1,4 @@
-// The adapter on Node's servers: what it answers to requests that are none, that it makes no noise, and that a caller who
+// Requests by hand: what the server answers to requests that are no calls, that it makes no noise, and that a caller who
 // is refused does not get to send the rest.
 
 import { once } from 'node:events';
