@@ -19,7 +19,7 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { createModelOperations } from '../../src/api/models.ts';
@@ -108,8 +108,8 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -11,7 +11,6 @@ import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { KeyOperations } from '../api/keys.ts';
-import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
@@ -21,7 +20,6 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
 import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
 import { type Health, openHealth } from './health.ts';
-import { createLexiconService } from './lexicon-service.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
 
@@ -36,8 +34,8 @@ export interface ServicesOptions {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    lexicons: Handlers<typeof LexiconService>;
   };
-  lexicons: LexiconOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -58,12 +56,12 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
-    serve(LexiconService, createLexiconService(lexicons)),
+    serveHandlers(LexiconService, handlers.lexicons),
     serveHandlers(JobService, handlers.jobs),
     serveHandlers(BookService, handlers.books),
     serve(ApiKeyService, createApiKeyService(keys)),

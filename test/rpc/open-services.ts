@@ -15,7 +15,7 @@ import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
@@ -97,8 +97,8 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
