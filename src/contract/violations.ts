@@ -1,6 +1,9 @@
 // The violations of one request, whoever finds them: all are reported together, one for each field.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
+/** How many are reported of one request. */
+const violationsMax = 100;
+
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
   /** Of a long text: the failure has them too. */
@@ -17,7 +20,7 @@ export class Violations {
 
   /** Adds a violation, unless the field, a part of it or what it is a part of has one: that one may be its cause. */
   report(field: string, reason: FieldReason, message: string, { allowed, limit, actual }: ViolationFacts = {}): void {
-    if (this.has(field)) return;
+    if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);
     this.details.push({ field, reason, message, ...(allowed && { allowed }) });
     if (limit !== undefined && actual !== undefined) this.#size ??= { limit, actual };
