@@ -126,3 +126,9 @@ test('others have their turns between the steps', async () => {
   // Of both together, one step runs in a turn.
   expect(turns).toBeGreaterThanOrEqual(40);
 });
+
+test('lists beside each other do not nest', () => {
+  const limits = { depthMax: 3, valuesMax: 1000 };
+  expect(() => atOnce(countMembers(Buffer.from(`[${'[],{},'.repeat(50)}[[]]]`), limits))).not.toThrow();
+  expect(() => atOnce(countMembers(Buffer.from('[[[[]]]]'), limits))).toThrow(Failure);
+});
