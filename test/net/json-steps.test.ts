@@ -1,7 +1,7 @@
 // Large JSON in pieces: it is read as JSON.parse reads it, and refused where that refuses it.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { countMembers, readJson } from '../../src/net/json-steps.ts';
+import { countMembers, readJson } from '../../src/net/strict-json.ts';
 import { atOnce, inSteps } from '../../src/runtime/steps.ts';
 
 const read = (text: string) => atOnce(readJson(Buffer.from(text)));

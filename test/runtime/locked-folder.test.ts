@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openLockedFolder, removeLeftFolders } from '../../src/runtime/locked-folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../src/runtime/locks.ts';
 import { serve } from '../cli/serving-program.ts';
 
 function newFolder(): string {
