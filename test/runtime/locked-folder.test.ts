@@ -19,7 +19,7 @@ function newFolder(): string {
 async function startHolder(folder: string) {
   const script = `
     import { writeFileSync } from 'node:fs';
-    import { openTemporaryFolder } from ${JSON.stringify(join(import.meta.dirname, '../../src/runtime/temporary-folder.ts'))};
+    import { openTemporaryFolder } from ${JSON.stringify(join(import.meta.dirname, '../../src/runtime/files.ts'))};
     const { path } = await openTemporaryFolder();
     writeFileSync(path + '/data', 'x'.repeat(1000));
     console.log(path);
