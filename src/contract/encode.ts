@@ -1,5 +1,5 @@
-// Writes what a handler returns, a message or what one is created from, as JSON, with a writer made once for each field. A
-// member that is not set is null; a list is never null unless its field says so.
+// Writes the result of a handler as JSON, with a writer made once for each field. An unset member is null. A list is null
+// only if its field says so.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, hasPresence, membersOf } from './schema.ts';
@@ -11,10 +11,10 @@ interface MemberWriter {
   name: string;
   local: string;
   outer: string | undefined;
-  /** Written in place of an unset value. */
+  /** JSON of an unset value. */
   unset: unknown;
   isNullIfEmpty: boolean;
-  /** Undefined where the value is written as it is. */
+  /** Undefined if the value is written unchanged. */
   write: Write | undefined;
 }
 

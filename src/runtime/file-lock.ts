@@ -1,5 +1,5 @@
-// A lock between processes: a file that one of them holds. The operating system takes it back from a process that ends,
-// however it ends. It is SQLite's lock of a database that has nothing in it, since Node has none of its own.
+// A lock between processes: a file that one process holds. The operating system releases the lock when the process ends,
+// however it ends. Node has no file locks, so this is SQLite's lock of an empty database.
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -10,7 +10,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** Undefined where another holds it. */
+/** Undefined if another process holds the lock. */
 export function tryLock(path: string): FileLock | undefined {
   const database = new Database(path, { timeout: 0 });
   try {
@@ -24,8 +24,8 @@ export function tryLock(path: string): FileLock | undefined {
 }
 
 /**
- * Whether anybody holds it; nobody whom this process can see, where the file cannot be opened. Writes nothing, and holds a
- * shared lock while it looks, so that `tryLock` at that moment may fail.
+ * Whether any process holds the lock; false if the file cannot be opened. Writes nothing. Holds a shared lock while it
+ * checks, so `tryLock` may fail at that moment.
  */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
@@ -44,7 +44,7 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** Waits for it; `onWait` is called once if it has to. */
+/** Waits for the lock. Calls `onWait` once if it has to wait. */
 export async function takeLock(path: string, signal: AbortSignal, onWait: () => void): Promise<FileLock> {
   for (let waits = 0; ; waits++) {
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
-// Folders that a process has for itself for a while. Each has a file `lock` that the process holds, so that what a killed
-// process has left can be told from what a living one uses, whatever its id and its container.
+// Folders that one process owns for a while. The process holds the file `lock` in its folder, so the folders of killed
+// processes can be recognised, whatever their process id or container.
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ const triesMax = 3;
 
 export interface LockedFolder {
   path: string;
-  /** With all that is in it. */
+  /** Removes the folder with its contents. */
   remove(): Promise<void>;
 }
 
-/** A new folder in `parent`, whose name begins with the prefix. */
+/** Creates a folder in `parent` whose name begins with the prefix. */
 export async function openLockedFolder(parent: string, prefix: string): Promise<LockedFolder> {
   for (let tries = 1; ; tries++) {
     const path = await mkdtemp(join(parent, prefix));
@@ -24,13 +24,13 @@ export async function openLockedFolder(parent: string, prefix: string): Promise<
       await rm(path, { recursive: true, force: true });
     };
     if (lock) return { path, remove };
-    // A process that removes left folders has looked at it between the two steps.
+    // A process that removes abandoned folders may have checked this one between the two steps.
     await remove();
     if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
   }
 }
 
-/** Removes the folders whose processes are gone; those of other users, and those without a lock, are left alone. */
+/** Removes the folders whose processes have ended. Leaves folders of other users and folders without a lock. */
 export async function removeLeftFolders(parent: string, prefix: string): Promise<void> {
   const names = existsSync(parent) ? await readdir(parent) : [];
   for (const name of names) {

@@ -1,13 +1,13 @@
-// The name of this process in what processes share, and whether the bearer of such a name is known to be dead: a process of
-// this machine whose id nobody has, or this process has. Nothing is known of other machines, of other containers, and of this
-// machine before it started last. Machines that were cloned have one host name, and differ in the id of their start.
+// Names this process in data that processes share, and checks whether the process with such a name has ended. This is known
+// only of processes of this machine since its last start, in the same container. Cloned machines have equal host names, so
+// the name includes the id of the machine's start.
 //     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
 //     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createId } from './id.ts';
 
-/** Empty where it cannot be read. */
+/** Empty if the id cannot be read. */
 function readIfThere(read: () => string): string {
   try {
     return read().trim();
@@ -36,7 +36,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is somebody else's.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

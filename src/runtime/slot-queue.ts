@@ -1,22 +1,21 @@
-// A fair queue for slots: the requests of a key, and the segments at an engine, wait in one; how requests for speech wait for
-// the service is in src/speech/queue/. Urgent requests are admitted first, and so are those that have become urgent while
-// they waited; slots go round the owners, one each, and each owner's requests are admitted in the order in which they came or
-// became urgent. A wait ends with a slot, an abort, a timeout, or a refusal when the queue is full; then an owner with fewer
-// waiting requests replaces the newest of the owner with the most.
+// A fair queue for slots: calls of a key and segments at an engine wait in one. (src/speech/queue/ has the queue of speech
+// requests.) Urgent requests are admitted first, also those that became urgent while they waited. Owners take turns. A wait
+// ends with a slot, an abort, a timeout, or a refusal if the queue is full. An owner with fewer waiting requests then
+// replaces the newest request of the owner with the most.
 
-/** Gives a slot back. Only the first call counts. */
+/** Releases a slot. Only the first call counts. */
 export type Release = () => void;
 
 interface SlotRequest {
   signal: AbortSignal;
-  /** Slots go round the owners. Default: one owner for all. */
+  /** Owners take turns. Default: one owner for all requests. */
   owner?: string;
   isUrgent?: boolean;
-  /** When one that is not urgent becomes so, on the clock of the queue. Default: never. */
+  /** Time at which the request becomes urgent, on the clock of the queue. Default: never. */
   urgentAtMs?: number | undefined;
-  /** How many slots may be held once this request is admitted. Default: the queue's limit. */
+  /** Maximum number of held slots once this request is admitted. Default: the queue's limit. */
   slotsMax?: number;
-  /** After this wait the request is rejected with `SlotTimeout`. */
+  /** Longest wait. The request is then rejected with `SlotTimeout`. */
   waitMsMax?: number;
   /** Called when the request is admitted, before any other is. */
   onAdmit?(): void;
@@ -25,11 +24,11 @@ interface SlotRequest {
 export interface SlotQueueOptions {
   slotsMax?: number;
   waitingMax?: number;
-  /** What a request is rejected with when the queue is full. */
+  /** The error that rejects a request when the queue is full. */
   refusal?(): Error;
-  /** How long until another request may be admitted: 0 for now, Infinity for not before `admit` is called. */
+  /** Milliseconds until another request may be admitted: 0 for now, Infinity for not before `admit` is called. */
   delayMs?(): number;
-  /** Called when a slot is given back. Default: admits the next of this queue. */
+  /** Called when a slot is released. Default: admits the next request of this queue. */
   onRelease?(): void;
   /** Default: `performance.now`. */
   now?(): number;
@@ -70,17 +69,17 @@ export class SlotQueue {
     return this.#waiters.count;
   }
 
-  /** The urgent requests that wait, by owner. */
+  /** The waiting urgent requests, by owner. */
   get urgentByOwner(): ReadonlyMap<string, { length: number }> {
     return this.#waiters.urgent;
   }
 
-  /** When the first of those that wait and become urgent does so, or did; Infinity where there is none. */
+  /** The earliest time at which a waiting request becomes, or became, urgent. Infinity if none does. */
   get urgentAtMs(): number {
     return this.#waiters.urgentAtMs();
   }
 
-  /** How many that wait are admitted before a new request of the owner that is not urgent. */
+  /** Number of waiting requests that are admitted before a new request of the owner that is not urgent. */
   waitingBefore(owner: string): number {
     return this.#waiters.countBefore(owner);
   }
@@ -94,13 +93,13 @@ export class SlotQueue {
     return this.#wait(request);
   }
 
-  /** The same at once; undefined where the request would wait. */
+  /** Like `take`, but synchronous. Returns undefined if the request would have to wait. */
   takeNow(request: SlotRequest): Release | undefined {
     const isFree = !request.signal.aborted && this.waiting === 0 && this.#hasSlot(request);
     return isFree && this.#options.delayMs() <= 0 ? this.#hold(request) : undefined;
   }
 
-  /** Admits every request that may be admitted now. */
+  /** Admits all requests that may be admitted now. */
   admit(): void {
     clearTimeout(this.#timer);
     for (;;) {
@@ -155,11 +154,11 @@ export class SlotQueue {
 
 const ownerOf = ({ owner = '' }: SlotRequest): string => owner;
 
-/** The requests that wait: by owner, in the order of the owners' turns. */
+/** The waiting requests by owner, in the order of the owners' turns. */
 class Waiters {
   readonly urgent = new Map<string, Waiter[]>();
   readonly #others = new Map<string, Waiter[]>();
-  /** Those that become urgent, or have. */
+  /** The waiting requests that will become, or have become, urgent. */
   readonly #hastening = new Set<Waiter>();
   count = 0;
 
@@ -185,7 +184,7 @@ class Waiters {
     return atMs;
   }
 
-  /** Those that have become urgent wait among the urgent. */
+  /** Moves requests that have become urgent to the urgent ones. */
   #hasten(nowMs: number): void {
     for (const waiter of [...this.#hastening]) {
       if (waiter.isUrgent || waiter.request.urgentAtMs! > nowMs) continue;
@@ -204,7 +203,7 @@ class Waiters {
     return count;
   }
 
-  /** Removes a request that waits. Where it was its owner's first, the other owners' turns come next. */
+  /** Removes a waiting request. If it was its owner's first, the other owners are served next. */
   remove(waiter: Waiter): void {
     const byOwner = this.#byOwner(waiter);
     const owner = ownerOf(waiter.request);

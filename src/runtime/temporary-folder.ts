@@ -1,5 +1,5 @@
-// Folders of a process in the system's folder for temporary files. What a killed process has left is removed when a service
-// starts.
+// Folders of a process in the system's folder for temporary files. The service removes the folders of killed processes when
+// it starts.
 import { tmpdir } from 'node:os';
 import { type LockedFolder, openLockedFolder, removeLeftFolders } from './locked-folder.ts';
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 
-/** Returns false if the file exists already; it is not changed then. */
+/** Returns false, and changes nothing, if the file exists. */
 export async function writeOnce(file: string, text: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(4).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);
