@@ -1,8 +1,7 @@
 // How many sentences are told to be in the language that they are in: 5, 10 and 20 words of the Universal Declaration of
 // Human Rights in 20 languages, among all of these and among those of a voice; what a sentence costs; and what it is worth
 // that a sentence is first taken to be in the language of the one before it.
-import { createSentenceLanguages } from '../src/speech/guess-languages.ts';
-import { scoreLanguages } from '../src/text/language-scores.ts';
+import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 

@@ -9,7 +9,7 @@ import { loadConfig } from '../src/app/config.ts';
 import { join as concat, type Pcm } from '../src/audio/pcm.ts';
 import { flite } from '../src/engines/flite/flite.ts';
 import { FliteProgram } from '../src/engines/flite/flite-program.ts';
-import { compileWasm } from '../src/engines/flite/flite-wasm.ts';
+import { compileWasm } from '../src/engines/flite/wasi.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
 import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } from './recognizer.ts';
 import { sentences } from './sentences.ts';

@@ -10,12 +10,12 @@ import { createKeyManagement } from '../../src/access/key-management.ts';
 import { createKeyVerifier } from '../../src/access/key-verifier.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { firstKeyScopes } from '../../src/access/scopes.ts';
-import { createSeal } from '../../src/access/seal.ts';
+import { createSeal } from '../../src/access/secrets.ts';
 import { createSignIn } from '../../src/access/sign-in.ts';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
-import { createBookOperations } from '../../src/api/books.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
-import type { JobOperations } from '../../src/api/jobs.ts';
+import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
 import { createLexiconOperations } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
@@ -101,10 +101,12 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations(voices),
-    handlers: { voices: createVoiceHandlers({ voices, engines: [], management, preview }) },
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines: [], management, preview }),
+      jobs: {} as JobHandlers,
+      books: createBookHandlers(),
+    },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
-    books: createBookOperations(),
-    jobs: {} as JobOperations,
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

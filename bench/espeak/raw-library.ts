@@ -1,6 +1,6 @@
 // eSpeak NG's bare library in a loop, in a process of its own: it is under the GPL. Told texts, it answers with the CPU that they
 // took, in ms. Nothing is put back between texts, and the sound is copied once, as any caller has to.
-import { openNativeCalls } from '../../src/engines/espeak-ng/native-calls.ts';
+import { openNativeCalls } from '../../src/engines/espeak-ng/library.ts';
 
 const [flags, rateParameter, volumeParameter] = [0x1101, 1, 2];
 const calls = openNativeCalls('libespeak-ng.so.1');

@@ -3,8 +3,8 @@
 import { join, type Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
-import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
 import { stockSpeakers } from '../../src/engines/flite/voices.ts';
+import { compileWasm } from '../../src/engines/flite/wasi.ts';
 
 export interface RawEngine {
   /** All that one run of the program says of each text, one run after the other. */

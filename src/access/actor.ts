@@ -2,8 +2,7 @@
 // with its actor.
 import { createId } from '../runtime/id.ts';
 import type { VoiceUser } from '../speech/voice.ts';
-import { allKeys } from '../store/api-key-rows.ts';
-import type { AuditRow } from '../store/audit-rows.ts';
+import { type AuditRow, allKeys } from '../store/api-key-rows.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import { scopes } from './scopes.ts';

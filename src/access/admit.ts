@@ -4,8 +4,8 @@
 import { Failure, type Reason } from '../errors.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
-import type { LimitStatus } from './limit-status.ts';
 import type { Limiter } from './limiter.ts';
+import type { LimitStatus } from './rate-limit.ts';
 import type { SignIn } from './sign-in.ts';
 
 /** The credentials of a call. */
@@ -27,21 +27,13 @@ export interface Presented {
  * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
  * `insufficient_scope`. The key must hold all scopes of one of the choices; without a choice, any key will do.
  */
-export interface Admit {
-  (presented: Presented, ...choices: readonly (readonly string[])[]): Promise<KeyCaller>;
-  /** The same for a key, at once; undefined where something must be waited for or the call is refused. */
-  now?(presented: PresentedKey, choices: readonly { scopes: readonly string[] }[]): KeyCaller | undefined;
-}
-
-type PresentedKey = Required<Pick<Presented, 'address' | 'reportLimits'>> & { key: string };
+export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
 export interface AdmitOptions {
-  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId' | 'verifyKnown'>;
+  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent where nothing is limited. */
-  limits?:
-    | { limiter: Pick<Limiter, 'takeRequest' | 'takeRequestNow' | 'reportStatus'>; addresses: FailedAttempts }
-    | undefined;
+  limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
 /** Failures that count as failed attempts of an address. */
@@ -64,7 +56,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
     return known.holder;
   };
-  const admit: Admit = async (presented, ...choices) => {
+  return async (presented, ...choices) => {
     const requiredScopes = [...new Set(choices.flat())];
     const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
       if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
@@ -81,12 +73,6 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     await limits?.limiter.takeRequest(caller, reportLimits);
     return caller;
   };
-  const now: Admit['now'] = ({ key, address, reportLimits = () => {} }, choices) => {
-    const caller = keyVerifier.verifyKnown(key, address);
-    if (!caller || !choices.some(({ scopes }) => holds(caller, scopes))) return undefined;
-    return !limits || limits.limiter.takeRequestNow?.(caller, reportLimits) ? caller : undefined;
-  };
-  return Object.assign(admit, { now });
 }
 
 /** Says where an API key belongs if it came as a bearer token, and what a bearer token needs where none is taken. */

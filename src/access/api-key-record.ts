@@ -4,7 +4,6 @@ import { timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
-import { accountOf } from './account.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
 import { faultsOfFields, type KeyFields } from './key-fields.ts';
 import { checkWithin, type KeyGrant } from './key-grant.ts';
@@ -172,3 +171,7 @@ export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, peppe
   const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
   return timingSafeEqual(hash, row?.hash ?? noHash);
 }
+
+/** The account that a key belongs to: the root of its descent, such as the person who signed in. Rotation keeps it. */
+export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
+  path.split('/', 1)[0] || ownerId;

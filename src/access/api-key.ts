@@ -20,7 +20,7 @@ export type Pepper = KeyObject;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const shape = /^snt_([0-9A-Za-z]{10})_[0-9A-Za-z]{43}([0-9A-Za-z]{6})$/;
-export const keyChars = 64;
+const keyChars = 64;
 const checkChars = 6;
 
 export function createApiKey(): ParsedApiKey {

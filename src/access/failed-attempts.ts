@@ -3,7 +3,7 @@
 // verified. All addresses of an IPv6 /64 network count as one, since one client can use them all.
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-address.ts';
-import { type Rate, takeOne } from './gcra.ts';
+import { type Rate, takeOne } from './rate-limit.ts';
 
 export interface FailedAttempts {
   /** Counts a failed attempt, or fails with `rate_limit_exceeded` if there were too many. */

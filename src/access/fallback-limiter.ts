@@ -1,8 +1,8 @@
 // The limiter while Redis is away: each replica enforces its part of the limits (degrade), nothing is limited (open), or
 // every call fails (closed).
 import { Failure } from '../errors.ts';
-import { toLimitStatus } from './limit-status.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts';
+import { toLimitStatus } from './rate-limit.ts';
 
 export type FallbackName = 'degrade' | 'open' | 'closed';
 

@@ -2,11 +2,11 @@
 // record. Keys outside the grant are reported as not found.
 import { Failure } from '../errors.ts';
 import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
-import { accountOf } from './account.ts';
 import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import {
   type ApiKey,
+  accountOf,
   checkKeyChange,
   toApiKey,
   toApiKeyChange,

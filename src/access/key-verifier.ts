@@ -5,17 +5,49 @@ import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createAddressCheck } from '../net/address-list.ts';
 import type { Caller } from '../speech/request.ts';
-import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
-import { accountOf } from './account.ts';
-import { keyChars, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { isRowOf } from './api-key-record.ts';
-import { ExpiringCache } from './expiring-cache.ts';
+import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from '../store/api-key-rows.ts';
+import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { accountOf, isRowOf } from './api-key-record.ts';
 import { traceDescent } from './key-descent.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { createLastUse } from './last-use.ts';
 import type { LimitedAccount } from './limiter.ts';
 import type { Scope } from './scopes.ts';
+
+/** A cache of limited size whose entries expire. When it is full, the oldest entry is evicted. */
+export class ExpiringCache<Value> {
+  readonly #entries = new Map<string, { value: Value; untilMs: number }>();
+  readonly #entriesMax: number;
+  readonly #ttlMs: number;
+
+  constructor({ entriesMax, ttlMs }: { entriesMax: number; ttlMs: number }) {
+    this.#entriesMax = entriesMax;
+    this.#ttlMs = ttlMs;
+  }
+
+  get(key: string, nowMs: number): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry && nowMs < entry.untilMs) return entry.value;
+    if (entry) this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** `sinceMs` is when the value was read. */
+  set(key: string, value: Value, sinceMs: number): void {
+    this.#entries.delete(key);
+    // Entries are in the order of their expiry.
+    for (const [old, { untilMs }] of this.#entries) {
+      if (untilMs > sinceMs) break;
+      this.#entries.delete(old);
+    }
+    if (this.#entries.size >= this.#entriesMax) this.#entries.delete(this.#entries.keys().next().value!);
+    this.#entries.set(key, { value, untilMs: sinceMs + this.#ttlMs });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}
 
 /** An admitted caller, with its key and what the key may do. */
 export interface KeyCaller extends Caller {
@@ -34,8 +66,6 @@ export interface KeyCaller extends Caller {
 export interface KeyVerifier {
   /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** The same at once; undefined where it is to be looked up, or refused. */
-  verifyKnown(presented: string, address: string): KeyCaller | undefined;
   /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
   /** The same for the present key of an owner, whose keys are replaced by others. */
@@ -122,13 +152,6 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
       const newest = await rows.findNewest(ownerId);
       return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
     },
-    verifyKnown(presented, address) {
-      const nowMs = now();
-      const found = presented.length === keyChars ? known.get(toName(presented), nowMs) : undefined;
-      return found && nowMs < found.expiresAtMs && found.isAllowedFrom(address)
-        ? admit(found, address, nowMs)
-        : undefined;
-    },
     isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {
       known = new ExpiringCache(cacheOptions);
@@ -165,5 +188,37 @@ async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Prom
     caller: Object.freeze(caller),
     expiresAtMs: expiresAtMs ?? Infinity,
     isAllowedFrom: allowedIps ? createAddressCheck(allowedIps) : anywhere,
+  };
+}
+
+/** Batches, so that other statements can run in between. */
+const usesAtOnceMax = 500;
+
+/** Records when each key was last used; written in batches once a minute and on close. */
+export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number) {
+  let noted = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const flush = async () => {
+    timer = undefined;
+    const uses = Array.from(noted, ([keyId, usedAtMs]) => ({ keyId, usedAtMs }));
+    noted = new Map();
+    for (let from = 0; from < uses.length; from += usesAtOnceMax) await write(uses.slice(from, from + usesAtOnceMax));
+  };
+
+  return {
+    note(keyId: string, nowMs: number): void {
+      noted.set(keyId, nowMs);
+      timer ??= setTimeout(() => {
+        // A lost time of last use does no harm; the next use is recorded again.
+        writing = flush().catch(() => {});
+      }, everyMs).unref();
+    },
+    async close(): Promise<void> {
+      clearTimeout(timer);
+      await writing;
+      await flush();
+    },
   };
 }

@@ -2,13 +2,23 @@
 // that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
 // single process. The limits are checked in that order, and a rejected call is charged nothing.
 import { Failure } from '../errors.ts';
-import { type Release, SlotTimeout } from '../runtime/slot-queue.ts';
-import { type Account, createAccounts } from './accounts.ts';
-import { intervalOf, takeOne } from './gcra.ts';
+import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type LimitStatus, leastOf, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
-import type { QuotaCharge } from './monthly-quota.ts';
-import { checkFitsQuota, tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
+import {
+  checkFitsQuota,
+  intervalOf,
+  type LeftOfMonth,
+  type LimitStatus,
+  leastOf,
+  type ReportLimitStatus,
+  rateOf,
+  takeOne,
+  toLimitStatus,
+  tooManyAtOnce,
+  tooManyCharacters,
+  tooManyRequests,
+} from './rate-limit.ts';
+import { monthAt } from './usage-ledger.ts';
 
 /** A key, or a person or machine that makes keys, and its limits. */
 export interface LimitedAccount {
@@ -39,14 +49,10 @@ export interface Limiter {
    * revoked.
    */
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /** The same at once; false, and nothing is charged, where something must be waited for or the request is refused. */
-  takeRequestNow?(caller: Limited, report: ReportLimitStatus): boolean;
   /** Reports the status and charges nothing. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** The same at once; undefined, and nothing is charged, where something must be waited for. */
-  takeSynthesisNow?(caller: Limited, chars: number, options: TakeOptions): Synthesis | undefined;
   /** The number of running syntheses of an owner and of all that descend from it. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
@@ -90,11 +96,10 @@ export const slotWaitMs = 250;
 export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
   const nowUs = () => Math.round(now() * 1000);
   const accounts = createAccounts({ spentSince, now, share }, nowUs);
-  const limitsHere = createLimitsHere(share);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
-      limits: limitsHere(each),
+      limits: shareOf(each.limits, share),
       isOwn: i === 0,
     }));
 
@@ -109,21 +114,7 @@ export function createLimiter({ spentSince, now = Date.now, share = 1 }: Limiter
       ),
     );
 
-  /** Where no quota of characters is to be read. */
-  const statusNow = (chain: readonly Member[]): LimitStatus =>
-    leastOf(chain.map(({ account, limits }) => toLimitStatus(limits, account.fullAtUs, nowUs())));
-
   return {
-    takeRequestNow(caller, report) {
-      const chain = openChain(caller);
-      const atUs = nowUs();
-      const taken = chain.map(({ account, limits }) => takeOne(account.fullAtUs, atUs, rateOf(limits)));
-      if (!chain.every(hasNoQuota) || !taken.every(({ isAllowed }) => isAllowed)) return false;
-      for (const [i, { fullAtUs }] of taken.entries()) chain[i]!.account.fullAtUs = fullAtUs;
-      report(statusNow(chain));
-      return true;
-    },
-
     async takeRequest(caller, report) {
       const chain = openChain(caller);
       const taken = chain.map((member) => ({
@@ -142,14 +133,6 @@ export function createLimiter({ spentSince, now = Date.now, share = 1 }: Limiter
 
     takeSynthesis: (caller, chars, options) =>
       takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
-
-    /** Without a quota, the status is still the one that was reported with the request. */
-    takeSynthesisNow(caller, chars, { signal, replaces }) {
-      const chain = openChain(caller);
-      if (replaces || !chain.every(hasNoQuota)) return undefined;
-      const releases = takeSlotsNow(chain, caller.callerId, signal);
-      return releases && new HeldSynthesis({ parts: [{ chars, charges: [] }], releases });
-    },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
@@ -182,37 +165,11 @@ async function takeSynthesis(
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
-/** The limits of a process that may use this share of them; the monthly quota takes its part of what is left. */
-function createLimitsHere(share: number): (of: LimitedAccount) => KeyLimits {
+/** The part of the limits that this process may use; a monthly quota is divided when it is read. */
+function shareOf(limits: KeyLimits, share: number): KeyLimits {
+  if (share === 1) return limits;
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
-  const toLimitsHere = (limits: KeyLimits): KeyLimits => ({
-    requestsPerMinute: partOf(limits.requestsPerMinute),
-    concurrency: partOf(limits.concurrency),
-    charactersPerMonth: limits.charactersPerMonth,
-  });
-  const limitsKnown = new WeakMap<KeyLimits, KeyLimits>();
-  return ({ limits }: LimitedAccount): KeyLimits => {
-    const here = limitsKnown.get(limits) ?? toLimitsHere(limits);
-    if (!limitsKnown.has(limits)) limitsKnown.set(limits, here);
-    return here;
-  };
-}
-
-/** Nor a month that was counted while it had one. */
-const hasNoQuota = ({ account, limits }: Member): boolean =>
-  limits.charactersPerMonth === undefined && !account.quota.isCounted;
-
-function takeSlotsNow(chain: readonly Member[], owner: string, signal: AbortSignal): Release[] | undefined {
-  const releases: Release[] = [];
-  for (const { account, limits } of chain) {
-    const release = account.slots.takeNow({ owner, slotsMax: limits.concurrency, signal });
-    if (!release) {
-      for (const giveBack of releases) giveBack();
-      return undefined;
-    }
-    releases.push(release);
-  }
-  return releases;
+  return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
 /** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */
@@ -296,4 +253,102 @@ async function takeSlots(
     });
     releases.push(release);
   }
+}
+
+/** What this process counts of an account: its requests, its characters of the month, and its slots. */
+interface Account {
+  fullAtUs: number;
+  quota: MonthlyQuota;
+  slots: SlotQueue;
+}
+
+/** Accounts at rest are removed once there are so many, and then whenever the number has doubled. */
+const keptMin = 1_000;
+
+interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {
+  /** The characters that the owner and all that descend from it have spent since then. */
+  spentSince(callerId: string, sinceMs: number): Promise<number>;
+}
+
+export function createAccounts({ spentSince, now, share }: AccountsOptions, nowUs: () => number) {
+  const accounts = new Map<string, Account>();
+  let sweepAt = keptMin;
+  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
+  return {
+    find: (callerId: string) => accounts.get(callerId),
+    open(callerId: string): Account {
+      const known = accounts.get(callerId);
+      if (known) return known;
+      if (accounts.size >= sweepAt) {
+        for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
+        sweepAt = Math.max(keptMin, 2 * accounts.size);
+      }
+      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
+      const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
+      accounts.set(callerId, account);
+      return account;
+    },
+  };
+}
+
+interface QuotaCharge {
+  refund(chars: number): void;
+}
+
+interface MonthlyQuotaOptions {
+  /** The characters that the ledger has since then. */
+  spentSince(sinceMs: number): Promise<number>;
+  now(): number;
+  /** The part of what is left that this process may use. */
+  share: number;
+}
+
+interface CountedMonth {
+  endsMs: number;
+  /** `before` comes from the ledger; `chars` is the current count, `before` included. */
+  spent: Promise<{ before: number; chars: number }>;
+}
+
+type MonthlyQuota = ReturnType<typeof createMonthlyQuota>;
+
+/** The character quota of an account. The count of a month starts with what the usage ledger has. */
+function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
+  let month: CountedMonth | undefined;
+
+  const currentMonth = (): CountedMonth => {
+    if (month && now() < month.endsMs) return month;
+    const { beginsMs, endsMs } = monthAt(now());
+    const spent = spentSince(beginsMs).then((chars) => ({ before: chars, chars }));
+    // The next call reads the ledger again.
+    spent.catch(() => {
+      month = undefined;
+    });
+    month = { endsMs, spent };
+    return month;
+  };
+  const leftOf = (quota: number, { before, chars }: Awaited<CountedMonth['spent']>) =>
+    before + Math.floor((quota - before) * share) - chars;
+
+  return {
+    async left(quota: number): Promise<LeftOfMonth> {
+      const { endsMs, spent } = currentMonth();
+      return { characters: leftOf(quota, await spent), endsMs };
+    },
+    /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
+    async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
+      // Without a quota, a month that was counted before still is: the key may get a quota again.
+      const counted = quota === undefined ? month : currentMonth();
+      const spent = await counted?.spent;
+      if (!counted || !spent) return { refund() {} };
+      const left = quota === undefined ? Infinity : leftOf(quota, spent);
+      if (quota !== undefined && chars > left)
+        throw tooManyCharacters({ chars, quota, left, isOwn }, counted.endsMs - now());
+      spent.chars += chars;
+      return {
+        refund(refunded) {
+          spent.chars -= refunded;
+        },
+      };
+    },
+  };
 }

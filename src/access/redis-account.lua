@@ -3,7 +3,7 @@
 -- it lies in one slot of a cluster. Times are those of the server, in whole microseconds.
 --
 --     KEYS  of each owner, the key's own first; without `owner:` where that is the account:
---           1  {account}:owner:requests       when all requests are available again, as in gcra.ts
+--           1  {account}:owner:requests       when all requests are available again, as in rate-limit.ts
 --           2  {account}:owner:places         sorted set of concurrency slots: "id:month:characters" -> when the lease ends
 --           3  {account}:owner:waiting        sorted set, the queue for slots: replica -> since when it waits
 --           4  {account}:owner:recorded       hash: slot -> how many of its characters are in the ledger, when last told

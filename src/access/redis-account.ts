@@ -4,10 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Redis, toScript } from '../store/redis.ts';
-import { intervalOf, type Rate } from './gcra.ts';
-import { type LimitStatus, leastOf, rateOf, toLimitStatus } from './limit-status.ts';
 import { accountIdOf, chainOf, type Limited, type LimitedAccount, type LimiterOptions } from './limiter.ts';
-import { type Month, monthAt } from './usage-period.ts';
+import { intervalOf, type LimitStatus, leastOf, type Rate, rateOf, toLimitStatus } from './rate-limit.ts';
+import { type Month, monthAt } from './usage-ledger.ts';
 
 export interface AccountReply {
   outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';

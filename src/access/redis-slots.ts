@@ -1,8 +1,9 @@
 // A concurrency slot in Redis for a caller: taken together with the characters of the quota, in place of one that it holds, or
 // when one is free; until then the caller waits in a queue.
 import { Failure } from '../errors.ts';
-import { accountIdOf, chainOf, type Limited, reportStatus, type TakeOptions } from './limiter.ts';
-import { tooManyAtOnce, tooManyCharacters } from './rate-limit-failures.ts';
+import { SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
+import { accountIdOf, chainOf, type Limited, reportStatus, slotWaitMs, type TakeOptions } from './limiter.ts';
+import { tooManyAtOnce, tooManyCharacters } from './rate-limit.ts';
 import {
   type AccountReply,
   ledgerReadsMax,
@@ -12,7 +13,6 @@ import {
   toChain,
 } from './redis-account.ts';
 import type { SlotLeases } from './slot-leases.ts';
-import { createSlotPolling } from './slot-polling.ts';
 
 interface Granted {
   reply: AccountReply;
@@ -110,4 +110,86 @@ async function requestSlot(
     else if (reply.outcome !== 'late') return { reply, slot };
   }
   throw new Failure('storage_unavailable', {}, new Error('the count of the month cannot be determined'));
+}
+
+interface Polling {
+  accountId: string;
+  turns: SlotQueue;
+  isWoken: boolean;
+  endPause(): void;
+}
+
+const pollEveryMs = 20;
+
+/** Queue for slots that other replicas can release too. Per owner only the head polls, and at once when one is released here. */
+export function createSlotPolling<Answer>() {
+  const pollings = new Map<string, Polling>();
+  const pollingOf = (owner: string, accountId: string): Polling => {
+    const known = pollings.get(owner);
+    if (known) return known;
+    const polling: Polling = { accountId, turns: new SlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
+    pollings.set(owner, polling);
+    return polling;
+  };
+
+  return {
+    isEmpty: (owner: string) => !pollings.has(owner),
+    isEmptyOf: (accountId: string) => !pollings.values().some((polling) => polling.accountId === accountId),
+    /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
+    async wait(owner: string, accountId: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
+      const endsMs = performance.now() + slotWaitMs;
+      const polling = pollingOf(owner, accountId);
+      const { turns } = polling;
+      try {
+        const release = await turns.take({ signal, waitMsMax: slotWaitMs });
+        return await pollUntil(endsMs, { polling, signal }, poll).finally(release);
+      } catch (error) {
+        if (error instanceof SlotTimeout) return undefined;
+        throw error;
+      } finally {
+        if (turns.held + turns.waiting === 0) pollings.delete(owner);
+      }
+    },
+    /** A slot of the account was given back here. */
+    wake(accountId: string): void {
+      for (const polling of pollings.values()) {
+        if (polling.accountId !== accountId) continue;
+        polling.isWoken = true;
+        polling.endPause();
+      }
+    },
+  };
+}
+
+type Poll<Answer> = () => Promise<Answer | undefined>;
+
+async function pollUntil<Answer>(
+  endsMs: number,
+  { polling, signal }: { polling: Polling; signal: AbortSignal },
+  poll: Poll<Answer>,
+) {
+  for (;;) {
+    await pause(polling, Math.min(pollEveryMs, endsMs - performance.now()), signal);
+    signal.throwIfAborted();
+    if (!polling.isWoken && performance.now() >= endsMs) return undefined;
+    polling.isWoken = false;
+    // An answer counts even when the signal has aborted meanwhile: it may be a slot, which the caller then gives back.
+    const answer = await poll();
+    if (answer === undefined) continue;
+    polling.isWoken = true;
+    return answer;
+  }
+}
+
+/** Waits until the time is over, the owner is woken, or the signal aborts. */
+async function pause(polling: Polling, ms: number, signal: AbortSignal): Promise<void> {
+  if (polling.isWoken || ms <= 0 || signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  polling.endPause = resolve;
+  const end = () => resolve();
+  signal.addEventListener('abort', end, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener('abort', end);
 }

@@ -1,38 +1,48 @@
 // Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once, and one of an account:
 // each takes a process and its memory.
+import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
-import { type BookReading, readBook } from '../books/read-book.ts';
+import { isCharset } from '../books/decode-text.ts';
+import { readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
 import { isCover } from '../jobs/cover.ts';
-import { metadataMax } from '../jobs/limits.ts';
-import { cutText } from '../text/cut-text.ts';
+import { metadataValueCharsMax } from '../jobs/limits.ts';
+import { countChars, cutText } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './limits.ts';
-
-export type BookFile = Omit<BookReading, 'signal' | 'charsMax'>;
-
-export interface BookOperations {
-  readBook(call: Call, file: BookFile): Promise<Book>;
-}
+import { toEnum } from './messages.ts';
+import type { Handlers } from './service.ts';
 
 const retryAfterSeconds = 5;
+/** Of a charset that is reported. */
+const charsetCharsMax = 40;
 
-export function createBookOperations(): BookOperations {
+export function createBookHandlers() {
   const readers = new Set<string>();
   return {
-    async readBook({ caller: { accountId }, signal }, file) {
+    async readBook({ file, contentType, name, code }: ReadBookRequest, { caller: { accountId }, signal }: Call) {
+      const { type, charset } = parseType(contentType);
       if (readers.has(accountId)) throw alreadyReading();
       if (readers.size >= booksReadMax)
         throw new Failure('overloaded', { message: 'Too many books are read at once; try again.', retryAfterSeconds });
       readers.add(accountId);
       try {
-        return await readBook({ ...file, charsMax: bookAnswerCharsMax, signal });
+        const book = await readBook({
+          source: file,
+          type,
+          ...(charset && { charset }),
+          ...(name && { name }),
+          readsCode: code === CodeReading.READ,
+          charsMax: bookAnswerCharsMax,
+          signal,
+        });
+        return { book: toMessage(book) };
       } finally {
         readers.delete(accountId);
       }
     },
-  };
+  } satisfies Handlers<typeof BookService>;
 }
 
 const alreadyReading = () =>
@@ -43,17 +53,47 @@ const alreadyReading = () =>
     retryAfterSeconds,
   });
 
-/** What of a book goes into the request for a job. */
-export interface JobFieldsOfBook {
-  metadata: Readonly<Record<string, string>>;
-  /** In base64; undefined where there is none that a job takes. */
-  cover: string | undefined;
+/** The media type, and its charset, which must be known. */
+function parseType(contentType: string): { type: string; charset: string | undefined } {
+  const [type = '', ...parameters] = contentType.split(';');
+  const charset = /(?:^|;)\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(parameters.join(';'))?.slice(1).join('');
+  if (charset !== undefined && !isCharset(charset))
+    throw new Failure('unsupported_media_type', {
+      message: `The charset "${charset.slice(0, charsetCharsMax)}" of the request body is not known.`,
+    });
+  return { type: type.trim().toLowerCase(), charset };
 }
 
-export function toJobFields({ title, author, metadata, cover }: Book): JobFieldsOfBook {
+function toMessage(book: Book) {
+  const { title, author, language, chapters, warnings } = book;
+  const { metadata, cover } = toJobFields(book);
+  const isLeftOut = book.cover !== undefined && cover === undefined;
+  return {
+    title,
+    author,
+    language,
+    // A job takes it as it is.
+    cover: cover ?? new Uint8Array(),
+    metadata,
+    chapters: chapters.map(({ title, text, part, headingLevel }) => ({
+      title,
+      text,
+      part: toEnum(BookPartSchema, part),
+      headingLevel,
+      chars: countChars(text),
+    })),
+    warnings: [
+      ...warnings,
+      ...(isLeftOut ? ['The cover is left out: a job takes a whole JPEG or PNG picture of at most 1 MiB.'] : []),
+    ],
+  };
+}
+
+/** What of a book goes into the request for a job; without the cover where a job does not take it. */
+export function toJobFields({ title, author, metadata, cover }: Book) {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
   return {
-    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataMax.valueChars)])),
-    cover: cover && isCover(cover.bytes) ? Buffer.from(cover.bytes).toString('base64') : undefined,
+    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataValueCharsMax)])),
+    cover: cover && isCover(cover.bytes) ? cover.bytes : undefined,
   };
 }

@@ -2,7 +2,7 @@
 import { type Actor, toActor } from '../access/actor.ts';
 import { usualLimits as usualKeyLimits } from '../access/key-limits.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
-import type { LimitStatus } from '../access/limit-status.ts';
+import type { LimitStatus } from '../access/rate-limit.ts';
 
 export interface Call {
   caller: KeyCaller;

@@ -1,7 +1,7 @@
 // What a call begins with: what its API knows when its headers have come, and what all calls of a runner share.
 import type { Admit } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
-import type { LimitStatus } from '../access/limit-status.ts';
+import type { LimitStatus } from '../access/rate-limit.ts';
 import type { Failure } from '../errors.ts';
 import type { TraceHeaders, Tracing } from '../telemetry/trace.ts';
 import type { callerLeft } from './call.ts';

@@ -2,15 +2,34 @@
 // others it does not exist.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
-import { dayOf } from '../access/usage-period.ts';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type CancelJobRequest,
+  type CreateJobRequest,
+  type DeleteJobRequest,
+  type GetJobRequest,
+  type JobService,
+  JobStatusSchema,
+  WatchJobResponse_Kind as Kind,
+  type ListJobsRequest,
+  type RetryJobRequest,
+  type WatchJobRequest,
+} from '../../gen/sonant/v1/job_service_pb.ts';
+import { OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import { dayOf } from '../access/usage-ledger.ts';
+import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { expiryOf } from '../jobs/expiry.ts';
-import type { Job, JobEvent, JobStatus } from '../jobs/job.ts';
-import type { ChapterRequest, JobRequest, JobSettings } from '../jobs/job-request.ts';
-import { toPartRequest } from '../jobs/job-request.ts';
-import { audioOf, type JobRunner } from '../jobs/job-runner.ts';
+import {
+  type ChapterRequest,
+  type JobRequest,
+  type JobSettings,
+  readJobRequest,
+  toPartRequest,
+} from '../jobs/job-request.ts';
+import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
-import { type FileLinks, toJob } from '../jobs/job-view.ts';
 import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/limits.ts';
 import { removeJob } from '../jobs/removal.ts';
 import { createId } from '../runtime/id.ts';
@@ -19,32 +38,13 @@ import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
 import type { UsageRow } from '../store/usage-rows.ts';
 import type { Call } from './call.ts';
 import { jobEventsEveryMs, jobWatchMs } from './limits.ts';
-import { type Page, type PageOf, toPage } from './page.ts';
+import { nameOf, pageOf, toEnum } from './messages.ts';
+import { toPage } from './page.ts';
+import { checked, type Handlers } from './service.ts';
 
-export interface JobOperations {
-  /**
-   * Queues a job. Under an id of the caller's own, the same request again is answered with the job that is there; another is
-   * `idempotency_conflict`.
-   */
-  createJob(call: Call, request: JobRequest, id?: string): Promise<{ job: Job; isNew: boolean }>;
-  /** The newest first; of all statuses where none is given. */
-  listJobs(call: Call, filter: { status: JobStatus | undefined }, page: Page): Promise<PageOf<Job>>;
-  getJob(call: Call, id: string): Promise<Job>;
-  /**
-   * What has happened after that revision, and what happens until the job has ended; nothing where its end has been told.
-   * Progress is told when there is some, and every 15 seconds.
-   */
-  watchJob(call: Call, id: string, afterRevision: number): AsyncIterable<JobEvent>;
-  /** Ends a job that has not ended; one that has is left as it is. What was spoken is kept for `retryJob`. */
-  cancelJob(call: Call, id: string): Promise<Job>;
-  /** Queues a job again that has failed or was canceled: only what is missing is spoken. Others are left as they are. */
-  retryJob(call: Call, id: string): Promise<Job>;
-  /** Ends the job, and removes it with its audio. */
-  deleteJob(call: Call, id: string): Promise<void>;
-}
+export type JobHandlers = ReturnType<typeof createJobHandlers>;
 
-export interface JobOperationsOptions
-  extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
+export interface JobHandlersOptions extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
   runner: Pick<JobRunner, 'wake' | 'leave'>;
   links: FileLinks;
   /** Records the request; its characters are recorded as they are spoken. */
@@ -53,116 +53,188 @@ export interface JobOperationsOptions
   checkWebhook(url: string, keyId: string): Promise<void>;
 }
 
-const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** The caller's own id of a job; a Failure where it is malformed. */
-export function parseJobId(id: string, field = 'id'): string {
-  if (idPattern.test(id)) return id;
-  const message = 'must be 1 to 64 letters, digits, hyphens and underscores';
-  throw new Failure('invalid_request', { details: [{ field, reason: 'format', message }] });
-}
-
-export function createJobOperations(options: JobOperationsOptions): JobOperations {
+export function createJobHandlers(options: JobHandlersOptions) {
   const { rows, speech, index, keepMs, runner, links, noteUsage, checkWebhook } = options;
   const find = async ({ caller }: Call, id: string): Promise<JobRow> => {
-    const job = idPattern.test(id) ? await rows.find(caller.callerId, id) : undefined;
+    const job = await rows.find(caller.callerId, id);
     if (!job) throw new Failure('not_found', { message: 'There is no such job for this key.' });
     return job;
   };
   const view = async (row: JobRow) => toJob(row, await rows.chaptersOf(row.jobKey), links);
 
   return {
-    async createJob(call, request, id) {
-      const { settings } = request;
-      const { caller } = call;
-      if (settings.webhookUrl !== undefined) await checkWebhook(settings.webhookUrl, caller.keyId);
-      const fingerprint = fingerprintOf(request);
-      const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
-      if (before) return { job: await view(checkSame(before, fingerprint)), isNew: false };
-      const said = await checkSpeech(speech, request, caller);
-      const added = await rows.add(toNewJob(call, request, { id, fingerprint, said }), jobsPerAccountMax);
-      if (added === 'too many') throw tooManyJobs();
-      checkSame(added.job, fingerprint);
-      if (added.isNew) {
-        const { voiceId = '' } = said[0] ?? {};
-        const day = dayOf(Date.now());
-        await noteUsage({ keyId: caller.keyId, voiceId, day, requests: 1, characters: 0, audioMs: 0 });
-        runner.wake();
-      }
-      return { job: await view(added.job), isNew: added.isNew };
-    },
-    async listJobs({ caller }, { status = '' }: { status?: string | undefined }, page) {
-      const found = await rows.list(caller.callerId, { status, limit: page.size + 1, after: page.after });
-      const { items, nextCursor } = toPage(found, page, ({ jobKey }) => jobKey);
-      return { items: await Promise.all(items.map(view)), nextCursor };
-    },
-    getJob: async (call, id) => view(await find(call, id)),
-    watchJob: (call, id, afterRevision) => watch(call, () => find(call, id), afterRevision, options),
-    async cancelJob(call, id) {
-      const job = await find(call, id);
+    createJob: checked(
+      (message: CreateJobRequest, _call, violations) => readJobRequest(message, violations),
+      async ({ jobId }, call, read) => {
+        const request = read!;
+        const { settings } = request;
+        const { caller } = call;
+        const id = jobId || undefined;
+        if (settings.webhookUrl !== undefined) await checkWebhook(settings.webhookUrl, caller.keyId);
+        const fingerprint = fingerprintOf(request);
+        const before = id === undefined ? undefined : await rows.find(caller.callerId, id);
+        if (before) return { job: await view(checkSame(before, fingerprint)) };
+        const said = await checkSpeech(speech, request, caller);
+        const added = await rows.add(toNewJob(call, request, { id, fingerprint, said }), jobsPerAccountMax);
+        if (added === 'too many') throw tooManyJobs();
+        checkSame(added.job, fingerprint);
+        if (added.isNew) {
+          const { voiceId = '' } = said[0] ?? {};
+          const day = dayOf(Date.now());
+          await noteUsage({ keyId: caller.keyId, voiceId, day, requests: 1, characters: 0, audioMs: 0 });
+          runner.wake();
+        }
+        return { job: await view(added.job) };
+      },
+    ),
+    listJobs: checked(
+      ({ status, limit, cursor }: ListJobsRequest, _call, violations) => {
+        const wanted = nameOf(JobStatusSchema, status) ?? '';
+        return { status: wanted, page: pageOf({ limit, cursor }, ['jobs', wanted], violations) };
+      },
+      async (_message, { caller }, { status, page }) => {
+        const found = await rows.list(caller.callerId, { status, limit: page.size + 1, after: page.after });
+        const { items, nextCursor } = toPage(found, page, ({ jobKey }) => jobKey);
+        return { jobs: await Promise.all(items.map(view)), nextCursor };
+      },
+    ),
+    getJob: async ({ jobId }: GetJobRequest, call: Call) => ({ job: await view(await find(call, jobId)) }),
+    watchJob: ({ jobId, afterRevision }: WatchJobRequest, call: Call) =>
+      watch(call, () => find(call, jobId), Number(afterRevision), options),
+    async cancelJob({ jobId }: CancelJobRequest, call: Call) {
+      const job = await find(call, jobId);
       const settings: JobSettings = JSON.parse(job.settings);
       const nowMs = Date.now();
       const expiresAtMs = expiryOf(settings, nowMs, keepMs);
       const ended = await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs });
       runner.leave(job.jobKey);
       if (ended) await index.expireAt(audioOf(await rows.chaptersOf(job.jobKey)), expiresAtMs);
-      return view(await find(call, id));
+      return { job: await view(await find(call, jobId)) };
     },
-    async retryJob(call, id) {
-      const { jobKey } = await find(call, id);
+    async retryJob({ jobId }: RetryJobRequest, call: Call) {
+      const { jobKey } = await find(call, jobId);
       const keepUntilMs = Date.now() + jobKeepHoursMax * 3_600_000;
       const retried = await rows.retry(jobKey, { unendedMax: jobsPerAccountMax, keepUntilMs });
       if (retried === 'too many') throw tooManyJobs();
       runner.wake();
-      return view(await find(call, id));
+      return { job: await view(await find(call, jobId)) };
     },
-    async deleteJob(call, id) {
-      const job = await find(call, id);
+    async deleteJob({ jobId }: DeleteJobRequest, call: Call) {
+      const job = await find(call, jobId);
       const nowMs = Date.now();
       await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs: nowMs });
       runner.leave(job.jobKey);
       await removeJob(options, job);
+      return {};
     },
-  };
+  } satisfies Handlers<typeof JobService>;
 }
 
+/** An event is sent when the job has changed, and every 15 seconds; none after the last one was sent. */
 async function* watch(
   { leaving, signal }: Call,
   find: () => Promise<JobRow>,
   afterRevision: number,
-  { rows, links }: JobOperationsOptions,
-): AsyncGenerator<JobEvent> {
-  let toldRevision = afterRevision;
-  let toldAtMs = -Infinity;
+  { rows, links }: JobHandlersOptions,
+) {
+  let sentRevision = afterRevision;
+  let sentAtMs = -Infinity;
   for (;;) {
     const row = await find();
-    const isLate = performance.now() - toldAtMs >= jobEventsEveryMs;
-    if (row.revision > toldRevision || (isLate && row.endedAtMs === null)) {
-      toldAtMs = performance.now();
-      yield* eventsSince(await rows.chaptersOf(row.jobKey), row, toldRevision, links);
-      toldRevision = row.revision;
+    const isLate = performance.now() - sentAtMs >= jobEventsEveryMs;
+    if (row.revision > sentRevision || (isLate && row.endedAtMs === null)) {
+      sentAtMs = performance.now();
+      yield* eventsSince(await rows.chaptersOf(row.jobKey), row, sentRevision, links);
+      sentRevision = row.revision;
     }
     if (row.endedAtMs !== null || leaving.aborted) return;
     await sleep(jobWatchMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }
 
-/** The chapters were read after the row: one that was done in between is told at the next look, with its revision. */
-function* eventsSince(
-  chapters: readonly ChapterRow[],
-  row: JobRow,
-  afterRevision: number,
-  links: FileLinks,
-): Generator<JobEvent> {
+/** The chapters were read after the row: one that was done in between is sent at the next look, with its revision. */
+function* eventsSince(chapters: readonly ChapterRow[], row: JobRow, afterRevision: number, links: FileLinks) {
   const job = toJob(row, chapters, links);
   const done = chapters
     .filter(({ doneRevision: done }) => done !== null && done > afterRevision && done <= row.revision)
     .toSorted((one, other) => one.doneRevision! - other.doneRevision!);
-  for (const { chapter, doneRevision } of done) yield { type: 'chapter_done', revision: doneRevision!, job, chapter };
-  const { revision } = row;
-  if (row.endedAtMs === null) yield { type: 'progress', revision, job };
-  else if (job.status === 'failed') yield { type: 'failed', revision, job };
-  else yield { type: 'done', revision, job };
+  for (const { chapter, doneRevision } of done)
+    yield { kind: Kind.CHAPTER_DONE, revision: BigInt(doneRevision!), chapter, job };
+  const kind = row.endedAtMs === null ? Kind.PROGRESS : row.status === 'failed' ? Kind.ERROR : Kind.DONE;
+  yield { kind, revision: job.revision, job };
+}
+
+/** Where stored files are served. */
+interface FileLinks {
+  baseUrl(): string;
+}
+
+export type JobView = ReturnType<typeof toJob>;
+
+/** A job as its owner sees it, from its rows. */
+export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }: FileLinks) {
+  const settings: JobSettings = JSON.parse(row.settings);
+  const { format, sampleRateHz, voiceId, captions } = toPartRequest(settings.speech, {}, 'a');
+  const urlOf = (audioId: string, extension: string) => `${baseUrl()}/audio/${audioId}.${extension}`;
+  const audioUrlOf = (audioId: string | null) =>
+    audioId === null ? '' : urlOf(audioId, audioFormats[format].extension);
+  const spans = spansOf(chapters, { format, sampleRateHz, gapSeconds: settings.gapSeconds });
+  const { audioId, chars, chaptersDone } = row;
+  const charsDone = Math.min(row.charsDone, chars);
+  const seconds = roundSeconds(row.seconds);
+  return {
+    id: row.jobId,
+    status: toEnum(JobStatusSchema, row.status),
+    voiceId,
+    outputFormat: toEnum(OutputFormatSchema, format),
+    sampleRate: sampleRateHz,
+    metadata: { ...settings.metadata },
+    createdAt: timestampFromMs(row.createdAtMs),
+    startedAt: toTime(row.startedAtMs),
+    endedAt: toTime(row.endedAtMs),
+    expiresAt: toTime(row.expiresAtMs),
+    progress: { chars, charsDone, chaptersDone, seconds, etaSeconds: etaOf(row) },
+    chapters: chapters.map((chapter, i) => ({
+      title: chapter.title,
+      voiceId: chapter.voiceId,
+      chars: chapter.chars,
+      charsDone: Math.min(chapter.charsDone, chapter.chars),
+      start: spans[i]?.start,
+      end: spans[i]?.end,
+      audioUrl: audioUrlOf(chapter.audioId),
+    })),
+    audioUrl: audioUrlOf(audioId),
+    captions: audioId === null ? {} : Object.fromEntries(captions.map((kind) => [kind, urlOf(audioId, kind)])),
+    error: row.error === null ? undefined : toError(JSON.parse(row.error)),
+    usage: { characters: charsDone, audioSeconds: seconds },
+    revision: BigInt(row.revision),
+  };
+}
+
+const toTime = (ms: number | null) => (ms === null ? undefined : timestampFromMs(ms));
+const toError = ({ reason, text = '', ...where }: JobFault) => ({ ...where, error: reason, text });
+/** To the millisecond. */
+const roundSeconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** Of the chapters up to the first that is not done. */
+function spansOf(
+  chapters: readonly ChapterRow[],
+  { format, sampleRateHz, gapSeconds }: { format: FormatName; sampleRateHz: number; gapSeconds: number },
+): { start: number; end: number }[] {
+  const missing = chapters.findIndex(({ status }) => status !== 'done');
+  const done = missing < 0 ? chapters : chapters.slice(0, missing);
+  const rateHz = encodedRateOf(format, sampleRateHz);
+  const gapSampleCount = Math.round(gapSeconds * rateHz);
+  const lengths = done.map(({ sampleCount }) => ({ sampleCount, gapSampleCount }));
+  return bookTimeline(format, sampleRateHz, lengths).chapters.map(({ startSample, endSample }) => ({
+    start: roundSeconds(startSample / rateHz),
+    end: roundSeconds(endSample / rateHz),
+  }));
+}
+
+function etaOf({ status, chars, charsDone, busyMs }: JobRow): number | undefined {
+  if (status !== 'running' || charsDone === 0) return undefined;
+  return Math.max(0, Math.round(((chars - charsDone) * busyMs) / charsDone / 1000));
 }
 
 /**
@@ -196,7 +268,7 @@ const tooManyJobs = () =>
 
 /** What can be refused before anything is spoken is refused here. Returns who says each chapter, and how much. */
 async function checkSpeech(
-  speech: JobOperationsOptions['speech'],
+  speech: JobHandlersOptions['speech'],
   { settings, chapters }: JobRequest,
   caller: Caller,
 ): Promise<SaidChapter[]> {

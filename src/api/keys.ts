@@ -1,11 +1,11 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
-import { accountOf } from '../access/account.ts';
 import { toAuditRow } from '../access/actor.ts';
+import { accountOf } from '../access/api-key-record.ts';
 import { type KeyFields, voiceIdsMax } from '../access/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement } from '../access/key-management.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
 import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
-import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/limits.ts';
+import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { actorOf, type Call } from './call.ts';
 import { type Page, toPage } from './page.ts';

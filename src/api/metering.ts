@@ -4,8 +4,7 @@
 // is full or away, the ledger holds the usage in memory. Characters that were not spoken, because the synthesis failed or
 // its caller left, are given back.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
-import type { UsageLedger } from '../access/usage-ledger.ts';
-import { dayOf } from '../access/usage-period.ts';
+import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { Voice } from '../engines/engine.ts';
@@ -17,7 +16,7 @@ import type { Call } from './call.ts';
 import { TurnCharges } from './turn-charges.ts';
 
 export interface MeteringOptions {
-  limiter: Pick<Limiter, 'takeSynthesis' | 'takeSynthesisNow'>;
+  limiter: Pick<Limiter, 'takeSynthesis'>;
   ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
   /** Takes errors that no caller gets. */
   onFault(fault: unknown): void;
@@ -45,8 +44,7 @@ type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
   const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
-    const all = { signal, report: reportLimits, ...options };
-    return limiter.takeSynthesisNow?.(caller, chars, all) ?? limiter.takeSynthesis(caller, chars, all);
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 

@@ -2,10 +2,10 @@
 // may take, and how long it waits for a client that reads nothing. One timer watches them all. When there is no room, a
 // call of the address that has the most ends for one of an address that has fewer. An address that goes on calling though
 // it is refused is barred for a while: transports drop its calls unanswered.
-import { type Rate, takeOne } from '../access/gcra.ts';
+import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-address.ts';
-import { FairShares } from '../net/fair-shares.ts';
+import { FairShares } from '../net/connections.ts';
 
 export interface OpenCallLimits {
   perConnectionMax: number;

@@ -2,7 +2,6 @@
 // protos. Both APIs call them through the runner.
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -41,7 +40,6 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
 export const lexiconOperations = operationsOf(LexiconService);
-export const jobOperations = operationsOf(JobService);
 export const keyOperations = operationsOf(ApiKeyService);
 /** Only in the HTTP API, here and below. Which models there are is as public as the voices; to install one is the operator's. */
 export const modelOperations = {
@@ -51,6 +49,4 @@ export const modelOperations = {
   installVoiceModel: { name: 'InstallVoiceModel', scopes: ['admin'], managesKeys: false },
   removeVoiceModel: { name: 'RemoveVoiceModel', scopes: ['admin'], managesKeys: false },
 } as const satisfies Readonly<Record<string, Operation>>;
-/** What it reads is for a job. */
-export const readBookOperation: Operation = { name: 'ReadBook', scopes: ['jobs:write'], managesKeys: false };
 export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

@@ -64,14 +64,6 @@ export class RunningCall {
     this.#admittedTo = operations;
   }
 
-  /** The same for a key, at once; false where `admit` must be asked. */
-  admitNow(key: string, operations: readonly Operation[]): boolean {
-    const { address, reportLimits } = this.#incoming;
-    this.#caller = this.#shared.admit.now?.({ key, address, reportLimits }, operations);
-    this.#admittedTo = operations;
-    return this.#caller !== undefined;
-  }
-
   /** Charges another request to the key, which must still be valid. */
   async admitAgain(): Promise<void> {
     const { address } = this.#incoming;

@@ -1,6 +1,6 @@
 // Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key, those it has replaced, and its
 // descendants.
-import { dayOf, isDay } from '../access/usage-period.ts';
+import { dayOf, isDay } from '../access/usage-ledger.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
 import type { Call } from './call.ts';

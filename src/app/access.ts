@@ -9,7 +9,7 @@ import { createKeyVerifier } from '../access/key-verifier.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
 import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
 import { createSignIn } from '../access/sign-in.ts';
-import { dayOf } from '../access/usage-period.ts';
+import { dayOf } from '../access/usage-ledger.ts';
 import { createRunner, type Runner } from '../api/runner.ts';
 import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';

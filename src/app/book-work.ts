@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { usualLimits } from '../access/key-limits.ts';
 import { anonymous, type Call } from '../api/call.ts';
-import type { JobOperations } from '../api/jobs.ts';
+import type { JobHandlers } from '../api/jobs.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import { openLocalClips } from '../delivery/stores/local-clips.ts';
@@ -15,9 +15,9 @@ import { openJobs } from './jobs.ts';
 import { openStoredClips } from './storage.ts';
 
 export interface BookWork {
-  jobs: JobOperations;
+  jobs: JobHandlers;
   clips: ClipStore;
-  /** The call for the operations: the user of the command line may use all voices. */
+  /** The call for the handlers: the user of the command line may use all voices. */
   call: Call;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function openBookWork(
   opened.defer(jobs.close);
   const kept = opened.move();
   return {
-    jobs: jobs.operations,
+    jobs: jobs.handlers,
     clips,
     call: {
       caller,

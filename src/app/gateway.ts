@@ -5,14 +5,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
 import type { SignIn } from '../access/sign-in.ts';
-import type { BookOperations } from '../api/books.ts';
 import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
-import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
 import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
@@ -31,7 +31,8 @@ import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
 import { addAudioRoutes } from '../http/audio/routes.ts';
-import { addBookRoutes } from '../http/books/routes.ts';
+import { addBookRoutes } from '../http/book-upload.ts';
+import { addContractRoutes } from '../http/contract-routes.ts';
 import { createCors } from '../http/cors.ts';
 import { addOpenApi } from '../http/docs/openapi-document.ts';
 import { addDocsPage } from '../http/docs/routes.ts';
@@ -40,7 +41,6 @@ import { addHealthRoutes, type ReadinessCheck } from '../http/health/routes.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
 import { createQueryCheck } from '../http/ignored-fields.ts';
-import { addJobRoutes } from '../http/jobs/routes.ts';
 import { addKeyRoutes } from '../http/keys/routes.ts';
 import { addWebhookSecretRoutes } from '../http/keys/webhook-secret-routes.ts';
 import { addLexiconRoutes } from '../http/lexicons/routes.ts';
@@ -54,7 +54,7 @@ import { addSseRoutes } from '../http/speech/sse-routes.ts';
 import { addUsageRoute } from '../http/usage/routes.ts';
 import { addVoiceRoutes } from '../http/voices/routes.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
-import { farewellMs, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
+import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import type { Relay } from '../store/redis-relay.ts';
 
@@ -100,9 +100,11 @@ export interface GatewayOperations {
   live: LiveOperations;
   voices: VoiceOperations;
   /** By their services: what gRPC calls too. */
-  handlers: { voices: Handlers<typeof VoiceService> };
-  books: BookOperations;
-  jobs: JobOperations;
+  handlers: {
+    voices: Handlers<typeof VoiceService>;
+    jobs: Handlers<typeof JobService>;
+    books: Handlers<typeof BookService>;
+  };
   lexicons: LexiconOperations;
   models: ModelOperations;
   keys: KeyOperations;
@@ -237,7 +239,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { handlers, speech, live, voices, lexicons, books, jobs, models, keys } = operations;
+  const { handlers, speech, live, voices, lexicons, models, keys } = operations;
   const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
@@ -251,9 +253,12 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
-  addBookRoutes(app, { books, admitTo, isStrict });
-  addJobRoutes(app, { jobs, admitTo, isStrict, baseUrl });
-  addVoiceRoutes(app, handlers.voices, { admitTo, isStrict, baseUrl });
+  const ofContract = { admitTo, isStrict, baseUrl };
+  addBookRoutes(app, handlers.books, ofContract);
+  addContractRoutes(app, JobService, handlers.jobs, ofContract, {
+    limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
+  });
+  addVoiceRoutes(app, handlers.voices, ofContract);
   addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

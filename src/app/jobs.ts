@@ -1,21 +1,21 @@
 // Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
-import type { Seal } from '../access/seal.ts';
+import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createJobOperations, type JobOperations } from '../api/jobs.ts';
+import { createJobHandlers, type JobHandlers, toJob } from '../api/jobs.ts';
+import { writeMessage } from '../contract/encode.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { toJobJson } from '../jobs/job-json.ts';
 import type { JobSettings } from '../jobs/job-request.ts';
 import { openJobRunner } from '../jobs/job-runner.ts';
 import { openJobSweep } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
-import { toJob } from '../jobs/job-view.ts';
 import { isDead, processName } from '../runtime/process-name.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
-import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import { createWebhookTargets } from '../webhooks/webhook-target.ts';
 import type { Opening } from './opening.ts';
 import type { StoredClips } from './storage.ts';
@@ -36,7 +36,7 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
 }
 
 interface OpenedJobs {
-  operations: JobOperations;
+  handlers: JobHandlers;
   /** Number of chapters that are being spoken. */
   countChapters(): number;
   /** Deletes expired jobs now. */
@@ -60,7 +60,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const runner = openJobRunner({ ...tools, chaptersMax, isDead });
   const sweep = openJobSweep(tools);
   return {
-    operations: createJobOperations({
+    handlers: createJobHandlers({
       rows,
       speech,
       clips,
@@ -101,7 +101,7 @@ const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pic
       url,
       atMs: endedAtMs!,
       event: `job.${job.status as 'succeeded' | 'failed' | 'canceled'}`,
-      data: toJobJson(toJob(job, chapters, links)),
+      data: writeMessage(JobSchema, toJob(job, chapters, links)),
     });
   },
 });

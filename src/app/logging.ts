@@ -2,8 +2,7 @@
 // a few lines a minute and then counted: calls without a valid key, by reason, and calls refused for overload, by key.
 import type { EndedCall } from '../api/ended-call.ts';
 import { type Failure, failureTable, isOfOthers } from '../errors.ts';
-import type { Log } from '../telemetry/log.ts';
-import { openRepeatedLines } from '../telemetry/repeated-lines.ts';
+import { type Log, openRepeatedLines } from '../telemetry/log.ts';
 
 /** `keyId` is undefined if the key is unknown. */
 interface Refusal {

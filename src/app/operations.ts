@@ -2,11 +2,11 @@
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
-import type { Seal } from '../access/seal.ts';
+import type { Seal } from '../access/secrets.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createBookOperations } from '../api/books.ts';
+import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
-import type { JobOperations } from '../api/jobs.ts';
+import type { JobHandlers } from '../api/jobs.ts';
 import { createKeyOperations } from '../api/keys.ts';
 import { createLexiconOperations } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
@@ -16,8 +16,8 @@ import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
+import { createKnownClips } from '../delivery/clip-cache.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
-import { createKnownClips } from '../delivery/known-clips.ts';
 import { createStoredAudio } from '../delivery/stored-audio.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -50,7 +50,7 @@ export interface OperationsOptions {
   links: DeliveryOptions['links'];
   ledger: UsageLedger;
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  jobs: JobOperations;
+  jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
   /** Takes errors that no caller gets. */
@@ -88,10 +88,12 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations(voices),
-    handlers: { voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }) },
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
+      jobs: options.jobs,
+      books: createBookHandlers(),
+    },
     lexicons: createLexiconOperations(options.lexicons, voices),
-    books: createBookOperations(),
-    jobs: options.jobs,
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -3,12 +3,11 @@
 // start fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
 import { createPepper, type Pepper } from '../access/api-key.ts';
-import { readDataDirSecret } from '../access/data-dir-secret.ts';
 import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
-import { createSeal, type Seal } from '../access/seal.ts';
+import { createSeal, readDataDirSecret, type Seal } from '../access/secrets.ts';
 import type { SignInOptions } from '../access/sign-in.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
-import type { FingerprintRows } from '../store/fingerprint-rows.ts';
+import type { FingerprintRows } from '../store/open-store.ts';
 import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);

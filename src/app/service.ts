@@ -70,7 +70,7 @@ export async function openService(options: {
   const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
   const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
   const operations = createOperations({
-    jobs: jobs.operations,
+    jobs: jobs.handlers,
     core: speaking.core,
     keys: access.keys,
     installs: speaking.installs,

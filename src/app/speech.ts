@@ -1,5 +1,5 @@
 // Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
-import { findDataDirSecret, readDataDirSecret } from '../access/data-dir-secret.ts';
+import { findDataDirSecret, readDataDirSecret } from '../access/secrets.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';

@@ -6,3 +6,5 @@ export interface ArchiveEntry {
   bytes: number;
   content: AsyncIterable<Uint8Array>;
 }
+
+export class ArchiveFault extends Error {}

@@ -1,6 +1,10 @@
 // What an archive of a model may have in it: files and folders, each under a plain relative path, once, a limited number of
 // limited size. Everything is checked before anything of the entry is written.
-import { ArchiveFault } from './archive-fault.ts';
+
+import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { ArchiveFault } from './archive-entry.ts';
 
 /** Also for folders that are copied. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
@@ -69,3 +73,24 @@ const shownChars = 80;
 /** As it may be printed: what could steer a terminal is escaped. */
 const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Links are followed: the folder is the operator's own. */
+export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
+  const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });
+  const copy = async (source: string, target: string, depth: number): Promise<void> => {
+    if (depth > contentLimits.depth) throw refuse(`has folders ${depth} deep; that is no model`);
+    await mkdir(target);
+    for (const name of await readdir(source)) {
+      signal.throwIfAborted();
+      const found = await stat(join(source, name));
+      if (found.isDirectory()) await copy(join(source, name), join(target, name), depth + 1);
+      if (!found.isFile()) continue;
+      left.files--;
+      left.bytes -= found.size;
+      if (left.files < 0 || left.bytes < 0) throw refuse(tooLarge);
+      await copyFile(join(source, name), join(target, name), constants.COPYFILE_FICLONE);
+    }
+  };
+  await copy(from, to, 0);
+}

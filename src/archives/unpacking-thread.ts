@@ -3,7 +3,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { ArchiveFault } from './archive-fault.ts';
+import { ArchiveFault } from './archive-entry.ts';
 import { openArchive } from './archive-file.ts';
 import { EntryRules } from './entry-rules.ts';
 

@@ -1,5 +1,6 @@
 // Recognizes the titles of chapters: a word for a chapter with its number, in several languages, or the name of a part that
 // every reader knows, such as a prologue.
+import { parseRoman } from '../text/rbnf.ts';
 
 const number = String.raw`(?:\d{1,4}|[ivxlcdm]{1,9})`;
 /** One to a hundred, as words; long enough that few other words are among them. */
@@ -43,3 +44,9 @@ export const isNumberOnly = (title: string): boolean =>
     `^(?:(?:${before})\\s+(?:${number}|${words})|(?:${number}\\.?|${words})\\s+(?:${after}))[.:]?$`,
     'iu',
   ).test(title.trim());
+
+/** Undefined where it is no number. */
+export function chapterNumberOf(text: string): number | undefined {
+  const plain = text.replace(/[^\p{L}\p{N}]/gu, '');
+  return /^\d{1,4}$/.test(plain) ? Number(plain) : parseRoman(plain.toUpperCase());
+}

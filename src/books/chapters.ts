@@ -1,10 +1,10 @@
 // Makes chapters of the text of a book and of the places where they begin. Every paragraph is in one of them: one that has
 // nothing to say but its heading belongs to the next, and notes that stand in the text are gathered at the end.
-import { cutText } from '../text/cut-text.ts';
+import { cutText } from '../text/count-chars.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
-import { titleCharsMax } from './book-limits.ts';
-import { isNumberOnly } from './chapter-titles.ts';
+import { bookChaptersMax, titleCharsMax } from './book-limits.ts';
+import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { partOfTitle } from './part-names.ts';
 
 export interface ChapterStart {
@@ -160,3 +160,44 @@ const toChapter = ({ title, text, part, level }: Draft, n: number): BookChapter 
   part,
   ...(level > 0 && { headingLevel: level }),
 });
+
+/** A title page has a name or two below its title. */
+const titlePageCharsMax = 200;
+const sentenceEnd = /[.!?…。！？][\p{Pe}\p{Pf}"']*\s*$/u;
+
+interface Heading {
+  at: number;
+  level: number;
+  text: string;
+}
+
+export function startsByHeadings(blocks: readonly Block[]): ChapterStart[] {
+  const headings = blocks.flatMap(({ kind, level, text, isNote }, at): Heading[] =>
+    kind === 'heading' && !isNote ? [{ at, level, text }] : [],
+  );
+  let depth = chooseDepth(headings);
+  while (depth > 1 && countTo(headings, depth) > bookChaptersMax) depth--;
+  const chosen = headings.filter(({ level }) => level <= depth).slice(0, bookChaptersMax);
+  return chosen.map(({ at }, n) => ({ at, title: '', part: n === 0 ? partOfFirst(blocks, chosen) : undefined }));
+}
+
+const countTo = (headings: readonly Heading[], depth: number): number =>
+  headings.filter(({ level }) => level <= depth).length;
+
+function chooseDepth(headings: readonly Heading[]): number {
+  for (let level = 6; level >= 1; level--) {
+    const own = headings.filter((heading) => heading.level === level);
+    const chapters = own.filter(({ text }) => isChapterTitle(text) || isBareNumber(text)).length;
+    if (chapters >= 2 && chapters * 2 >= own.length) return level;
+  }
+  for (let level = 1; level <= 6; level++) if (countTo(headings, level) >= 2) return level;
+  return headings.length > 0 ? 6 : 0;
+}
+
+/** The one heading above all others, with a name or two below it and no sentence, is a title page. */
+function partOfFirst(blocks: readonly Block[], [first, second, ...more]: readonly Heading[]): ChapterStart['part'] {
+  if (!first || !second || [second, ...more].some(({ level }) => level <= first.level)) return undefined;
+  const below = blocks.slice(first.at + 1, second.at);
+  const isTitlePage = charsOf(below) < titlePageCharsMax && !below.some(({ text }) => sentenceEnd.test(text));
+  return isTitlePage ? 'front' : undefined;
+}

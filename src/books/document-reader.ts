@@ -16,7 +16,6 @@ import {
   statesFormula,
   statesNoteReference,
 } from './document-tags.ts';
-import { isNoteReference, isRaisedReference } from './note-references.ts';
 
 /** A web page has furniture around its content; the document of a book has none. */
 export type DocumentKind = 'page' | 'chapter';
@@ -279,3 +278,32 @@ const isCell = (name: string): boolean => name === 'td' || name === 'th';
 
 const isUnnumbered = ({ style = '', class: classes = '' }: Attributes): boolean =>
   /list-style[^;]*none/i.test(style) || /\b(none|nonumber|toc|plain|no-?list)\b/i.test(classes);
+
+const bracketedPattern = /^[[({]\s*(?:\d{1,4}|[*†‡§¶]{1,3}|[a-z]|[ivxlc]{1,7})\s*[\])}]$/iu;
+const barePattern = /^(?:\d{1,4}|[*†‡§¶]{1,3}|[a-z]|[ivxlc]{1,7})[.)]?$/iu;
+const signPattern = /^[*†‡§¶]{1,3}$/u;
+const backPattern = /^[[(]?[↩↵⤴⬆↑^←⏎]{1,2}[\ufe0e\ufe0f]?[\])]?$/u;
+
+interface LinkText {
+  text: string;
+  /** Whether it leads to a place in a document. */
+  hasFragment: boolean;
+  isRaised: boolean;
+  /** The text of its paragraph before it. */
+  before: string;
+}
+
+/** Whether a link is a reference to a note, or back from it. A number that begins a paragraph numbers that paragraph. */
+function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boolean {
+  const marker = text.trim();
+  if (!hasFragment || marker === '') return false;
+  if (backPattern.test(marker)) return true;
+  if (before.trim() === '') return false;
+  if (bracketedPattern.test(marker) || signPattern.test(marker)) return true;
+  if (!barePattern.test(marker)) return false;
+  return isRaised || (/^\d/.test(marker) && /\S$/.test(before));
+}
+
+/** Whether a raised text without a link is one. */
+const isRaisedReference = (text: string, before: string): boolean =>
+  before.trim() !== '' && (bracketedPattern.test(text.trim()) || signPattern.test(text.trim()));

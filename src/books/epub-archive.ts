@@ -1,8 +1,8 @@
 // The files of an EPUB, by their paths: also where a path is percent-encoded, in another case or in another folder than
 // stated. Each file is checked before it is unpacked and while it is: its size, its ratio, and all of them together.
 import { crc32, inflateRawSync } from 'node:zlib';
-import { ArchiveFault } from '../archives/archive-fault.ts';
-import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../archives/zip-directory.ts';
+import { ArchiveFault } from '../archives/archive-entry.ts';
+import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../archives/zip.ts';
 import { BookFault } from './book-fault.ts';
 import {
   bookFileBytesMax,
@@ -100,7 +100,7 @@ const toPlain = (path: string): string =>
   decodePercent(path).replaceAll('\\', '/').normalize('NFC').toLowerCase().replace(/^\/+/, '');
 
 /** What is no valid encoding stands for itself. */
-export function decodePercent(path: string): string {
+function decodePercent(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -115,3 +115,23 @@ const toBookFault = (error: unknown): unknown => {
   if (!(error instanceof ArchiveFault)) return error;
   return new BookFault(error.message === 'is encrypted' ? 'encrypted' : 'damaged', error.message);
 };
+
+export interface EpubReference {
+  path: string;
+  fragment: string;
+}
+
+/** `from` is the path of the file that refers. Undefined where it leads out of the book. */
+export function resolveReference(from: string, href: string): EpubReference | undefined {
+  const [, target = '', fragment = ''] = /^([^#]*)(?:#(.*))?$/s.exec(href.trim()) ?? [];
+  if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined;
+  const plain = target.replace(/\?.*$/, '').replaceAll('\\', '/');
+  const folder = plain.startsWith('/') ? [] : from.split('/').slice(0, -1);
+  if (plain === '') return { path: from, fragment: decodePercent(fragment) };
+  const parts = [...folder];
+  for (const part of plain.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.' && part !== '') parts.push(part);
+  }
+  return { path: parts.join('/'), fragment: decodePercent(fragment) };
+}

@@ -2,9 +2,8 @@
 // (https://www.w3.org/TR/epub-33/#sec-nav, https://daisy.org/activities/standards/daisy/).
 import { toTitle } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
-import type { BookArchive } from './epub-archive.ts';
+import { type BookArchive, type EpubReference, resolveReference } from './epub-archive.ts';
 import type { EpubPackage } from './epub-package.ts';
-import { type EpubReference, resolveReference } from './epub-reference.ts';
 import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './markup-tree.ts';
 
 export interface ContentsEntry {

@@ -3,9 +3,8 @@ import type { BookCover } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { coverBytesMax } from './book-limits.ts';
 import { decodeText } from './decode-text.ts';
-import type { BookArchive } from './epub-archive.ts';
+import { type BookArchive, resolveReference } from './epub-archive.ts';
 import type { EpubPackage } from './epub-package.ts';
-import { resolveReference } from './epub-reference.ts';
 import { findAll, parseMarkup } from './markup-tree.ts';
 
 const signatures: readonly (readonly [string, RegExp])[] = [

@@ -1,13 +1,12 @@
 // Reads the package of an EPUB 2 or 3: its metadata, its files, and their reading order
 // (https://www.w3.org/TR/epub-33/#sec-package-doc).
-import { cutText } from '../text/cut-text.ts';
+import { cutText } from '../text/count-chars.ts';
 import type { BookMetadata } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { metadataCharsMax } from './book-limits.ts';
 import { toTitle } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
-import { type BookArchive, showPath } from './epub-archive.ts';
-import { type EpubReference, resolveReference } from './epub-reference.ts';
+import { type BookArchive, type EpubReference, resolveReference, showPath } from './epub-archive.ts';
 import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './markup-tree.ts';
 
 export interface EpubItem {

@@ -1,9 +1,8 @@
 // Reads a web page as a book: its main content, in chapters by its headings.
 import type { Block, TextDocument } from './block.ts';
 import type { Book, BookMetadata } from './book.ts';
-import { type ChapterOptions, toChapters, toTitle } from './chapters.ts';
+import { type ChapterOptions, startsByHeadings, toChapters, toTitle } from './chapters.ts';
 import { readDocument } from './document-reader.ts';
-import { startsByHeadings } from './heading-starts.ts';
 
 export type ReadText = Pick<Book, 'title' | 'author' | 'language' | 'metadata' | 'chapters' | 'cover' | 'warnings'>;
 

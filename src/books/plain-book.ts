@@ -3,12 +3,10 @@
 // texts is front and back matter, and states title and author.
 import { type Block, breakText } from './block.ts';
 import { bookChaptersMax } from './book-limits.ts';
-import { chapterNumberOf } from './chapter-number.ts';
-import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
+import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { type ChapterOptions, type ChapterStart, toChapters, toTitle } from './chapters.ts';
 import type { ReadText } from './html-book.ts';
 import { partOfTitle } from './part-names.ts';
-import { joinLines, type PlainParagraph, readPlainParagraphs } from './plain-paragraphs.ts';
 
 const titleLinesMax = 3;
 const titleLineCharsMax = 80;
@@ -198,4 +196,48 @@ function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; au
   const [first] = paragraphs;
   const isTitle = first && isSingle(first) && isShort(first) && !/[.,;:]$/.test(first.lines[0]!);
   return { title: isTitle ? toTitle(first.lines[0]!) : '', author: '' };
+}
+
+interface PlainParagraph {
+  /** Without indents. */
+  lines: string[];
+  /** Empty lines before it. */
+  blankBefore: number;
+}
+
+/** A text is wrapped at 60 to 80 columns. */
+const wrappedCharsMin = 45;
+const wrappedCharsMax = 100;
+
+function readPlainParagraphs(source: string): PlainParagraph[] {
+  const lines = source.split(/\r\n?|[\n\f\u0085\u2028\u2029]/);
+  const isSpaced = hasBlankLines(lines);
+  const paragraphs: PlainParagraph[] = [];
+  let blankBefore = 0;
+  let isOpen = false;
+  for (const line of lines) {
+    const text = line.replace(/\s+/g, ' ').trim();
+    if (text === '') {
+      blankBefore++;
+      isOpen = false;
+    } else if (isOpen && isSpaced) paragraphs.at(-1)!.lines.push(text);
+    else {
+      paragraphs.push({ lines: [text], blankBefore });
+      blankBefore = 0;
+      isOpen = true;
+    }
+  }
+  return paragraphs;
+}
+
+/** Whether empty lines separate paragraphs: elsewhere each line is one, with an empty line at most between chapters. */
+function hasBlankLines(lines: readonly string[]): boolean {
+  const blank = lines.filter((line) => line.trim() === '').length;
+  const long = lines.filter((line) => line.length > wrappedCharsMax).length;
+  return blank > 0 && (blank * 20 > lines.length || long * 10 < lines.length);
+}
+
+function joinLines({ lines }: PlainParagraph): string {
+  const isWrapped = lines.slice(0, -1).every(({ length }) => length >= wrappedCharsMin);
+  return lines.join(isWrapped ? ' ' : '\n');
 }

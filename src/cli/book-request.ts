@@ -21,11 +21,11 @@ export interface JobBook {
   cover: string | undefined;
 }
 
-export const toJobBook = (book: Book): JobBook => ({
-  language: book.language,
-  chapters: book.chapters,
-  ...toJobFields(book),
-});
+export function toJobBook(book: Book): JobBook {
+  const { metadata, cover } = toJobFields(book);
+  const { language, chapters } = book;
+  return { language, chapters, metadata, cover: cover && Buffer.from(cover).toString('base64') };
+}
 
 interface SpeakingVoice {
   voiceId: string;
@@ -145,7 +145,7 @@ const flagOf = (field: string): string =>
     speaking_rate: '--speaking-rate',
     chapter_gap_seconds: '--gap',
     captions: '--captions',
-  })[field] ?? field;
+  })[field.replace(/\[.*/, '')] ?? field;
 
 /** Reports invalid fields of the job under the names of their flags. */
 export const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);

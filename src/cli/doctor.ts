@@ -10,8 +10,8 @@ import { checkClipStore, openClips } from '../app/storage.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
-import { inspectRedis } from '../store/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
+import { inspectRedis } from '../store/redis.ts';
 import {
   type Command,
   type CommandLine,

@@ -2,13 +2,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { create } from '@bufbuild/protobuf';
+import { JobService, JobStatus } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { JobView } from '../api/jobs.ts';
+import { callUnary } from '../api/service.ts';
 import { type BookWork, openBookWork } from '../app/book-work.ts';
 import type { Book } from '../books/book.ts';
 import { readBook } from '../books/read-book.ts';
+import { newReading, readMembers } from '../contract/decode.ts';
 import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
-import type { Job } from '../jobs/job.ts';
-import { parseJobRequest } from '../jobs/job-request.ts';
 import type { CaptionKind } from '../speech/fields.ts';
 import { chooseFormat, writeWhole } from './audio-sink.ts';
 import {
@@ -70,23 +73,29 @@ export async function speakLocally(path: string, flags: BookFlags, { openApp, si
 const reportFault = (fault: unknown): void =>
   void process.stderr.write(`sonant: ${fault instanceof Error ? fault.message : String(fault)}\n`);
 
+const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobService.method;
+
 /** Creates the job with these fields, or continues it if an earlier command created it. Returns its id. */
-async function beginJob({ jobs, call }: BookWork, fields: object): Promise<string> {
-  const id = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
-  const { job } = await checkFlags(async () => jobs.createJob(call, await parseJobRequest({ ...fields }), id));
+async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
+  const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
+  const message = create(createJob.input, { jobId });
+  const reading = newReading(true);
+  readMembers(message, createJob.input, fields, reading);
+  const { job }: { job: JobView } = await checkFlags(() => callUnary(createJob, jobs, message, call, reading));
   // A job of another command for the same file would take half of the machine.
-  const { items } = await jobs.listJobs(call, { status: undefined }, { size: 100, after: undefined, tokenPrefix: '' });
-  for (const other of items) if (other.id !== id) await jobs.deleteJob(call, other.id);
-  if (job.status === 'failed' || job.status === 'canceled') await jobs.retryJob(call, id);
-  return id;
+  const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
+  for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);
+  if (job.status === JobStatus.FAILED || job.status === JobStatus.CANCELED)
+    await jobs.retryJob(create(retryJob.input, { jobId }), call);
+  return jobId;
 }
 
 /** Waits until all missing chapters are spoken. */
-async function finishJob({ jobs, call }: BookWork, id: string, signal: AbortSignal): Promise<Job> {
+async function finishJob({ jobs, call }: BookWork, jobId: string, signal: AbortSignal): Promise<JobView> {
   const progress = createBookProgress();
-  let last: Job | undefined;
+  let last: JobView | undefined;
   try {
-    for await (const event of jobs.watchJob(call, id, 0)) {
+    for await (const event of jobs.watchJob(create(watchJob.input, { jobId }), call)) {
       last = event.job;
       progress.show({ ...last.progress, chapterCount: last.chapters.length });
     }
@@ -95,19 +104,30 @@ async function finishJob({ jobs, call }: BookWork, id: string, signal: AbortSign
     if (signal.aborted) process.stderr.write('sonant: interrupted; the same command goes on from here\n');
   }
   signal.throwIfAborted();
-  if (last?.status !== 'succeeded') throw new CommandError(explain(last ?? (await jobs.getJob(call, id))));
-  return last;
+  const job = last ?? (await jobs.getJob(create(getJob.input, { jobId }), call)).job;
+  if (job.status !== JobStatus.SUCCEEDED) throw new CommandError(explain(job));
+  return job;
 }
 
-const explain = ({ error, chapters }: Job): string =>
-  explainFault(error && { ...error, title: error.chapter === undefined ? undefined : chapters[error.chapter]?.title });
+const explain = ({ error, chapters }: JobView): string =>
+  explainFault(
+    error && {
+      message: error.message,
+      title: error.chapter === undefined ? undefined : chapters[error.chapter]?.title,
+      text: error.text || undefined,
+    },
+  );
 
-async function writeFiles(job: Job, { clips }: BookWork, { output, signal }: { output: string; signal: AbortSignal }) {
-  const audioId = job.audioUrl!.replace(/^.*\/|\.\w+$/g, '');
+async function writeFiles(
+  job: JobView,
+  { clips }: BookWork,
+  { output, signal }: { output: string; signal: AbortSignal },
+) {
+  const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
   const stored = await clips.open(audioId);
   if (!stored) throw new CommandError('the finished file is gone; give the command again');
   await writeWhole(output, stored.body, signal);
-  const captions = Object.keys(job.captionUrls).map((kind) => ({
+  const captions = Object.keys(job.captions).map((kind) => ({
     kind: kind as CaptionKind,
     path: captionPathOf(output, kind),
   }));
@@ -117,6 +137,6 @@ async function writeFiles(job: Job, { clips }: BookWork, { output, signal }: { o
     bytes: stored.byteCount,
     seconds: job.progress.seconds,
     captions: captions.map(({ path }) => path),
-    chapters: job.chapters.map(({ title, startSeconds: start, endSeconds: end }) => ({ title, start, end })),
+    chapters: job.chapters.map(({ title, start, end }) => ({ title, start, end })),
   };
 }

@@ -7,7 +7,6 @@ import { basename, join } from 'node:path';
 import type { BookChapter } from '../books/book.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { Failure } from '../errors.ts';
-import type { toJobJson } from '../jobs/job-json.ts';
 import { type FileLock, tryLock } from '../runtime/file-lock.ts';
 import { makeFolder } from '../runtime/folder.ts';
 import { createId } from '../runtime/id.ts';
@@ -27,7 +26,18 @@ import { CommandError, UsageError, withFlagNames } from './command.ts';
 import { createBookProgress } from './progress.ts';
 import { isPassing, readEvents, readReply, type ServiceClient, Unreachable, withRetries } from './service-client.ts';
 
-type JobJson = ReturnType<typeof toJobJson>;
+/** What the command reads of a job. */
+interface JobJson {
+  id: string;
+  status: string;
+  ended_at: string | null;
+  metadata: Readonly<Record<string, string>>;
+  progress: { chars: number; chars_done: number; chapters_done: number; seconds: number };
+  chapters: readonly { title: string; start: number | null; end: number | null }[];
+  audio_url: string | null;
+  captions: Readonly<Record<string, string>>;
+  error: { message: string; chapter: number | null; text: string | null } | null;
+}
 
 /** How long a service may refuse the book, and how long it may be unreachable. */
 const patienceMs = { refused: 60_000, unreachable: 600_000 };

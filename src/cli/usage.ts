@@ -1,5 +1,5 @@
 // `sonant usage`: prints usage by key, voice or day, from the database.
-import { dayOf, isDay } from '../access/usage-period.ts';
+import { dayOf, isDay } from '../access/usage-ledger.ts';
 import { usageGroups } from '../store/usage-rows.ts';
 import { type Command, formatTable, jsonFlag, option, parseCommandArgs, UsageError, withOpened } from './command.ts';
 

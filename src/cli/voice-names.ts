@@ -6,8 +6,7 @@ import { registry } from '../engines/registry.ts';
 import { Failure } from '../errors.ts';
 import { questionOf } from '../runtime/nearest-name.ts';
 import { findDefault } from '../speech/default-voice.ts';
-import { nearestVoice } from '../speech/nearest-voice.ts';
-import type { OfferedVoice } from '../speech/voice.ts';
+import { nearestVoice, type OfferedVoice } from '../speech/voice.ts';
 import { breaksOf } from '../voices/voice-fields.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 

@@ -1,6 +1,6 @@
 // `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
 import { operator, toAuditRow } from '../access/actor.ts';
-import { graceSecondsUsual } from '../webhooks/limits.ts';
+import { graceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import {
   type Command,

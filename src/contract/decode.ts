@@ -117,11 +117,17 @@ function messageIn(target: Assigned, { localName, message }: NonNullable<Member[
 }
 
 /** Sets the fields of the message from the parameters of a query. An empty parameter counts as absent. */
-export function readQuery(message: Message, desc: DescMessage, query: Fields, reading: Reading): void {
+export function readQuery(
+  message: Message,
+  desc: DescMessage,
+  query: Fields,
+  reading: Reading,
+  { without = [] }: { without?: readonly string[] } = {},
+): void {
   for (const [name, member] of readerOf(desc).members) {
     const { field, read } = member;
     const given = query[name];
-    if (given === undefined || given === '') continue;
+    if (given === undefined || given === '' || without.includes(name)) continue;
     const isList = field.fieldKind === 'list';
     if (Array.isArray(given) && !isList) {
       reading.violations.report(name, 'type', 'must be given once');
@@ -165,7 +171,10 @@ function readOf(field: DescField): Read {
       const item = readItem(field);
       return (value, path, reading) => {
         if (!isObject(value)) return mustBe('an object', reading, path);
-        const read = Object.entries(value).map(([name, each]) => [name, item(each, `${path}.${name}`, reading)]);
+        const read = Object.entries(value).map(([name, each]) => [
+          name,
+          item(each, `${path}.${name.slice(0, nameCharsMax)}`, reading),
+        ]);
         return Object.fromEntries(read.filter(([, each]) => each !== undefined));
       };
     }
@@ -207,14 +216,19 @@ function readScalar(type: ScalarType): Read {
         return reading.violations.report(path, 'range', `must be ${-int32Max} to ${int32Max}`) as undefined;
       };
     case ScalarType.BYTES:
-      return (value, path, reading) =>
-        typeof value === 'string'
-          ? new Uint8Array(Buffer.from(value, 'base64'))
-          : mustBe('text in base64', reading, path);
+      return (value, path, reading) => {
+        if (typeof value !== 'string') return mustBe('text in base64', reading, path);
+        if (base64Form.test(value)) return new Uint8Array(Buffer.from(value, 'base64'));
+        return reading.violations.report(path, 'format', 'must be base64') as undefined;
+      };
     default:
       throw new Error(`no JSON is read for ${ScalarType[type]}`);
   }
 }
+
+/** Of a name in a path: a caller may send one that is as long as the body. */
+const nameCharsMax = 100;
+const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
 function readEnum(desc: DescEnum): Read {
   const { names, toNumber } = enumNames(desc);

@@ -4,7 +4,17 @@ import { type DescField, type DescMessage, type DescMethod, getOption, ScalarTyp
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
-import { type Endpoint, enumNames, hasPresence, isOurs, type Member, membersOf, restOf, rulesOf } from './schema.ts';
+import {
+  type Endpoint,
+  enumNames,
+  hasPresence,
+  isFile,
+  isOurs,
+  type Member,
+  membersOf,
+  restOf,
+  rulesOf,
+} from './schema.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -24,24 +34,31 @@ interface MethodDocs {
   description: string;
   scopes: readonly string[];
   parameters?: readonly Parameter[];
-  body?: { schema: Schema; examples: Readonly<Record<string, unknown>>; isOptional?: true };
+  body?: { schema?: Schema; examples: Readonly<Record<string, unknown>>; isOptional?: true };
   answers: Readonly<Record<number, unknown>>;
   failures: readonly string[];
   bearer?: string;
 }
 
-type Side = 'request' | 'response';
+/** In an event, members that are not set are absent, not null. */
+type Side = 'request' | 'response' | 'event';
 
 export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: readonly string[]): MethodDocs {
   const options = getOption(method, rest);
-  const { inPath, body, verb } = endpoint;
-  const query = verb === 'GET' ? membersOf(method.input).filter(({ field }) => !inPath.includes(field)) : [];
-  const parameters = [...inPath.map(toPathParameter), ...query.map(toQueryParameter)];
+  const { inPath, body, verb, binding } = endpoint;
+  const hasQuery = verb === 'GET' || isFile(body);
+  const query = membersOf(method.input).filter(({ field }) => hasQuery && field !== body && !inPath.includes(field));
+  const headers = method.input.fields.filter((field) => !['', 'Content-Type'].includes(restOf(field).header));
+  const parameters = [
+    ...inPath.map(toPathParameter),
+    ...query.map(toQueryParameter),
+    ...headers.map(toHeaderParameter),
+  ];
   return {
-    id: method.localName,
+    id: binding?.id || method.localName,
     tag: getOption(method.parent, rest_service).tag,
-    summary: options.summary || toWords(method.name),
-    description: options.description || firstParagraph(commentOf(method.name)),
+    summary: binding?.summary || options.summary || toWords(method.name),
+    description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
     // Only the document needs these.
@@ -53,7 +70,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     get answers() {
       return toAnswers(method, endpoint);
     },
-    failures: options.failures,
+    failures: [...options.failures, ...(binding?.failures ?? [])],
     ...(options.bearer !== '' && { bearer: options.bearer }),
   };
 }
@@ -99,7 +116,14 @@ function toQueryParameter({ name, field }: Member): Parameter {
   return { in: 'query', name, description: String(description), schema };
 }
 
+function toHeaderParameter(field: DescField): Parameter {
+  const description = descriptionOf(field);
+  return { in: 'header', name: restOf(field).header, description, schema: { type: 'string' } };
+}
+
 function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
+  // The route adds the types of the file.
+  if (isFile(body)) return { examples: {} };
   const isUpdate = body !== '*';
   const desc = isUpdate ? (body as DescField).message! : input;
   const members = membersOf(desc).filter(({ field }) => !inPath.includes(field));
@@ -116,6 +140,7 @@ function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNul
 }
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
+  if (method.methodKind === 'server_streaming') return toEventAnswers(method, responseBody);
   const { status, location, noStore } = getOption(method, rest);
   const isUncached = noStore || getOption(method.parent, rest_service).guarded;
   const headers = [
@@ -132,6 +157,72 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
     [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
   };
 }
+
+function toEventAnswers({ input, output }: DescMethod, responseBody: DescField | undefined) {
+  const schema = responseBody?.message ? toMessage(responseBody.message, 'response') : toEventSchema(output);
+  const isResumed = input.fields.some((field) => restOf(field).header === 'Last-Event-ID');
+  const events = {
+    type: 'string',
+    description: 'Server-Sent Events with such data.',
+    contentMediaType: 'text/event-stream',
+    contentSchema: schema,
+  };
+  return {
+    200: {
+      description: 'The events.',
+      headers: ['Cache-Control', 'X-Accel-Buffering'],
+      content: { 'text/event-stream': { schema: events, example: exampleEvents(output, responseBody) } },
+    },
+    ...(isResumed && { 204: { description: 'You have the last event.', headers: ['Cache-Control'] } }),
+  };
+}
+
+/** An event of the first kind and one of the last that is no failure, or two of the only kind. */
+function exampleEvents(desc: DescMessage, responseBody: DescField | undefined): string {
+  const toText = (start: string, data: object) => `${start}data: ${JSON.stringify(data)}\n\n`;
+  if (responseBody?.message) return toText(`event: ${responseBody.name}\n`, exampleOf(responseBody.message)).repeat(2);
+  const members = Object.fromEntries(Object.entries(exampleOf(desc)).filter(([, value]) => value !== null));
+  const types = typesOf(desc).filter((type) => type !== 'error');
+  return [types[0], types.at(-1)]
+    .map((type, i) => toText(`id: ${i + 1}\nevent: ${type}\n`, { type, ...members }))
+    .join('');
+}
+
+/** The names of events. */
+const typesOf = ({ fields }: DescMessage): readonly string[] =>
+  fields.flatMap((field) => (restOf(field).eventType ? enumNames(field.enum!).names : []));
+
+/** The data of events: members that are not set are left out. The last may say why the events end. */
+function toEventSchema(desc: DescMessage): Schema {
+  const members = membersOf(desc);
+  const required = members.filter(({ rest }) => rest.given).map(({ name }) => name);
+  const event = {
+    title: shortName(desc),
+    description: commentOf(shortName(desc)),
+    type: 'object',
+    required: ['type', ...required],
+    properties: {
+      type: { type: 'string', enum: typesOf(desc), description: 'The name of the event.' },
+      ...Object.fromEntries(members.map(({ name, field }) => [name, schemaOf(field, 'event')])),
+    },
+  };
+  return { title: event.title.replace('Response', 'Event'), oneOf: [event, eventsEndedSchema] };
+}
+
+const eventsEndedSchema: Schema = {
+  title: 'EventsEnded',
+  description: 'Why the events end early: what they are about was deleted, or the key has ended.',
+  type: 'object',
+  required: ['type', 'error', 'message', 'status', 'retryable', 'request_id'],
+  properties: {
+    type: { type: 'string', const: 'error' },
+    error: { type: 'string', description: 'The reason, as in Failure.' },
+    message: { type: 'string', description: 'A description of it.' },
+    status: { type: 'integer', description: 'The equivalent HTTP status.' },
+    retryable: { type: 'boolean', const: false, description: 'The same request fails again.' },
+    request_id: { type: 'string', description: 'Include it when you contact the operator.' },
+  },
+};
 
 /** Converts the members of a message to the fields of a form or a body. */
 export const requestSchema = (desc: DescMessage, title: string): Schema =>
@@ -166,9 +257,9 @@ function toObject(
 /** The schema of a field, with its description. */
 function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
-  const { nullIfEmpty, default: usual } = restOf(field);
+  const { nullIfEmpty, given, default: usual } = restOf(field);
   const description = descriptionOf(field);
-  const isNullable = nullIfEmpty || (side === 'response' && hasPresence(field));
+  const isNullable = nullIfEmpty || (side === 'response' && hasPresence(field) && !given);
   const orNull = (schema: Schema) => (isNullable ? { ...schema, type: [schema.type, 'null'] } : schema);
   if (field.fieldKind === 'list') {
     const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');
@@ -191,10 +282,14 @@ function schemaOf(field: DescField, side: Side): Schema {
 
 /** The schema of a single value, a list item or a map value. */
 function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
-  if (values) return { type: 'string', enum: [...enumNames(values).names] };
+  if (values) {
+    const { names, toNumber } = enumNames(values);
+    const { notIn = [] } = kindOf(rules, 'enum');
+    return { type: 'string', enum: names.filter((name) => !notIn.includes(toNumber(name)!)) };
+  }
   if (message?.typeName === 'google.protobuf.Timestamp') return { type: 'string', format: 'date-time' };
   if (message?.typeName === 'google.protobuf.Duration') return { type: 'number' };
-  if (message) return toMessage(message, side);
+  if (message) return toMessage(message, side === 'event' ? 'response' : side);
   switch (scalar) {
     case ScalarType.STRING: {
       const { minLen = 0n, maxLen = 0n, pattern = '', prefix = '', in: names = [] } = kindOf(rules, 'string');

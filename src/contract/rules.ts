@@ -150,9 +150,11 @@ function toValueCheck(
   words: TextWords,
 ): Check | undefined {
   if (values) {
-    const { names, toName } = enumNames(values);
+    const { names: all, toName } = enumNames(values);
+    const { notIn = [] } = kindOf(rules, 'enum') ?? {};
+    const names = all.filter((name) => !notIn.some((value) => toName(value) === name));
     return (value: number, path, report) => {
-      if (toName(value) === undefined && value !== 0)
+      if ((toName(value) === undefined && value !== 0) || notIn.includes(value))
         report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
     };
   }
@@ -191,7 +193,9 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   const range = rangeSentence(min, max, 'characters');
   return (text: string, path, report) => {
     if (text.includes('\0') && form === '') return report(path, 'encoding', 'holds a NUL character');
-    const chars = text.length > max || text.length < 2 * min ? countChars(text) : text.length;
+    // A text of twice as many units is too long without being counted.
+    const isCounted = longText || text.length <= 2 * max;
+    const chars = isCounted && (text.length > max || text.length < 2 * min) ? countChars(text) : text.length;
     if (chars > max && longText)
       return report(path, 'too_long', `has ${chars} characters, over the limit of ${max}`, {
         limit: max,

@@ -1,10 +1,23 @@
 // Reads the descriptors of Sonant's protos: REST endpoints of RPCs, names of members in JSON, and rules of fields.
-import { type DescEnum, type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  ScalarType,
+} from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { type FieldRules, field as rulesOption } from '../../gen/buf/validate/validate_pb.ts';
 import { http } from '../../gen/google/api/annotations_pb.ts';
 import type { HttpRule } from '../../gen/google/api/http_pb.ts';
-import { type RestField, rest_field } from '../../gen/sonant/v1/rest_pb.ts';
+import {
+  type RestBinding,
+  type RestField,
+  rest_field,
+  rest_name,
+  rest as restOption,
+} from '../../gen/sonant/v1/rest_pb.ts';
 
 export interface Endpoint {
   verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -16,18 +29,24 @@ export interface Endpoint {
   body: DescField | '*' | undefined;
   /** Response field that is the body; undefined for the entire response. */
   responseBody: DescField | undefined;
+  /** What it has of its own as an additional binding. */
+  binding: RestBinding | undefined;
 }
 
 /** The REST endpoints of an RPC, the usual one first. Empty if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
-  return [rule, ...rule.additionalBindings].flatMap((each) => toEndpoint(method, each) ?? []);
+  const { additional } = getOption(method, restOption);
+  return [rule, ...rule.additionalBindings].flatMap((each, i) => {
+    const endpoint = toEndpoint(method, each);
+    return endpoint ? { ...endpoint, binding: i === 0 ? undefined : additional[i - 1] } : [];
+  });
 }
 
 function toEndpoint(
   { name, input, output }: DescMethod,
   { pattern, body, responseBody }: HttpRule,
-): Endpoint | undefined {
+): Omit<Endpoint, 'binding'> | undefined {
   if (pattern.case === undefined) return undefined;
   if (pattern.case === 'custom') throw new Error(`${name} has a custom method`);
   return {
@@ -46,6 +65,10 @@ export function fieldOf(desc: DescMessage, name: string): DescField {
 }
 
 export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWith('sonant.');
+
+/** A body that is a file, not JSON. */
+export const isFile = (body: Endpoint['body']): body is DescField & { fieldKind: 'scalar' } =>
+  body !== undefined && body !== '*' && body.scalar === ScalarType.BYTES;
 
 /** Whether the message distinguishes an unset field from a default value. */
 export const hasPresence = ({ presence }: DescField): boolean => presence === FeatureSet_FieldPresence.EXPLICIT;
@@ -69,7 +92,7 @@ export function membersOf(desc: DescMessage): readonly Member[] {
   if (known) return known;
   const members = desc.fields.flatMap((field): Member[] => {
     const rest = restOf(field);
-    if (rest.hidden || rest.header !== '') return [];
+    if (rest.hidden || rest.header !== '' || rest.eventId || rest.eventType) return [];
     if (!rest.inline || field.fieldKind !== 'message') return [{ name: field.name, field, rest, outer: undefined }];
     return membersOf(field.message).map((inner) => ({ ...inner, outer: field }));
   });
@@ -94,7 +117,7 @@ export function enumNames(desc: DescEnum): EnumNames {
   const prefix = desc.sharedPrefix?.length ?? 0;
   const rows = desc.values
     .filter(({ number }) => number !== 0)
-    .map(({ name, number }) => [name.slice(prefix).toLowerCase(), number] as const);
+    .map((value) => [getOption(value, rest_name) || value.name.slice(prefix).toLowerCase(), value.number] as const);
   const numbers = new Map(rows);
   const texts = new Map(rows.map(([name, number]) => [number, name]));
   const names: EnumNames = {

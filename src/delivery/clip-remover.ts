@@ -1,8 +1,7 @@
 // Removes stored clips before their time, to make room: rows first, so that no link leads to a file that is gone. A clip
 // that cannot be removed is passed over; the sweep tries it again.
 import { Failure } from '../errors.ts';
-import type { StoredClipRow } from '../store/clip-removal-rows.ts';
-import type { ClipRows } from '../store/clip-rows.ts';
+import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 

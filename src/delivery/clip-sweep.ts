@@ -3,8 +3,7 @@
 // until the next sweep. One sweep runs at a time and one waits at most, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
-import type { StoredClipRow } from '../store/clip-removal-rows.ts';
-import type { ClipRows } from '../store/clip-rows.ts';
+import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';

@@ -274,3 +274,8 @@ export interface BroughtVoice {
 /** Checks a definition against the types of its own settings, which the registry does not know. */
 export const defineEngine = <S extends Settings>(definition: EngineDefinition<S>): EngineDefinition =>
   definition as unknown as EngineDefinition;
+
+export function languagesOfBlend([first, ...others]: readonly Pick<Voice, 'languageCodes'>[]): readonly string[] {
+  const isCovered = (code: string) => (range: string) => code === range || code.startsWith(`${range}-`);
+  return first?.languageCodes.filter((code) => others.every((each) => each.languageCodes.some(isCovered(code)))) ?? [];
+}

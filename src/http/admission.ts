@@ -2,7 +2,7 @@
 // scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Presented } from '../access/admit.ts';
-import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { toRateLimitHeaders } from '../access/rate-limit.ts';
 import { type Call, callerLeft } from '../api/call.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
@@ -44,16 +44,11 @@ export function createAdmission(runner: Runner): Admission {
     request.call = runner.begin({ door: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
     return request.call;
   };
-  /** A known key is admitted at once, without a promise. */
   const admitBy =
     (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
     (...operations) =>
-    (request, reply, done) => {
-      const call = begin(request, reply);
-      const key = keyOf(request);
-      if (key !== undefined && call.admitNow(key, operations)) return done();
-      return call.admit({ key, ...othersOf(request) }, ...operations);
-    };
+    (request, reply) =>
+      begin(request, reply).admit({ key: keyOf(request), ...othersOf(request) }, ...operations);
   return {
     admitTo: admitBy(apiKeyOf, othersOf),
     admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),

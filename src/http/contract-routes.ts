@@ -2,27 +2,33 @@
 // contract; the handler is called that Connect calls too; and its response is written as JSON.
 import {
   create,
+  type DescField,
   type DescMessage,
   type DescMethod,
   type DescService,
   getOption,
   type Message,
+  ScalarType,
 } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
-import { callUnary, type Handlers, type Received } from '../api/service.ts';
+import { callStream, callUnary, type Handlers, type Received } from '../api/service.ts';
 import { newReading, type Reading, readMembers, readQuery } from '../contract/decode.ts';
 import { writeMessage } from '../contract/encode.ts';
 import { documentMethod } from '../contract/openapi.ts';
-import { type Endpoint, endpointsOf, fieldOf, restOf } from '../contract/schema.ts';
+import { type Endpoint, endpointsOf, enumNames, fieldOf, isFile, restOf } from '../contract/schema.ts';
 import { toViolation, type UnknownField } from '../contract/unknown-fields.ts';
-import { type AdmitTo, run } from './admission.ts';
+import { Failure, failureTable } from '../errors.ts';
+import { toFailureBody } from '../net/failure-reply.ts';
+import { type AdmitTo, run, stream } from './admission.ts';
+import { sendPieces } from './body-writer.ts';
 import { ignoredHeaders } from './ignored-fields.ts';
 import { fieldsOf } from './json-body.ts';
 import { addWithoutBody } from './no-body.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
+import { eventHeaders } from './speech/server-sent-events.ts';
 import { nameUnknown, nothingToChange, throwNamed } from './unknown-fields.ts';
 
 export interface ContractRoutesOptions {
@@ -84,6 +90,7 @@ export function contractRoute(
   const isGuarded = getOption(method.parent, rest_service).guarded;
   const read = createReader(method, endpoint, options.isStrict);
   const send = createSender(method, endpoint, options.baseUrl);
+  const write = createEventWriter(method, endpoint);
   return {
     operation,
     docs: documentMethod(method, endpoint, operation.scopes) as RouteDocs,
@@ -95,6 +102,12 @@ export function contractRoute(
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
       const received: Received = { violations, given: values, mask };
       try {
+        if (method.methodKind === 'server_streaming') {
+          const events = stream(request, reply, operation, (call) =>
+            callStream(method, handlers, message, call, received),
+          );
+          return await sendEvents(reply, toEventTexts(events, write, request.id));
+        }
         const result = await run(request, reply, operation, (call) =>
           callUnary(method, handlers, message, call, received),
         );
@@ -118,16 +131,19 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
   const { optionalBody, nullResets } = getOption(method, rest);
   const isStrict = isStrictHere || getOption(method.parent, rest_service).guarded;
   const hasMask = input.fields.some(({ name }) => name === 'update_mask');
-  const hasQuery = verb === 'GET' && input.fields.length > inPath.length;
-  const without = inPath.map(({ name }) => name);
+  const hasQuery = (verb === 'GET' && input.fields.length > inPath.length) || isFile(body);
+  const without = [...inPath, ...(isFile(body) ? [body] : [])].map(({ name }) => name);
+  const inHeaders = input.fields.filter((field) => restOf(field).header !== '');
 
   return (request: FastifyRequest): Read => {
     const message = create(input);
     const fields = message as unknown as Record<string, unknown>;
     const reading = newReading(isStrict);
-    if (hasQuery) readQuery(message, input, request.query as Record<string, unknown>, reading);
+    if (hasQuery) readQuery(message, input, request.query as Record<string, unknown>, reading, { without });
     if (hasQuery && isStrictHere) reading.violations.add((request.ignoredQuery ?? []).map(toViolation));
-    if (body) {
+    for (const field of inHeaders) fields[field.localName] = headerOf(request, field);
+    if (isFile(body)) fields[body.localName] = request.body;
+    else if (body) {
       const given = optionalBody && request.body === undefined ? {} : fieldsOf(request);
       const inBody = body === '*' ? input : body.message!;
       const target = body === '*' ? message : create(inBody);
@@ -142,6 +158,75 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
     fields.updateMask = create(FieldMaskSchema, { paths });
     return { message, reading, mask: paths };
   };
+}
+
+/** A number that cannot be read is 0. */
+function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
+  const value = headers[restOf(field).header.toLowerCase()];
+  const text = typeof value === 'string' ? value : '';
+  if (field.scalar === ScalarType.STRING) return text;
+  return /^\d{1,15}$/.test(text) ? BigInt(text) : 0n;
+}
+
+type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
+
+/**
+ * Writes a response of a stream as a Server-Sent Event. Its name is its `event_type`, or the member that is its body:
+ *
+ *     id: 17
+ *     event: job.chapter.done
+ *     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
+ */
+function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
+  const id = output.fields.find((field) => restOf(field).eventId);
+  const typeField = output.fields.find((field) => restOf(field).eventType);
+  return (event) => {
+    const type = typeField ? enumNames(typeField.enum!).toName(event[typeField.localName]) : responseBody?.name;
+    const data = responseBody
+      ? writeMessage(responseBody.message!, event[responseBody.localName])
+      : { type, ...defined(writeMessage(output, event)) };
+    const start = id ? `id: ${event[id.localName]}\n` : '';
+    return Buffer.from(`${start}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+}
+
+const defined = (members: object) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+
+/** After the first event, a failure that ends the events for good is an event too. It has no id: nothing can resume it. */
+async function* toEventTexts(
+  events: AsyncIterable<object>,
+  write: WriteEvent,
+  requestId: string,
+): AsyncGenerator<Buffer, undefined> {
+  let isBegun = false;
+  try {
+    for await (const event of events) {
+      yield write(event);
+      isBegun = true;
+    }
+  } catch (error) {
+    if (!isBegun || !(error instanceof Failure) || failureTable[error.reason].retryable) throw error;
+    const { error: reason, message, status, request_id } = toFailureBody(error, requestId);
+    const data = { type: 'error', error: reason, message, status, retryable: false, request_id };
+    yield Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+}
+
+/** A browser would come back after the end of the events, again and again: 204 tells it not to. */
+async function sendEvents(reply: FastifyReply, texts: AsyncGenerator<Buffer, undefined>): Promise<FastifyReply> {
+  const first = await texts.next();
+  if (first.done) return reply.code(204).header('cache-control', 'no-store').send();
+  await sendPieces(reply, eventHeaders, withFirst(first.value, texts));
+  return reply;
+}
+
+async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
 }
 
 function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {

@@ -1,7 +1,6 @@
 // The captions of a chapter, written to the store part by part while it is spoken, and those of the whole, from those of its
 // chapters; so that memory does not grow with the book. They are stored as those of any audio: a JSON array of cues.
-import { type Cue, toCues } from '../delivery/captions.ts';
-import { toCaptioned } from '../delivery/marked-captions.ts';
+import { type Cue, toCaptioned, toCues } from '../delivery/captions.ts';
 import { captionsOf, readCaptions } from '../delivery/stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../delivery/stores/clip-store.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';

@@ -1,23 +1,21 @@
-// A request for a job, checked: which fields it may have, and every violation at once. Fields of speech have the rules of any
-// request for speech (speech/fields.ts), and are stored as they were sent.
+// The request for a job. The rules of the contract check the shape and range of its fields; the texts, the cover, the webhook
+// and the fields of speech are checked here. Fields of speech have the rules of any request for speech (speech/fields.ts), and
+// are stored as they were sent.
+import {
+  type ChapterInput,
+  type CreateJobRequest,
+  CreateJobRequestSchema,
+} from '../../gen/sonant/v1/job_service_pb.ts';
+import { writeMessage } from '../contract/encode.ts';
+import type { Violations } from '../contract/violations.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { inSteps, type Steps } from '../runtime/steps.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
-import { webhookUrlCharsMax } from '../webhooks/limits.ts';
 import { isCover } from './cover.ts';
-import {
-  chapterGapSeconds,
-  chapterTitleCharsMax,
-  coverBytesMax,
-  jobChaptersMax,
-  jobCharsMax,
-  jobKeepHoursMax,
-  metadataMax,
-  ssmlCharsMax,
-} from './limits.ts';
+import { chapterGapSecondsDefault, coverBytesMax, jobChaptersMax, jobCharsMax, ssmlCharsMax } from './limits.ts';
 import { divideText, type TextPart } from './text-parts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,23 +50,10 @@ export interface ChapterRequest {
 }
 
 const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
-/** The fields of speech that a job may have, and those that a chapter may have. */
-export const jobSpeechNames = Object.values(speechFields)
+/** The fields of speech that a job may have. */
+const jobSpeechNames = Object.values(speechFields)
   .map(({ json }) => json)
   .filter((name) => !ofOneRequest.includes(name));
-const chapterSpeechNames = ['voice_id', 'language_code'];
-export const jobFieldNames: readonly string[] = [
-  ...jobSpeechNames,
-  'text',
-  'ssml',
-  'chapters',
-  'chapter_gap_seconds',
-  'webhook_url',
-  'keep_hours',
-  'metadata',
-  'cover',
-];
-export const chapterFieldNames: readonly string[] = ['title', 'text', 'ssml', ...chapterSpeechNames];
 
 const toRequest = (fields: Fields): SpeechRequest =>
   parseSpeechRequest({ ...fields, method: 'rest', return_format: 'url' }, { limits: { charsMax: ssmlCharsMax } });
@@ -77,79 +62,62 @@ const toRequest = (fields: Fields): SpeechRequest =>
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
   toRequest({ ...ofJob, ...ofChapter, text });
 
-/** The job that `fields` describe, or a Failure with every violation in them. */
-export const parseJobRequest = (fields: Fields, faults: readonly FieldViolation[] = []): Promise<JobRequest> =>
-  inSteps(readJobRequest(fields, faults));
+/** The job that the message describes; violations of it are reported. Undefined only if there are any. */
+export const readJobRequest = (message: CreateJobRequest, violations: Violations): Promise<JobRequest | undefined> =>
+  inSteps(readSteps(message, violations));
 
-function* readJobRequest(fields: Fields, faults: readonly FieldViolation[]): Steps<JobRequest> {
-  const violations: FieldViolation[] = [...faults];
+function* readSteps(message: CreateJobRequest, violations: Violations): Steps<JobRequest | undefined> {
   const report: Report = (field, reason, message, allowed) =>
-    void violations.push({ field, reason, message, ...(allowed && { allowed }) });
-  const speech = pick(fields, jobSpeechNames);
+    violations.report(field, reason, message, allowed ? { allowed } : {});
+  const fields = writeMessage(CreateJobRequestSchema, message);
+  const speech = Object.fromEntries(
+    jobSpeechNames.flatMap((name) => (isGiven(fields[name]) ? [[name, fields[name]]] : [])),
+  );
   const settings: JobSettings = {
     speech,
-    gapSeconds:
-      takeNumber(fields, 'chapter_gap_seconds', { min: 0, max: chapterGapSeconds.max }, report) ??
-      chapterGapSeconds.fallback,
-    keepHours: takeNumber(fields, 'keep_hours', { min: 1, max: jobKeepHoursMax }, report),
-    webhookUrl: takeWebhookUrl(fields.webhook_url ?? undefined, report),
-    metadata: takeMetadata(fields.metadata ?? undefined, report),
-    cover: takeCover(fields.cover ?? undefined, report),
+    gapSeconds: message.chapterGapSeconds ?? chapterGapSecondsDefault,
+    keepHours: message.keepHours,
+    webhookUrl: message.webhookUrl === '' ? undefined : takeWebhookUrl(message.webhookUrl, report),
+    metadata: message.metadata,
+    cover: message.cover.length === 0 ? undefined : takeCover(message.cover, report),
   };
   const ofWhole = parseSpeech({ ...speech, text: 'a' }, (field, ...rest) => field !== 'text' && report(field, ...rest));
-  const given = takeChapters(fields, report);
+  const given = takeChapters(message, violations);
   checkSize(given);
   // How texts are marked says nothing of documents.
-  const ofDocument = given.every(isDocumentGiven) ? speech : { ...speech, markup: null };
+  const ofDocument = given.every(({ ssml }) => ssml !== '') ? speech : { ...speech, markup: null };
   const chapters: ChapterRequest[] = [];
   for (const [i, chapter] of given.entries()) {
-    const nameOf = at(fields, i);
-    if (isDocumentGiven(chapter)) chapters.push(parseDocument(chapter, ofDocument, nameOf, report));
-    else chapters.push(yield* parseChapter(chapter, speech, ofWhole, nameOf, report));
+    const nameOf = (name: string) => (message.chapters.length > 0 ? `chapters[${i}].${name}` : name);
+    if (chapter.ssml !== '') chapters.push(parseDocument(chapter, ofDocument, nameOf, report));
+    // An ssml that cannot be read stands for a text.
+    else if (!violations.has(nameOf('ssml')))
+      chapters.push(yield* parseChapter(chapter, speech, ofWhole, nameOf, report));
     yield;
   }
-  const distinct = [...Map.groupBy(violations, ({ field, reason }) => `${field} ${reason}`).values()].map(
-    ([each]) => each!,
-  );
-  if (distinct.length > 0 || !ofWhole) throw new Failure('invalid_request', { details: distinct });
   const chars = chapters.reduce((sum, chapter) => sum + chapter.chars, 0);
-  return { settings, speech: ofWhole, chapters, chars };
+  return ofWhole && { settings, speech: ofWhole, chapters, chars };
 }
 
 type Report = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
-const pick = (fields: Fields, names: readonly string[]): Fields =>
-  Object.fromEntries(
-    names.flatMap((name) => ((fields[name] ?? undefined) === undefined ? [] : [[name, fields[name]]])),
-  );
+const isGiven = (value: unknown) => value !== null && !(Array.isArray(value) && value.length === 0);
 
-/** Where a field of a chapter was sent. */
-const at =
-  ({ chapters }: Fields, i: number) =>
-  (name: string) =>
-    chapters === undefined || chapters === null ? name : `chapters[${i}].${name}`;
+type Chapter = Pick<ChapterInput, 'title' | 'text' | 'ssml' | 'voiceId' | 'languageCode'>;
 
-const isDocumentGiven = ({ ssml }: Fields): boolean => (ssml ?? '') !== '';
-
-function takeChapters(fields: Fields, report: Report): Fields[] {
-  const chapters = fields.chapters ?? undefined;
-  const hasText = (fields.text ?? undefined) !== undefined || isDocumentGiven(fields);
-  if (hasText && chapters !== undefined) report('chapters', 'conflict', 'send one of text, ssml and chapters');
-  else if (hasText) return [{ text: fields.text, ssml: fields.ssml }];
-  else if (chapters === undefined) report('chapters', 'required', 'send chapters, or one text or ssml');
-  else if (!Array.isArray(chapters)) report('chapters', 'type', 'must be an array of objects');
-  else if (chapters.length < 1 || chapters.length > jobChaptersMax)
-    report('chapters', 'length', `must be 1 to ${jobChaptersMax} chapters`);
-  else if (chapters.some((each) => typeof each !== 'object' || each === null || Array.isArray(each)))
-    report('chapters', 'type', 'must be an array of objects');
-  else return chapters;
+function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Violations): readonly Chapter[] {
+  const hasText = text !== '' || ssml !== '';
+  if (hasText && chapters.length > 0) violations.report('chapters', 'conflict', 'send one of text, ssml and chapters');
+  else if (hasText) return [{ title: '', text, ssml, voiceId: '' }];
+  else if (chapters.length > 0) return chapters.length > jobChaptersMax ? [] : chapters;
+  else if (!violations.has('text') && !violations.has('ssml'))
+    violations.report('chapters', 'required', 'send chapters, or one text or ssml');
   return [];
 }
 
 /** Before the text is looked at. */
-function checkSize(chapters: readonly Fields[]): void {
-  const charsOf = (text: unknown) => (typeof text === 'string' ? countChars(text) : 0);
-  const actual = chapters.reduce((sum, { text, ssml }) => sum + charsOf(text) + charsOf(ssml), 0);
+function checkSize(chapters: readonly Chapter[]): void {
+  const actual = chapters.reduce((sum, { text, ssml }) => sum + countChars(text) + countChars(ssml), 0);
   if (actual <= jobCharsMax) return;
   const message = `has ${actual} code points, over the limit of ${jobCharsMax}`;
   const details: FieldViolation[] = [{ field: 'text', reason: 'too_long', message }];
@@ -158,47 +126,42 @@ function checkSize(chapters: readonly Fields[]): void {
 
 type NameOf = ChapterRequest['nameOf'];
 
+/** The fields of speech that a chapter has of its own. */
+const ownSpeechOf = ({ voiceId, languageCode }: Chapter): Fields => ({
+  ...(voiceId !== '' && { voice_id: voiceId }),
+  ...(languageCode !== undefined && { language_code: languageCode }),
+});
+
 /** A chapter whose text is in `ssml`, stored as any text that is a document. */
-function parseDocument(chapter: Fields, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
-  const own = pick(chapter, chapterSpeechNames);
-  const { text, ssml } = chapter;
+function parseDocument(chapter: Chapter, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
+  const own = ownSpeechOf(chapter);
+  const { title, text, ssml } = chapter;
   const reportOwn: Report = (field, ...rest) => {
     const isOwn = ['text', 'ssml'].includes(field) || Object.hasOwn(own, field);
     if (isOwn || field === 'markup') report(isOwn ? nameOf(field) : field, ...rest);
   };
   const chars = parseSpeech({ ...ofJob, ...own, text, ssml }, reportOwn, nameOf)?.chars ?? 0;
   return {
-    title: takeTitle(chapter, nameOf, report),
+    title,
     speech: { ...own, markup: 'ssml' },
-    parts: [{ offset: 0, text: String(ssml), chars }],
+    parts: [{ offset: 0, text: ssml, chars }],
     chars,
     nameOf: (field) => (field === 'text' ? nameOf('ssml') : Object.hasOwn(own, field) ? nameOf(field) : field),
   };
 }
 
-function takeTitle(chapter: Fields, nameOf: NameOf, report: Report): string {
-  const title = chapter.title ?? '';
-  if (typeof title !== 'string') report(nameOf('title'), 'type', 'must be a string');
-  else if (countChars(title) > chapterTitleCharsMax || title.includes('\0'))
-    report(nameOf('title'), 'length', `must be at most ${chapterTitleCharsMax} characters, without NUL`);
-  return String(title);
-}
-
 function* parseChapter(
-  chapter: Fields,
+  chapter: Chapter,
   ofJob: Fields,
   whole: SpeechRequest | undefined,
   nameOf: NameOf,
   report: Report,
 ): Steps<ChapterRequest> {
-  const text = chapter.text ?? undefined;
-  const title = takeTitle(chapter, nameOf, report);
-  const own = pick(chapter, chapterSpeechNames);
+  const { title, text } = chapter;
+  const own = ownSpeechOf(chapter);
   const ownName = (field: string) => (field === 'text' || Object.hasOwn(own, field) ? nameOf(field) : field);
-  const none = { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
-  if (text === undefined) report(nameOf('text'), 'required', 'give the text to speak');
-  else if (typeof text !== 'string') report(nameOf('text'), 'type', 'must be a string');
-  if (typeof text !== 'string' || !whole) return none;
+  if (text === '') report(nameOf('text'), 'required', 'give the text to speak');
+  if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
   // A document in the middle of a text is none, also where a part begins with it.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
@@ -234,44 +197,16 @@ function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Fai
   return new Failure('text_too_long', { message: advice, limit, actual, details }, cause);
 }
 
-function takeNumber(fields: Fields, name: string, { min, max }: { min: number; max: number }, report: Report) {
-  const given = fields[name] ?? undefined;
-  if (given === undefined) return undefined;
-  if (typeof given !== 'number') report(name, 'type', 'must be a number');
-  else if (!(given >= min && given <= max)) report(name, 'range', `must be ${min} to ${max}`);
-  else return given;
-  return undefined;
-}
-
-function takeWebhookUrl(given: unknown, report: Report): string | undefined {
-  if (given === undefined) return undefined;
-  const url = typeof given === 'string' && given.length <= webhookUrlCharsMax ? URL.parse(given) : null;
+function takeWebhookUrl(given: string, report: Report): string | undefined {
+  const url = URL.parse(given);
   const isUsable = url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
   if (isUsable) return url.href;
   report('webhook_url', 'format', 'must be an http or https URL without a name and a password');
   return undefined;
 }
 
-function takeMetadata(given: unknown, report: Report): Readonly<Record<string, string>> {
-  if (given === undefined) return {};
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  const entries = isObject ? Object.entries(given) : [];
-  const { entries: countMax, nameChars, valueChars } = metadataMax;
-  const fits = ([name, value]: [string, unknown]) =>
-    typeof value === 'string' &&
-    name.length <= nameChars &&
-    value.length <= valueChars &&
-    !`${name}${value}`.includes('\0');
-  if (isObject && entries.length <= countMax && entries.every(fits)) return Object.fromEntries(entries);
-  const message = `must be an object of at most ${countMax} strings, each of at most ${valueChars} characters, with names of at most ${nameChars}`;
-  report('metadata', isObject ? 'length' : 'type', message);
-  return {};
-}
-
-function takeCover(given: unknown, report: Report): string | undefined {
-  if (given === undefined) return undefined;
-  const isSmall = typeof given === 'string' && given.length <= Math.ceil(coverBytesMax / 3) * 4;
-  if (isSmall && /^[A-Za-z0-9+/]+={0,2}$/.test(given) && isCover(Buffer.from(given, 'base64'))) return given;
-  report('cover', 'format', `must be a whole JPEG or PNG picture in base64, at most ${coverBytesMax} bytes`);
+function takeCover(given: Uint8Array, report: Report): string | undefined {
+  if (isCover(given)) return Buffer.from(given).toString('base64');
+  report('cover', 'format', `must be a whole JPEG or PNG picture, at most ${coverBytesMax} bytes`);
   return undefined;
 }

@@ -1,14 +1,13 @@
 // Works on jobs: takes the leases of chapters that wait, so many at once, renews them, and speaks the chapters, from those of
 // the key that has the fewest. Of one job it works on one chapter at a time, so that its end costs a job one segment at most.
 // Several processes share the chapters of a store; what one leaves behind, another takes over when its leases have ended.
-import { type Failure, failureTable, toFailure } from '../errors.ts';
+import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { LeaseLost } from '../store/job-segment-rows.ts';
 import { joinBook } from './book-joiner.ts';
 import { speakChapter } from './chapter-speaker.ts';
 import { expiryOf } from './expiry.ts';
-import type { JobFault } from './job.ts';
 import type { JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
 import { SegmentFault } from './kept-segments.ts';
@@ -142,6 +141,16 @@ function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: 
 }
 
 /** When a failure that may pass is to be tried again; any other ends the job. */
+/** Why a job has failed, as its row has it. */
+export interface JobFault {
+  reason: Reason;
+  message: string;
+  /** Of the sentence that could not be spoken: the index of its chapter, where it begins there in code points, and what it is. */
+  chapter: number | undefined;
+  offset: number | undefined;
+  text: string | undefined;
+}
+
 async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
   const { rows, holder, keepMs, onFault } = options;
   const failure = toFailure(error instanceof SegmentFault ? error.cause : error);

@@ -3,7 +3,7 @@
 // depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
 // again. None is kept of a voice that may not be heard any more.
 import { createHash } from 'node:crypto';
-import { dayOf } from '../access/usage-period.ts';
+import { dayOf } from '../access/usage-ledger.ts';
 import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';

@@ -5,16 +5,15 @@ export const jobCharsMax = 2_000_000;
 export const jobChaptersMax = 500;
 /** Jobs of an account that have not ended. */
 export const jobsPerAccountMax = 100;
-export const chapterTitleCharsMax = 500;
 /** Silence between two chapters. */
-export const chapterGapSeconds = { fallback: 2, max: 60 };
+export const chapterGapSecondsDefault = 2;
 /** Silence between paragraphs, at normal speed: where one ends, at a heading, and where a scene ends. */
 export const readingPausesMs = { paragraph: 700, heading: 1_000, scene: 1_400 };
 /** How long a job and what was made of it are kept after its end. */
 export const jobKeepHoursMax = 8760;
 /** How long a retry finds the segments of unfinished chapters of a job that has failed or was canceled. */
 export const leftSegmentsMs = 24 * 3_600_000;
-export const metadataMax = { entries: 32, nameChars: 64, valueChars: 1_000 };
+export const metadataValueCharsMax = 1_000;
 export const coverBytesMax = 1 << 20;
 /** UTF-16 units of a part of a chapter: what is planned, and captioned, at once. */
 export const partCharsMax = 10_000;

@@ -1,8 +1,7 @@
 // Divides the text of a chapter into parts that are stored and planned one by one, so that memory does not grow with the
 // text. A part ends with a paragraph, else with a sentence, a line or a word; spaces stay with the part before them. The
 // parts together are the text.
-import { countChars } from '../text/count-chars.ts';
-import { cutText } from '../text/cut-text.ts';
+import { countChars, cutText } from '../text/count-chars.ts';
 import { partCharsMax } from './limits.ts';
 
 export interface TextPart {

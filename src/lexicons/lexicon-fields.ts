@@ -15,7 +15,7 @@ import {
   type PhoneticAlphabet,
   phoneticAlphabets,
 } from '../text/lexicon.ts';
-import { MarkupFault } from '../text/markup-fault.ts';
+import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 import {
   aliasCharsMax,

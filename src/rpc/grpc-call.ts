@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type DescMethod, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, type HandlerContext } from '@connectrpc/connect';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
-import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { toRateLimitHeaders } from '../access/rate-limit.ts';
 import { type Call, callerLeft } from '../api/call.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
@@ -110,8 +110,7 @@ class GrpcCall {
     this.#startDeadline();
     try {
       const { 'x-api-key': key, authorization } = this.#headers as Record<string, string | undefined>;
-      if (key === undefined || !this.#running.admitNow(key, [this.#operation]))
-        await this.#running.admit({ key, authorization }, this.#operation);
+      await this.#running.admit({ key, authorization }, this.#operation);
       if (this.#isOver) return;
       // An empty one may have ended before anybody read it.
       const limits = { ...this.#direct.limits, slackBytes };

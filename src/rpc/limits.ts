@@ -4,6 +4,8 @@
 export const openRequestBytesMax = 4 * 1024;
 /** Size of a response message: the default limit of common gRPC clients. */
 export const messageBytesMax = 4 << 20;
+/** The same of a book that was read: common clients take it only if they raise their limit. */
+export const bookMessageBytesMax = 32 << 20;
 /** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 export const failureMessageCharsMax = 1000;

@@ -2,7 +2,7 @@
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
-import { toRateLimitHeaders } from '../access/limit-status.ts';
+import { toRateLimitHeaders } from '../access/rate-limit.ts';
 import { callerLeft } from '../api/call.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';

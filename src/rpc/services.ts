@@ -4,11 +4,11 @@ import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/conn
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { JobOperations } from '../api/jobs.ts';
 import type { KeyOperations } from '../api/keys.ts';
 import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
@@ -20,9 +20,8 @@ import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
 import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
-import { createJobService } from './job-service.ts';
 import { createLexiconService } from './lexicon-service.ts';
-import { messageBytesMax, openRequestBytesMax } from './limits.ts';
+import { bookMessageBytesMax, messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { isUpload, limitsOf, openServices } from './method-limits.ts';
 import { createReflection } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
@@ -33,9 +32,12 @@ export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;
-  handlers: { voices: Handlers<typeof VoiceService> };
+  handlers: {
+    voices: Handlers<typeof VoiceService>;
+    jobs: Handlers<typeof JobService>;
+    books: Handlers<typeof BookService>;
+  };
   lexicons: LexiconOperations;
-  jobs: JobOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -59,13 +61,14 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, jobs, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, lexicons, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
     serve(LexiconService, createLexiconService(lexicons)),
-    serve(JobService, createJobService(jobs)),
+    serveHandlers(JobService, handlers.jobs),
+    serveHandlers(BookService, handlers.books),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -76,7 +79,11 @@ export function createServices(options: ServicesOptions): Services {
     createHandlers({ grpc }) {
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
-      const limited = (method: DescMethod) => ({ ...usual, readMaxBytes: limitsOf(method).bytesMax });
+      const limited = (method: DescMethod) => ({
+        ...usual,
+        readMaxBytes: limitsOf(method).bytesMax,
+        ...(method === BookService.method.readBook && { writeMaxBytes: bookMessageBytesMax }),
+      });
       // A misspelt limit of a key must not leave it without.
       const strict = { ...usual, jsonOptions: { ignoreUnknownFields: false } };
       for (const { service, implementation } of guarded) {

@@ -31,7 +31,7 @@ export const parseLiveMessage = (message: Message): LiveStart =>
 type Row = (typeof speechFieldRows)[number];
 
 /** The fields of the message under their JSON names. */
-export function readFields(schema: DescMessage, message: Message, rows: readonly Row[]): Record<string, unknown> {
+function readFields(schema: DescMessage, message: Message, rows: readonly Row[]): Record<string, unknown> {
   const known = readers.get(schema) ?? readersOf(schema, rows);
   readers.set(schema, known);
   return Object.fromEntries(known.map(({ json, read }) => [json, read(message)]));

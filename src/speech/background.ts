@@ -3,7 +3,8 @@
 // and runs from its beginning later. So that a job ends even if somebody always speaks, work that has waited for long runs
 // all the same, one piece now and then, and is not interrupted.
 import { availableParallelism } from 'node:os';
-import { SlotQueue } from '../runtime/slot-queue.ts';
+import { onAbort } from '../runtime/abort.ts';
+import { FairQueue } from '../runtime/fair-queue.ts';
 
 export interface Background {
   /** Interactive speech begins; the result is called when it has ended. */
@@ -18,26 +19,77 @@ const quietMs = 200;
 /** Work that has waited this long runs whatever else is spoken, one piece in this time. */
 const patienceMs = 10_000;
 
+interface Waiting {
+  owner: string;
+  sinceMs: number;
+  begin(release: () => void): void;
+  making: AbortController;
+}
+
 export function createBackground(
   processors: number = availableParallelism(),
   now: () => number = () => performance.now(),
 ): Background {
   // One processor is left to the event loop.
   const runningMax = Math.max(1, processors - 1);
+  const queue = new FairQueue<Waiting>();
+  /** What can be interrupted, the newest last. */
   const running: AbortController[] = [];
+  let held = 0;
   let interactive = 0;
   let quietUntilMs = -Infinity;
   let lateBegunMs = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
   const isCrowded = () => interactive > 0 && running.length + interactive > runningMax;
   const roomMs = () => {
     if (interactive > 0) return running.length + interactive < runningMax ? 0 : Infinity;
     return Math.max(0, quietUntilMs - now());
   };
-  /** Until the work that has waited longest runs all the same. */
-  const lateMs = () => Math.max(0, queue.urgentAtMs - now(), lateBegunMs + patienceMs - now());
-  const queue: SlotQueue = new SlotQueue({ slotsMax: runningMax, delayMs: () => Math.min(roomMs(), lateMs()), now });
   const rest = (ms: number) => {
     quietUntilMs = Math.max(quietUntilMs, now() + ms);
+  };
+
+  const hold = (making: AbortController) => {
+    held++;
+    if (roomMs() <= 0) running.push(making);
+    else lateBegunMs = now();
+    return () => {
+      held--;
+      const at = running.indexOf(making);
+      if (at >= 0) running.splice(at, 1);
+      admit();
+    };
+  };
+
+  /** Begins what may begin now. Work that has waited for too long comes first. */
+  const admit = () => {
+    clearTimeout(timer);
+    while (queue.count > 0 && held < runningMax) {
+      const waiting = [...queue];
+      const lateAtMs = patienceMs + Math.max(lateBegunMs, Math.min(...waiting.map(({ sinceMs }) => sinceMs)));
+      const ms = Math.min(roomMs(), lateAtMs - now());
+      if (ms > 0) {
+        timer = setTimeout(admit, Math.ceil(ms));
+        return;
+      }
+      const next = waiting.find(({ sinceMs }) => sinceMs + patienceMs <= now()) ?? waiting[0]!;
+      queue.take(next);
+      next.begin(hold(next.making));
+    }
+  };
+
+  const take = async (waiting: Omit<Waiting, 'begin'>, signal: AbortSignal): Promise<() => void> => {
+    signal.throwIfAborted();
+    const begun = Promise.withResolvers<() => void>();
+    const item = { ...waiting, begin: begun.resolve };
+    using _ = onAbort(signal, () => {
+      queue.remove(item);
+      if (queue.count === 0) clearTimeout(timer);
+      begun.reject(signal.reason);
+    });
+    queue.add(item);
+    admit();
+    return await begun.promise;
   };
 
   return {
@@ -52,26 +104,20 @@ export function createBackground(
         hasLeft = true;
         interactive--;
         rest(quietMs);
-        queue.admit();
+        admit();
       };
     },
     async run(owner, signal, work) {
-      const urgentAtMs = now() + patienceMs;
+      const sinceMs = now();
       for (;;) {
         const making = new AbortController();
-        const onAdmit = () => {
-          if (roomMs() <= 0) running.push(making);
-          else lateBegunMs = now();
-        };
-        const release = await queue.take({ owner, signal, urgentAtMs, onAdmit });
+        const release = await take({ owner, sinceMs, making }, signal);
         try {
           return await work(AbortSignal.any([signal, making.signal]));
         } catch (error) {
           signal.throwIfAborted();
           if (!making.signal.aborted) throw error;
         } finally {
-          const at = running.indexOf(making);
-          if (at >= 0) running.splice(at, 1);
           release();
         }
       }

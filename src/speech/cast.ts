@@ -2,10 +2,8 @@
 // the same rules. Each has the engines that can speak it; a casting chooses one of them for each voice.
 import type { EngineCapabilities } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { MarkedText, RunStyle, VoiceName } from '../text/marked-text.ts';
-import { positionIn } from '../text/markup-fault.ts';
-import { nearestVoice } from './nearest-voice.ts';
-import { type Binding, isSpokenBy, type OfferedVoice, type Voices } from './voice.ts';
+import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text/marked-text.ts';
+import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */
 export interface CastVoice {

@@ -5,9 +5,87 @@ import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/form
 import type { FieldReason, FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { pausesMsMax } from '../text/pause-tags.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
-import { lexiconIdsField } from './lexicon-field.ts';
-import { textFields } from './text-fields.ts';
+
+/** Of one request, or bound to one voice. */
+export const lexiconIdsMax = 10;
+
+const lexiconIdsField = {
+  json: 'lexicon_ids',
+  names: { openai: 'lexicon_ids' },
+  flag: {
+    name: 'lexicon',
+    value: 'ID',
+    help: 'how words are said: a lexicon or a file of one; of several, the first wins',
+  },
+  schema: {
+    type: 'array',
+    items: { type: 'string' },
+    uniqueItems: true,
+    maxItems: lexiconIdsMax,
+    description:
+      'Lexicons that state how words are said, by id; the first that has a word wins, and those of the voice come ' +
+      'last. GET /api/lexicons lists them.',
+  },
+  parse(given: unknown, report: (reason: FieldReason, message: string) => void): readonly string[] {
+    if (given === undefined) return [];
+    const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
+    if (!isListed) report('type', 'must be an array of ids of lexicons');
+    else if (given.length > lexiconIdsMax) report('length', `must be at most ${lexiconIdsMax}`);
+    else if (new Set(given).size < given.length) report('duplicate', 'must name each lexicon once');
+    else return given;
+    return [];
+  },
+  // The cache key has the versions of their content: `delivery/cache-key.ts` adds them.
+  changesSound: false,
+} as const;
+
+export interface TextLimits {
+  charsMax: number;
+  chunksMax: number;
+  chunkCharsMax: number;
+  totalCharsMax: number;
+}
+
+/** The limits of the text of one request to the API, in code points that are said. */
+export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
+/** With its markup, a text may be so many times as long. */
+export const markedLengthFactor = 5;
+
+const markedLengths = `with markup, ${markedLengthFactor} times as long at most, and ${pausesMsMax / 1000} seconds of pauses.`;
+
+/** The text of a request: one text, one document, or several in streaming mode. */
+export const textFields = {
+  text: {
+    json: 'text',
+    names: { openai: 'input' },
+    schema: {
+      type: 'string',
+      maxLength: textLimits.charsMax * markedLengthFactor,
+      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank; ${markedLengths}`,
+    },
+  },
+  ssml: {
+    json: 'ssml',
+    schema: {
+      type: 'string',
+      maxLength: textLimits.charsMax * markedLengthFactor,
+      description: `An SSML 1.1 document to speak, in place of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are said; ${markedLengths}`,
+    },
+  },
+  chunks: {
+    json: 'text_chunks',
+    names: { openai: 'input' },
+    schema: {
+      type: 'array',
+      items: { type: 'string', maxLength: textLimits.chunkCharsMax * markedLengthFactor },
+      minItems: 1,
+      maxItems: textLimits.chunksMax,
+      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}; ${markedLengths}`,
+    },
+  },
+} as const;
 
 export const captionKinds = ['srt', 'vtt'] as const;
 /** The formats in which captions are written. */

@@ -1,8 +1,11 @@
 // Tells in which language each sentence of a request is spoken, where the request leaves that to Sonant: one of those that
 // its voices speak. A sentence is taken to be in the language of the one before it, and then in that of its voice, unless
 // it looks enough like another: how much is enough was measured (`npm run bench languages`). What the markup states stays.
-import { languageOf, scoreLanguages } from '../text/language-scores.ts';
+
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { MarkedText } from '../text/marked-text.ts';
+import { fitScripts } from '../text/scripts.ts';
 import { splitRuns } from '../text/split-runs.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
@@ -58,3 +61,42 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
   languageOf(languageCode) === language
     ? undefined
     : offered.voice.languageCodes.find((code) => languageOf(code) === language);
+
+type Detector = typeof import('eld/extrasmall')['eld'];
+
+/** What the table calls languages that it has under another name, or knows by their nearest relative. */
+const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
+/** The library reads no more than 380 bytes, hence at most so many characters. */
+const charsMax = 380;
+/** The library reports x / (x + 25), where x is the mean score of the pieces of words that it knows. */
+const scale = 25;
+/** Its pieces of words are about three characters long. */
+const charsPerPiece = 3;
+
+let detector: Detector | undefined;
+
+function load(): Detector {
+  // The library is a module for `import` alone, and a request is planned without waiting.
+  const path = fileURLToPath(import.meta.resolve('eld/extrasmall'));
+  detector = (createRequire(import.meta.url)(path) as { eld: Detector }).eld;
+  return detector;
+}
+
+/** The language of a BCP-47 code, without script and region. */
+const languageOf = (code: string): string => code.toLowerCase().split('-', 1)[0]!;
+
+/**
+ * A score for each language, in the same order; undefined for one that is not written in the script of the sentence.
+ * Scores grow with the length of the sentence, as far as it is evidence.
+ */
+export function scoreLanguages(sentence: string, languages: readonly string[]): (number | undefined)[] {
+  const read = sentence.slice(0, charsMax);
+  const isWritten = fitScripts(read, languages);
+  if (isWritten.filter(Boolean).length < 2) return isWritten.map((is) => (is ? 0 : undefined));
+  const scores = (detector ?? load()).detect(read).getScores();
+  const pieces = [...read].length / charsPerPiece + 1;
+  return languages.map((language, i) => {
+    const score = scores[namesInTable[language] ?? language] ?? 0;
+    return isWritten[i] ? (pieces * scale * score) / (1 - score) : undefined;
+  });
+}

@@ -5,8 +5,8 @@ import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { Cast, CastVoice } from './cast.ts';
+import { textLimits } from './fields.ts';
 import type { VoiceAccess } from './stored-voices.ts';
-import { textLimits } from './text-fields.ts';
 import { isSpokenBy, ownerOf, type VoiceOwner, type VoiceUser } from './voice.ts';
 
 /** A stored lexicon, as far as speech needs it. */

@@ -1,12 +1,12 @@
 // Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives, and the voices
 // that its markup asks for are found then.
 import { Failure, type FieldReason } from '../errors.ts';
-import type { MarkedText } from '../text/marked-text.ts';
-import { MarkupFault } from '../text/markup-fault.ts';
+import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
+import { textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './lexicons.ts';
 import type { LivePart, LiveText } from './live-text.ts';
@@ -23,7 +23,6 @@ import {
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
-import { textLimits } from './text-fields.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** What the whole of live speech is spoken with. */

@@ -2,12 +2,11 @@
 // its audio. The place of its caller is kept until the text no longer goes on, so that other requests of the caller do not
 // stop a turn in its middle.
 import type { TakeTurn } from '../engines/guard.ts';
-import { liveDemandOf } from './demand.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import type { PlannedSpeech } from './plan.ts';
 import type { Caller } from './request.ts';
-import type { Admission, Schedule } from './schedule.ts';
+import { type Admission, liveDemandOf, type Schedule } from './schedule.ts';
 import type { Speaking } from './speak-cut.ts';
 import type { SpeechEvent } from './speech-events.ts';
 import type { Binding } from './voice.ts';

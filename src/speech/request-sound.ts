@@ -8,15 +8,21 @@ import { SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
-import { EmphasisEnvelope } from './emphasis.ts';
 import { autoLanguage } from './fields.ts';
 import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
-import type { PlannedCut } from './text-cutter.ts';
-import { estimateWords, type Stretch } from './word-estimate.ts';
-import { createWordAt, engineWords, type Placement, type TimedWord, type WordAt } from './word-timing.ts';
+import { EmphasisEnvelope, type PlannedCut } from './text-cutter.ts';
+import {
+  createWordAt,
+  engineWords,
+  estimateWords,
+  type Placement,
+  type Stretch,
+  type TimedWord,
+  type WordAt,
+} from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };

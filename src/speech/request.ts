@@ -2,13 +2,20 @@
 // at once, and coerces nothing: a number in quotes is a violation. What each field may be is in fields.ts.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
-import type { MarkedText } from '../text/marked-text.ts';
-import { MarkupFault } from '../text/markup-fault.ts';
+import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { readSsml } from '../text/ssml.ts';
-import { type FieldRow, type ReportViolation, type SpeechFields, speechFields } from './fields.ts';
-import { markedLengthFactor, type TextLimits, textFields, textLimits } from './text-fields.ts';
+import {
+  type FieldRow,
+  markedLengthFactor,
+  type ReportViolation,
+  type SpeechFields,
+  speechFields,
+  type TextLimits,
+  textFields,
+  textLimits,
+} from './fields.ts';
 import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {

@@ -1,9 +1,9 @@
 // Has the engine of a cut speak it, with the clone of its voice if that is one.
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
-import type { openBindings } from './open-bindings.ts';
 import type { SpokenFields } from './plan.ts';
 import type { PlannedCut } from './text-cutter.ts';
+import type { Binding } from './voice.ts';
 
 export interface Speaking {
   guardOf: EngineGuards;
@@ -64,3 +64,35 @@ export function speakCut(
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}
+
+export function openBindings() {
+  const opened = new Map<Binding, Promise<Uint8Array | undefined>>();
+  const ready = new Map<Binding, { clone: Uint8Array | undefined }>();
+  const releases: (() => void)[] = [];
+  let isClosed = false;
+  const openBinding = async (binding: Binding) => {
+    const { engine, speaker } = binding;
+    const clone = await binding.openClone?.();
+    const release = engine.keep?.(speaker, clone);
+    if (isClosed) release?.();
+    else if (release) releases.push(release);
+    ready.set(binding, { clone });
+    return clone;
+  };
+  return {
+    /** What is open already. */
+    ready: (binding: Binding) => ready.get(binding),
+    /** The clone, if it is one. */
+    open(binding: Binding): Promise<Uint8Array | undefined> {
+      const opening = opened.get(binding) ?? openBinding(binding);
+      // A failure is thrown where it is awaited.
+      opening.catch(() => {});
+      opened.set(binding, opening);
+      return opening;
+    },
+    close(): void {
+      isClosed = true;
+      for (const release of releases.splice(0)) release();
+    },
+  };
+}

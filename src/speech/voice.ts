@@ -5,10 +5,9 @@
 // place of another's. A request finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { nearestName } from '../runtime/nearest-name.ts';
 import { createFindCurrent, type FindCurrent } from './find-current.ts';
-import { voiceNotFound } from './nearest-voice.ts';
 import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
-import { positionOf } from './voice-order.ts';
 
 /** Whose a voice is, as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';
@@ -284,4 +283,50 @@ export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, lang
     const code = range.toLowerCase();
     return code === wanted || wanted.startsWith(`${code}-`) || code.startsWith(`${wanted}-`);
   });
+}
+
+type VoiceRank = 'default' | 'natural' | 'synthetic';
+
+const digits: Readonly<Record<VoiceRank, string>> = { default: '0', natural: '1', synthetic: '2' };
+/** Of the folded name; page tokens hold positions. */
+const nameCharsMax = 100;
+/** Numbers are ordered by value up to this length. */
+const numberDigits = 6;
+
+const positionOf = ({ name, voiceId }: Pick<Voice, 'name' | 'voiceId'>, rank: VoiceRank): string =>
+  `${digits[rank]}${foldName(name)}\0${voiceId}`;
+
+/** Without case and diacritics, and with numbers of equal length. */
+const foldName = (name: string): string =>
+  name
+    .slice(0, 2 * nameCharsMax)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/\d+/g, (number) => number.padStart(numberDigits, '0'))
+    .slice(0, nameCharsMax)
+    .toWellFormed();
+
+interface Named {
+  voice: { voiceId: string; name: string };
+  aliases: readonly string[];
+}
+
+/** What is to be written in place of the name; undefined where no voice is near. */
+export function nearestVoice(given: string, usable: readonly Named[]): string | undefined {
+  const ids = new Map<string, string>();
+  const add = (name: string, voiceId: string) => void (ids.has(name) || ids.set(name, voiceId));
+  for (const { voice, aliases } of usable) for (const name of [voice.voiceId, ...aliases]) add(name, name);
+  for (const { voice } of usable) add(voice.name, voice.voiceId);
+  const names = [...ids.keys()];
+  // Of very many, not all are compared letter by letter.
+  const nearest = names.find((name) => name.toLowerCase() === given.toLowerCase()) ?? nearestName(given, names);
+  return nearest === undefined ? undefined : ids.get(nearest);
+}
+
+function voiceNotFound(given: string, usable: readonly Named[]): never {
+  const meant = nearestVoice(given, usable);
+  if (meant === undefined) throw new Failure('voice_not_found');
+  const message = `There is no such voice for this key; did you mean ${meant}? GET /api/voices lists those there are.`;
+  throw new Failure('voice_not_found', { message, meant });
 }

@@ -1,7 +1,6 @@
 // The table `answers`: replies stored under idempotency keys, so that a repeated request gets the same reply from every
 // replica. A row without an answer is a request in progress, which expires unless its runner renews it; every row expires.
-import { createColumns } from './columns.ts';
-import type { RowStore } from './row-store.ts';
+import { createColumns, type RowStore } from './row-store.ts';
 
 export interface AnswerRow {
   ownerId: string;

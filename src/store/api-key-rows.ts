@@ -1,9 +1,7 @@
 // The table `api_keys`. A row does not contain the key, only its public part, by which it is found, and a hash of the
 // whole. Rows are never deleted: a revoked key keeps its row, with the time of revocation. A change and its audit record
 // are one transaction.
-import { type AuditRow, addAudit } from './audit-rows.ts';
-import { createColumns } from './columns.ts';
-import type { RowStore, Rows, Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {
   keyId: string;
@@ -289,3 +287,35 @@ export function createApiKeyRows(store: RowStore) {
       ),
   };
 }
+
+export interface AuditRow {
+  auditId: string;
+  atMs: number;
+  /** Such as "key:key_01JD...", "user:...", "cli". */
+  actor: string;
+  action: 'create' | 'update' | 'rotate' | 'revoke';
+  keyId: string;
+  address: string;
+  requestId: string;
+  /** The changed fields, as JSON. */
+  detail: string;
+}
+
+const auditColumns = createColumns<AuditRow>('audit', [
+  'auditId',
+  'atMs',
+  'actor',
+  'action',
+  'keyId',
+  'address',
+  'requestId',
+  'detail',
+]);
+
+export async function addAudit(rows: Rows, row: AuditRow): Promise<void> {
+  await rows.query(auditColumns.insert, ...auditColumns.valuesOf(row));
+}
+
+/** The changes of a key, oldest first. */
+export const listAudit = (rows: Rows, keyId: string): Promise<AuditRow[]> =>
+  rows.query(`${auditColumns.select} where key_id = $1 order by at_ms, audit_id`, keyId);

@@ -1,10 +1,10 @@
 // The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. A chapter is worked on by
 // whoever holds its lease; what a holder writes is refused once it has lost the lease, or the job has ended. The chapter
 // behind the last one stands for joining them all, and is queued when they are done. `revision` rises with every change.
-import { createColumns } from './columns.ts';
+
 import { createJobLeases } from './job-leases.ts';
 import { createJobSegmentRows } from './job-segment-rows.ts';
-import type { RowStore, Rows, Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface JobRow {
   jobKey: string;

@@ -1,9 +1,9 @@
 // The table `job_segments`: the segments of a chapter that are spoken, each with the clip of its sound, until the chapter is
 // done, or its job has ended without success some time ago. A segment, the progress of its job and its usage are written in
 // one transaction, so that each is charged once; what was charged, and the progress, stay without it.
-import { createColumns } from './columns.ts';
+
 import type { ChapterId } from './job-leases.ts';
-import type { RowStore, Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Transaction } from './row-store.ts';
 import { addUsage, type UsageRow } from './usage-rows.ts';
 
 export interface SegmentRow {

@@ -1,7 +1,6 @@
 // The table `lexicons`: lexicons with their entries, as JSON. A change takes the next revision, so a reader finds everything
 // that changed after a revision. Deleted rows stay, without content.
-import { createColumns } from './columns.ts';
-import type { RowStore, Rows } from './row-store.ts';
+import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
 export interface LexiconRow {
   lexiconId: string;

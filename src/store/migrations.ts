@@ -1,11 +1,117 @@
 // The schema, as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
 // back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
-import { jobStatements } from './job-statements.ts';
 import type { Rows } from './row-store.ts';
-import { accountAliasStatements } from './voice-alias-rows.ts';
-import { deletedOwnerStatement, voiceOwnerStatements } from './voice-owner-statements.ts';
+import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
+
+const jobStatements: readonly string[] = [
+  `create table jobs (
+    job_key text primary key,
+    owner_id text not null,
+    job_id text not null,
+    account_id text not null,
+    key_id text not null,
+    address text not null,
+    fingerprint text not null,
+    status text not null,
+    settings text not null,
+    chars bigint not null,
+    chapter_count bigint not null,
+    chars_done bigint not null,
+    chapters_done bigint not null,
+    seconds double precision not null,
+    busy_ms bigint not null,
+    revision bigint not null,
+    created_at_ms bigint not null,
+    started_at_ms bigint,
+    ended_at_ms bigint,
+    ended_revision bigint,
+    expires_at_ms bigint,
+    error text,
+    audio_id text
+  )`,
+  'create unique index jobs_by_id on jobs (owner_id, job_id)',
+  'create index jobs_of_owner on jobs (owner_id, job_key)',
+  "create index jobs_active on jobs (account_id) where status in ('queued', 'running')",
+  'create index jobs_over on jobs (expires_at_ms) where expires_at_ms is not null',
+  `create table job_chapters (
+    job_key text not null,
+    chapter bigint not null,
+    title text not null,
+    speech text not null,
+    voice_id text not null,
+    chars bigint not null,
+    chars_done bigint not null,
+    part_count bigint not null,
+    status text not null,
+    seconds double precision not null,
+    sample_count bigint not null,
+    audio_id text,
+    done_revision bigint,
+    lease_holder text,
+    lease_until_ms bigint not null default 0,
+    not_before_ms bigint not null default 0,
+    attempts bigint not null default 0,
+    charged_segments bigint not null default 0,
+    primary key (job_key, chapter)
+  )`,
+  "create index job_chapters_open on job_chapters (job_key, chapter) where status = 'queued'",
+  `create table job_parts (
+    job_key text not null,
+    chapter bigint not null,
+    part bigint not null,
+    text_offset bigint not null,
+    written text not null,
+    primary key (job_key, chapter, part)
+  )`,
+  `create table job_segments (
+    job_key text not null,
+    chapter bigint not null,
+    segment bigint not null,
+    fingerprint text not null,
+    voice_id text not null,
+    clip_key text,
+    sample_rate_hz bigint not null,
+    words text not null,
+    primary key (job_key, chapter, segment)
+  )`,
+  'create index job_segments_of_voice on job_segments (voice_id)',
+  'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
+];
+
+/** The keys that made voices: whose latest entry among these actions is a beginning. */
+const makersAmong = (actions: string) => `
+  select born.voice_id, maker.path, maker.owner_id
+    from voice_record as born
+    join (
+      select max(entry) as entry from voice_record
+        where action in (${actions}) group by voice_id
+    ) as latest on latest.entry = born.entry
+    join api_keys as maker on maker.key_id = substr(born.actor, 5)
+    where born.action in ('create', 'clone')`;
+
+/** The id of a key has 30 characters, that of a person or client 36. */
+const accountId = `case
+    when made.path = '' then made.owner_id
+    when made.path like 'key%' then substr(made.path, 1, 30)
+    else substr(made.path, 1, 36)
+  end`;
+
+/** An id that was deleted may belong to another voice now, so its end counts too. */
+const makers = makersAmong("'create', 'clone', 'import', 'delete'");
+
+export const voiceOwnerStatements: readonly string[] = [
+  'alter table voices add column owner_id text',
+  "alter table voices add column access text not null default 'everyone'",
+  `update voices set owner_id = ${accountId} from (${makers}) as made
+    where made.voice_id = voices.voice_id and voices.status <> 'deleted'`,
+];
+
+/** Deleted voices had lost their owner. It keeps their ids. */
+export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
+  from (${makersAmong("'create', 'clone', 'import'")}) as made
+  where made.voice_id = voices.voice_id and voices.status = 'deleted' and voices.owner_id is null`;
 
 export interface Migration {
   name: string;

@@ -37,7 +37,7 @@ export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: b
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
     if (!existsSync(file)) return { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
-    const { inspectSqlite } = await import('./inspect-sqlite.ts');
+    const { inspectSqlite } = await import('./sqlite.ts');
     const steps = await inspectSqlite(file).catch((error: Error) => {
       throw new Failure('storage_unavailable', {}, new Error(`${file}: ${error.message}`, { cause: error }));
     });
@@ -62,4 +62,21 @@ const toPostgresOptions = (choice: DatabaseChoice) => ({
   connectionsMax: choice.databasePool,
   statementMs: choice.databaseStatementMs,
   isPooled: choice.isDatabasePooled,
+});
+
+export type FingerprintRows = ReturnType<typeof createFingerprintRows>;
+
+export const createFingerprintRows = (store: RowStore) => ({
+  async find(name: string): Promise<string | undefined> {
+    const select = 'select fingerprint from fingerprints where name = $1';
+    const [row] = await store.query<{ fingerprint: string }>(select, name);
+    return row?.fingerprint;
+  },
+  /** Stores it if there is none yet, or if `replaces` is set; returns the one that is stored. */
+  async record(name: string, fingerprint: string, replaces: boolean): Promise<string> {
+    const onConflict = replaces ? 'do update set fingerprint = excluded.fingerprint' : 'do nothing';
+    const insert = `insert into fingerprints (name, fingerprint) values ($1, $2) on conflict (name) ${onConflict}`;
+    await store.query(insert, name, fingerprint);
+    return (await this.find(name))!;
+  },
 });

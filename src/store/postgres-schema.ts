@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import { type PostgresOptions, toClientConfig } from './postgres-connection.ts';
-import { checkTables } from './readable-tables.ts';
 import type { Rows } from './row-store.ts';
+import { checkTables } from './sqlite.ts';
 
 /** "SNNT": the key of the advisory lock. */
 const lock = 0x534e4e54;

@@ -3,18 +3,20 @@
 // retried from the event loop, up to a time limit.
 // With `synchronous = NORMAL` an acknowledged row survives a crash of the process; with FULL (a durable transaction) a
 // power cut too. The file must be on a local disk, for WAL does not work over a network.
+
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../runtime/folder.ts';
-import { migrate } from './migrations.ts';
-import type { RowStore, RowValue, Transaction, TransactionOptions } from './row-store.ts';
+import { tables } from './copy-database.ts';
+import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
+import type { RowStore, Rows, RowValue, Transaction, TransactionOptions } from './row-store.ts';
 
 /** How long SQLite may block the event loop while another process writes. */
 const blockingMsMax = 5;
-/** How long a statement is retried before it fails. */
+/** How long a statement is retried before it fails, and how long to wait for a process that migrates the file. */
 const busyMsMax = 5_000;
 const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
@@ -219,4 +221,28 @@ function toStorageFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'SQLITE_FULL') return new Failure('storage_full', {}, error);
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
+}
+
+/** The number of steps of its schema. Throws if it is damaged, or not a database of Sonant. */
+export async function inspectSqlite(file: string): Promise<number> {
+  const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
+  try {
+    const fault = database.pragma('quick_check(1)', { simple: true });
+    if (fault !== 'ok') throw new Error(`it is damaged: ${String(fault).trim()}`);
+    const rows: Rows = { query: async <Row extends object>(sql: string) => database.prepare(sql).all() as Row[] };
+    const names = await rows.query<{ name: string }>("select name from sqlite_master where type = 'table'");
+    // What a start that was killed left behind.
+    if (names.length === 0) return 0;
+    if (!names.some(({ name }) => name === 'migrations')) throw new Error('it is the database of another program');
+    const steps = await readSteps(rows);
+    if (steps > schemaSteps) await checkNewer(rows);
+    if (steps >= schemaSteps) await checkTables(rows);
+    return steps;
+  } finally {
+    database.close();
+  }
+}
+
+export async function checkTables(rows: Rows): Promise<void> {
+  for (const { name } of tables) await rows.query(`select * from ${name} limit 1`);
 }

@@ -1,7 +1,6 @@
 // The table `tickets`: single-use tickets, each for one request, which the bearer may send to any replica. The request is
 // encrypted; using the ticket deletes the row.
-import { createColumns } from './columns.ts';
-import type { RowStore } from './row-store.ts';
+import { createColumns, type RowStore } from './row-store.ts';
 
 export interface TicketRow {
   ticketId: string;

@@ -3,8 +3,7 @@
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import { createColumns } from './columns.ts';
-import type { Rows } from './row-store.ts';
+import { createColumns, type Rows } from './row-store.ts';
 
 export interface VoiceRecordRow {
   /** 1, 2, 3 and so on. */

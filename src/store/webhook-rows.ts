@@ -1,9 +1,8 @@
 // The tables `webhook_messages`, from which a message is delivered until it has arrived or is given up, and
 // `webhook_secrets`, the sealed secrets that sign them, by the owner of a key. A message is claimed for a while by one
 // process; when that is gone, another claims it.
-import { type AuditRow, addAudit } from './audit-rows.ts';
-import { createColumns } from './columns.ts';
-import type { RowStore, Rows } from './row-store.ts';
+import { type AuditRow, addAudit } from './api-key-rows.ts';
+import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
 export const webhookOutcomes = ['delivered', 'gone', 'given up', 'unsigned'] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];

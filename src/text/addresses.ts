@@ -1,10 +1,8 @@
 // Addresses: URLs, domains and e-mail. Each sign in them is said by its name; the scheme of a URL is not said. The parts
 // between are said as words; of digits, up to two as a number, more one by one.
 import { toRows } from './language-table.ts';
-import type { Rule } from './rule.ts';
-import { matchAt, sticky } from './sticky.ts';
+import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { wordSet } from './word-table.ts';
 
 const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
 /** Where a table states none. */

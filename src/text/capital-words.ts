@@ -3,8 +3,7 @@
 // and words of other scripts, which are transliterated rather than dropped.
 import anyAscii from 'any-ascii';
 import { type LanguageTable, toRows } from './language-table.ts';
-import { charBefore, type Place, wordAfter, wordBefore } from './rule.ts';
-import { wordSet } from './word-table.ts';
+import { charBefore, type Place, wordAfter, wordBefore, wordSet } from './rule.ts';
 
 const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
 const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();

@@ -5,7 +5,7 @@
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
-import { matchAt } from './sticky.ts';
+import { matchAt } from './rule.ts';
 
 export interface CleanText {
   /** Words separated by one space; a line feed where the markup ends a paragraph. */

@@ -17,3 +17,6 @@ export function countCharsBetween(text: string, from: number, to: number): numbe
   }
   return chars;
 }
+
+export const cutText = (text: string, unitsMax: number): string =>
+  text.slice(0, unitsMax).replace(/[\ud800-\udbff]$/, '');

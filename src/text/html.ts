@@ -1,7 +1,6 @@
 // HTML and SSML in input text: tag names, the tags that end a paragraph or a table cell, and the common named entities
 // (https://html.spec.whatwg.org/#named-character-references).
-import { matchAt } from './sticky.ts';
-import { wordSet } from './word-table.ts';
+import { matchAt, wordSet } from './rule.ts';
 
 /** Tags that end a paragraph. */
 export const blockTags = wordSet(`

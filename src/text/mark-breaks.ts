@@ -2,10 +2,8 @@
 // Annex 29), corrected for abbreviations, initials, list numbers, ellipses and quotations that continue ("Really?" he
 // said). Clauses end at punctuation; phrases begin at conjunctions.
 
-import { segmenterFor } from './intl-segmenters.ts';
 import { type Phrasing, phrasingOf } from './phrasing.ts';
-import { breakStrength } from './spoken-token.ts';
-import type { Token } from './tokenize.ts';
+import { breakStrength, segmenterFor, type Token } from './tokenize.ts';
 
 /** Only this much of a token's end is examined; no abbreviation is longer. */
 const tailCharsMax = 40;

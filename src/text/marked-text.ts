@@ -1,7 +1,7 @@
 // Marked text: a text in runs, each said by one voice in one way, with pauses between them. What reads markup (ssml.ts,
 // pause-tags.ts) produces it and src/speech plans from it; plain text is the special case of one run. Ranges are UTF-16
 // indices into the text as it was sent. No audio, no engine, no voice: a run has the names that its markup gives.
-import { countChars } from './count-chars.ts';
+import { countChars, countCharsBetween } from './count-chars.ts';
 
 export interface MarkedText {
   /** As it was sent. */
@@ -169,4 +169,24 @@ export class MarkedTextBuilder {
 export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
   const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
   return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
+}
+
+export class MarkupFault extends Error {
+  /** `at` is an index into `source`. */
+  constructor(source: string, at: number, what: string) {
+    const { line, column } = positionIn(source, at);
+    super(`line ${line}, column ${column}: ${what}`);
+  }
+}
+
+/** Lines end as in XML: with CR, LF or both. */
+export function positionIn(source: string, at: number): { line: number; column: number } {
+  let line = 1;
+  let start = 0;
+  for (const { 0: end, index } of source.matchAll(/\r\n|[\r\n]/g)) {
+    if (index + end.length > at) break;
+    line++;
+    start = index + end.length;
+  }
+  return { line, column: countCharsBetween(source, start, at) + 1 };
 }

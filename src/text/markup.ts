@@ -2,7 +2,7 @@
 // unit is marked as kept, silent or a pause. Only syntax is silent: delimiters, link targets, tag names and attributes,
 // comments, footnote marks. One pass: the length of every construct is bounded, and none is scanned twice.
 import { blockTags, cellTags, inlineTags } from './html.ts';
-import { matchAt } from './sticky.ts';
+import { matchAt } from './rule.ts';
 
 /** How a unit is treated. `literal` is kept, and entities in it are not decoded. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });

@@ -9,8 +9,7 @@ import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
 import { type Paragraph, type ReadingState, readLiteral, readParagraph } from './paragraphs.ts';
 import { readByTable } from './read-table.ts';
-import { breakStrength, type SpokenToken } from './spoken-token.ts';
-import { type Token, tokenize } from './tokenize.ts';
+import { breakStrength, type SpokenToken, type Token, tokenize } from './tokenize.ts';
 
 /** Verbalizes clean text of one language. */
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];

@@ -1,7 +1,7 @@
 // The nouns that numbers count in a language: units, currencies and their parts, with their gender and their plurals. Names
 // come from its table, else from the CLDR (Intl).
 import { type LanguageTable, toRows } from './language-table.ts';
-import { toSource } from './sticky.ts';
+import { toSource } from './rule.ts';
 
 export interface Noun {
   /** The form of the numbers before it. */

@@ -3,7 +3,7 @@
 // `windowCharsMax` ahead, so the cost per character does not depend on the size of the text; a longer paragraph is
 // returned in parts, and the caller decides where the next part starts.
 
-import { matchAt } from './sticky.ts';
+import { matchAt } from './rule.ts';
 
 export const windowCharsMax = 2000;
 

@@ -6,7 +6,7 @@ import { cleanText } from './clean-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
-import { breakStrength } from './spoken-token.ts';
+import { breakStrength } from './tokenize.ts';
 
 /** A part ends at a clause only if it is at least this long: the first one soon, to be heard; the others seldom. */
 const firstClauseCharsMin = 60;

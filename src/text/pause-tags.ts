@@ -1,6 +1,5 @@
 // Pauses in plain text: `[pause:1.5s]` or `[pause:300ms]`, without white space. All else in the text is text.
-import { type MarkedText, MarkedTextBuilder, plainStyle } from './marked-text.ts';
-import { MarkupFault } from './markup-fault.ts';
+import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle } from './marked-text.ts';
 
 /** The longest single pause, and all pauses of one text together. */
 export const pauseMsMax = 20_000;

@@ -6,7 +6,7 @@ import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
 import { findPhonemeFault, type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets } from './lexicon.ts';
-import { MarkupFault } from './markup-fault.ts';
+import { MarkupFault } from './marked-text.ts';
 
 const depthMax = 16;
 const plsNamespace = 'http://www.w3.org/2005/01/pronunciation-lexicon';

@@ -109,3 +109,17 @@ function toPart([text, sign, set = '', open, otherwise, close, plurals]: RegExpE
   const words = plurals.matchAll(/(\w+)\{([^}]*)\}/g);
   return { kind: 'plural', words: new Map(words.map(([, category, word]) => [category!, word!])) };
 }
+
+const pattern = /^(M{0,3})(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})$/;
+const values: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
+
+/** The value of a Roman numeral, or undefined. */
+export function parseRoman(numeral: string): number | undefined {
+  if (numeral === '' || !pattern.test(numeral)) return undefined;
+  let sum = 0;
+  for (let i = 0; i < numeral.length; i++) {
+    const value = values[numeral[i]!]!;
+    sum += value < (values[numeral[i + 1] ?? ''] ?? 0) ? -value : value;
+  }
+  return sum;
+}

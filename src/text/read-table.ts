@@ -1,12 +1,10 @@
 // Verbalizes clean text of a language that has a table: its rules are made when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
-import { type RuleSet, readByRules } from './read-rules.ts';
 import { endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
 import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
-import type { SpokenToken } from './spoken-token.ts';
 import { tableRulesOf } from './table-rules.ts';
-import type { Token } from './tokenize.ts';
+import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { addressRuleFor, letterRulesFor } from './word-rules.ts';
 
@@ -160,4 +158,124 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   return isBetween && !/\d/.test(before + after) && isLetterOrDigit(before) && isLetterOrDigit(after)
     ? joins(sign, '-')
     : silent(sign);
+}
+
+type RulesFor = (char: string) => readonly Rule[];
+
+/** Rules by the first character of the text. The order matters: more specific rules come first. */
+interface RuleSet {
+  digitStart: RulesFor;
+  pointStart: RulesFor;
+  letterStart: RulesFor;
+  signStart: RulesFor;
+  readSign(place: Place): SignReading;
+  /** Fast path for most tokens: the end of a plain word, without a comma or the like after it; 0 for anything else. */
+  easyWordEnd(text: string, token: Token): number;
+}
+
+const letterPattern = /[\p{L}\p{M}]/u;
+
+/** Verbalizes `text`; its tokens already have their breaks. */
+function readByRules(text: string, tokens: readonly Token[], rules: RuleSet, dayFirst: boolean): SpokenToken[] {
+  const spokenTokens: SpokenToken[] = [];
+  for (let t = 0; t < tokens.length; t++) {
+    const spoken = new Verbalization();
+    let at = tokens[t]!.from;
+    while (at < tokens[t]!.to) {
+      const place: Place = { text, at, dayFirst };
+      at += readAt(place, spoken, tokens[t]!, rules);
+      while (at > tokens[t]!.to && t < tokens.length - 1) t++;
+      // The full stop of an abbreviation may also end the sentence.
+      const { breakAfter: after, to } = tokens[t]!;
+      if (spoken.to === at && text[at - 1] === '.' && after >= breakStrength.sentence && endsHere(text, at, to))
+        spoken.mark('.');
+    }
+    // A token without a word keeps its own range.
+    const { from, to } = spoken.from < 0 ? tokens[t]! : spoken;
+    const numbered = t === 0 && tokens.length > 1 && /^\d{1,3}\.$/.test(text.slice(tokens[0]!.from, tokens[0]!.to));
+    const say = numbered ? spoken.say.replace('.', ',') : spoken.say;
+    spokenTokens.push({ say, from, to, glued: false, breakAfter: tokens[t]!.breakAfter });
+  }
+  return spokenTokens;
+}
+
+/** Whether nothing but closing punctuation follows in the token. */
+const endsHere = (text: string, at: number, to: number): boolean =>
+  to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
+
+/** Appends what begins at the place to `spoken`; returns the length that was read. */
+function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSet): number {
+  const { text, at } = place;
+  const char = String.fromCodePoint(text.codePointAt(at)!);
+  if (letterPattern.test(char)) {
+    const easy = at === token.from ? rules.easyWordEnd(text, token) : 0;
+    if (easy > 0) {
+      spoken.word(text.slice(at, easy), at, easy);
+      return easy - at;
+    }
+    return readRules(rules.letterStart(char), place, spoken) ?? 1;
+  }
+  if (char >= '0' && char <= '9') return readRules(rules.digitStart(char), place, spoken) ?? 1;
+  if (char === '.' && /[0-9]/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ')) {
+    return readRules(rules.pointStart(char), place, spoken) ?? 1;
+  }
+  const length = readRules(rules.signStart(char), place, spoken);
+  if (length !== undefined) return length;
+  const sign = rules.readSign(place);
+  spoken[sign.kind](sign.say, at, at + sign.length);
+  return sign.length;
+}
+
+function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization): number | undefined {
+  for (const rule of rules) {
+    const reading = rule(place);
+    if (!reading) continue;
+    spoken[reading.kind ?? 'word'](reading.say, place.at, place.at + reading.length);
+    return reading.length;
+  }
+  return undefined;
+}
+
+class Verbalization {
+  say = '';
+  /** Range of the text that is read as words, without the punctuation around it. */
+  from = -1;
+  to = -1;
+  /** Separator before the next word. */
+  #gap = '';
+
+  word(say: string, from: number, to: number): void {
+    if (this.from < 0) {
+      this.from = from;
+      // Punctuation before the first word has no effect.
+      this.say = this.say.replace(/^[.,;:!? ]+/, '');
+      if (this.say === '') this.#gap = '';
+    }
+    this.to = to;
+    if (say === '') return;
+    this.say += this.#gap + say;
+    this.#gap = ' ';
+  }
+
+  /** Appends punctuation after a word; of several of a kind, only the first. */
+  mark(say: string): void {
+    const last = this.say.at(-1) ?? '';
+    const doubled = say === last || (/[,;:.!?]/.test(last) && /^[,;:.]/.test(say));
+    const applies = say !== ',' || last === '' || /[\p{L}\p{N}"')]/u.test(last);
+    if (doubled || !applies) return;
+    this.say += say;
+    this.#gap = ' ';
+  }
+
+  /** Appends punctuation before a word; an empty text only separates. */
+  open(say: string): void {
+    if (say === '' || this.say.endsWith(say)) return;
+    this.say += this.#gap + say;
+    this.#gap = '';
+  }
+
+  /** Sets the separator between two parts of a word: a hyphen or a space. */
+  join(say: string): void {
+    this.#gap = say;
+  }
 }

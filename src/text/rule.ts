@@ -1,7 +1,6 @@
 // Verbalization rules: a rule is tried at one place in clean text and may return the words to say there and the length
 // of the text that they replace. Patterns are sticky and every repetition in them is bounded, so the cost of a rule does
 // not depend on where it is tried.
-import { matchAt, sticky } from './sticky.ts';
 
 /** A place in clean text. */
 export interface Place {
@@ -76,3 +75,16 @@ export function charBefore({ text, at }: Place): string {
   const char = text[at - 1];
   return char === undefined || char === '\n' ? ' ' : char;
 }
+
+export const sticky = (source: string, flags = ''): RegExp => new RegExp(source, `yu${flags}`);
+
+/** The match of a sticky pattern at `at`. */
+export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** The source of a pattern that matches a text as it is. */
+export const toSource = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);
+
+export const wordSet = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));

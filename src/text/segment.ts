@@ -5,7 +5,7 @@ import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
 import { PartCutter } from './part-cutter.ts';
-import { breakStrength, type SpokenToken } from './spoken-token.ts';
+import { breakStrength, type SpokenToken } from './tokenize.ts';
 
 /** Maps a range of spoken text to the text that it was made from. */
 export interface Span {

@@ -2,7 +2,7 @@
 // that states so, and where another voice begins, or a language that the markup states.
 import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
-import { breakStrength } from './spoken-token.ts';
+import { breakStrength } from './tokenize.ts';
 
 /** What follows a word and belongs to its sentence: marks that end it, what closes with them, and white space. */
 const endPattern = /^(?:\s*[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+)*["'*_~`]*\s*/u;

@@ -7,12 +7,13 @@ import {
   type Emphasis,
   type MarkedText,
   MarkedTextBuilder,
+  MarkupFault,
   plainStyle,
   type RunStyle,
   type Said,
 } from './marked-text.ts';
-import { MarkupFault } from './markup-fault.ts';
 import { createPauses } from './pause-tags.ts';
+import { matchAt } from './rule.ts';
 import {
   checkKnown,
   type Element,
@@ -23,7 +24,6 @@ import {
   readStyle,
   ssmlNamespace,
 } from './ssml-elements.ts';
-import { matchAt } from './sticky.ts';
 
 const depthMax = 32;
 const elementsMax = 5_000;

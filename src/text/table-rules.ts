@@ -4,13 +4,11 @@ import { addressRulesFor, sayNamePart } from './addresses.ts';
 import { CapitalWords } from './capital-words.ts';
 import { formsOf } from './forms.ts';
 import { type RuleRow, toRows } from './language-table.ts';
-import { Measures } from './measures.ts';
-import { sumRulesFor } from './money.ts';
+import { Measures, sumRulesFor } from './measures.ts';
+import { stoppedRuleFor } from './phrasing.ts';
 import { type Rule, rule } from './rule.ts';
-import type { Form } from './say-template.ts';
-import { stoppedRuleFor } from './stopped-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { toRule } from './written-rules.ts';
+import { type Form, toRule } from './written-rules.ts';
 
 export interface TableRules {
   /** The rules for what begins with a character, by the kind of that character. */

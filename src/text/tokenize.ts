@@ -1,8 +1,7 @@
 // Splits clean text into tokens at its spaces, and in scripts without spaces, between words (Intl.Segmenter).
 // Numbers, addresses and abbreviations stay whole.
 
-import { segmenterFor } from './intl-segmenters.ts';
-import { breakStrength } from './spoken-token.ts';
+import type { PhonemeRange } from './flat-text.ts';
 
 export interface Token {
   /** Range in the clean text. */
@@ -66,4 +65,36 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
     ascii = plain;
   }
   if (to > from) push(tokens, at + from, at + to);
+}
+
+/** Strength of the prosodic break after a token, from none (between "the" and its noun) to the strongest. */
+export const breakStrength = Object.freeze({ cling: 0, word: 1, phrase: 2, clause: 3, sentence: 4, paragraph: 5 });
+
+export interface SpokenToken {
+  /** Words to speak, with the punctuation that shapes their intonation. */
+  say: string;
+  /** UTF-16 range of its source, without the punctuation around it. */
+  from: number;
+  to: number;
+  /** Whether no space separates it from the token before, as in Chinese or Thai. */
+  glued: boolean;
+  /** A value of `breakStrength`. */
+  breakAfter: number;
+  /** Ranges of `say` that are pronounced as stated. */
+  phonemes?: readonly PhonemeRange[];
+}
+
+const segmenters = new Map<string, Intl.Segmenter>();
+/** Callers may send any language code. */
+const segmentersMax = 200;
+
+export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {
+  const key = `${granularity} ${languageCode}`;
+  let segmenter = segmenters.get(key);
+  if (!segmenter) {
+    segmenter = new Intl.Segmenter(languageCode, { granularity });
+    if (segmenters.size >= segmentersMax) segmenters.clear();
+    segmenters.set(key, segmenter);
+  }
+  return segmenter;
 }

@@ -4,10 +4,19 @@ import anyAscii from 'any-ascii';
 import { addressRulesFor } from './addresses.ts';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
-import { endSource, type Rule, rule, startSource, textAfter, textBefore } from './rule.ts';
-import { matchAt, sticky, toSource } from './sticky.ts';
+import {
+  endSource,
+  matchAt,
+  type Rule,
+  rule,
+  startSource,
+  sticky,
+  textAfter,
+  textBefore,
+  toSource,
+  wordSet,
+} from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { wordSet } from './word-table.ts';
 
 /**
  * A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. One that

@@ -1,7 +1,6 @@
 // Checks what speaks a voice: bindings, or a blend. The parts of a blend are voices that the user may use, of one engine and
 // one of its groups, that share a language; its weights are brought to a sum of 1.
-import { languagesOfBlend } from '../engines/blend-languages.ts';
-import type { Blend, Engine, Voice } from '../engines/engine.ts';
+import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import type { BindingRecord } from './stored-voice.ts';

@@ -1,7 +1,6 @@
 // Bindings of a stored voice to the engines that speak it: checked against the voices that the engines have, and the
 // languages that follow from them.
-import { languagesOfBlend } from '../engines/blend-languages.ts';
-import type { Engine, Voice } from '../engines/engine.ts';
+import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import type { BindingRecord } from './stored-voice.ts';

@@ -3,8 +3,7 @@
 import { Failure } from '../errors.ts';
 import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
-import { defaultAlias, type VoiceAliasRow } from '../store/voice-alias-rows.ts';
-import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { defaultAlias, type VoiceAliasRow, type VoiceRow, type VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 

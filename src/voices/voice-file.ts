@@ -8,7 +8,7 @@ import { operator, toRecordEntry } from '../access/actor.ts';
 import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
-import { lexiconIdsMax } from '../speech/lexicon-field.ts';
+import { lexiconIdsMax } from '../speech/fields.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';

@@ -1,11 +1,12 @@
 // The secrets that sign webhooks, one for each key and its successors: shown once, when they are made, and sealed in the
 // database. While a secret replaces another, both sign.
-import type { Seal } from '../access/seal.ts';
+
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Seal } from '../access/secrets.ts';
 import { Failure } from '../errors.ts';
-import type { AuditRow } from '../store/audit-rows.ts';
+import type { AuditRow } from '../store/api-key-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
-import { graceSecondsMax } from './limits.ts';
-import { createWebhookSecret, hintOf } from './signature.ts';
+import { graceSecondsMax } from './webhook.ts';
 
 /** Without the secret itself. */
 export interface WebhookSecret {
@@ -101,4 +102,31 @@ function checkGrace(graceSeconds: number): void {
   if (Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax) return;
   const message = `must be a whole number from 0 to ${graceSecondsMax}`;
   throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
+}
+
+const prefix = 'whsec_';
+const secretBytes = 32;
+const hintChars = prefix.length + 6;
+
+const createWebhookSecret = (): string => prefix + randomBytes(secretBytes).toString('base64');
+
+/** Enough to recognize a secret. */
+const hintOf = (secret: string): string => secret.slice(0, hintChars);
+
+interface SignedHeaders extends Record<string, string> {
+  'webhook-id': string;
+  'webhook-timestamp': string;
+  'webhook-signature': string;
+}
+
+export function signedHeaders(
+  { messageId, body, atMs }: { messageId: string; body: string; atMs: number },
+  secrets: readonly string[],
+): SignedHeaders {
+  const timestamp = String(Math.floor(atMs / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': messageId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

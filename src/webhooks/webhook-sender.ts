@@ -1,17 +1,36 @@
 // Delivers the messages in the table: claims what is due, tries each once, and notes what came of it. Several processes may
 // do so at once. A message that a killed process held is claimed again when its lease is over, so it may arrive twice, with
 // the same id.
-import type { DueMessage, WebhookRows } from '../store/webhook-rows.ts';
+
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { Failure } from '../errors.ts';
+import {
+  addWebhookMessage,
+  type DueMessage,
+  type WebhookMessageRow,
+  type WebhookOutcome,
+  type WebhookRows,
+} from '../store/webhook-rows.ts';
 import {
   attemptMs,
   attemptsMax,
   attemptsPerAccountMax,
   attemptsPerHostMax,
+  bodyBytesMax,
   endedKeepMs,
   leaseMs,
   pollMs,
-} from './limits.ts';
-import { type AttemptOptions, attempt } from './webhook-attempt.ts';
+  retriedMs,
+  retryAfterMsMax,
+  type WebhookMessage,
+  type Webhooks,
+  waitSpread,
+  waitsMs,
+} from './webhook.ts';
+import { signedHeaders, type WebhookSecrets, whyLost } from './webhook-secrets.ts';
+import type { WebhookTargets } from './webhook-target.ts';
 
 export interface SenderOptions extends AttemptOptions {
   rows: WebhookRows;
@@ -113,4 +132,214 @@ export function openWebhookSender(options: SenderOptions) {
       await running.allDone();
     },
   };
+}
+
+interface AttemptOptions {
+  rows: Pick<WebhookRows, 'end' | 'postpone'>;
+  secrets: Pick<WebhookSecrets, 'signing' | 'isLost'>;
+  targets: WebhookTargets;
+  /** Called for each message that has ended. */
+  onEnd?(ended: EndedMessage): void;
+  now?: () => number;
+  random?: () => number;
+  /** Certificates to trust instead of the usual ones. */
+  ca?: string;
+}
+
+interface EndedMessage {
+  messageId: string;
+  host: string;
+  outcome: WebhookOutcome;
+  attempts: number;
+  lastResult: string;
+}
+
+const gone = 410;
+const resultCharsMax = 300;
+const userAgent = 'Sonant-Webhooks';
+
+/** One attempt, and its record; rejects only where that cannot be made or the sender is closing. */
+async function attempt(message: WebhookMessageRow, options: AttemptOptions, signal: AbortSignal): Promise<void> {
+  const { rows, secrets, now = Date.now, random = Math.random, onEnd } = options;
+  const { messageId, host, attempts, createdAtMs } = message;
+  const end = async (outcome: WebhookOutcome, lastResult: string) => {
+    await rows.end(messageId, outcome, lastResult, now());
+    onEnd?.({ messageId, host, outcome, attempts, lastResult });
+  };
+  const signing = await secrets.signing(message.keyId);
+  if (signing.length === 0) {
+    const isLost = await secrets.isLost(message.keyId);
+    return end('unsigned', isLost ? 'the secret of the key cannot be read' : 'the key has no secret to sign with');
+  }
+  const { result, answer } = await post(message, signing, options, signal);
+  if (answer && answer.status >= 200 && answer.status < 300) return end('delivered', result);
+  if (answer?.status === gone) return end('gone', result);
+  const next = nextAttemptMs({ createdAtMs, attempts, nowMs: now(), retryAfter: answer?.retryAfter }, random());
+  if (next === undefined) return end('given up', result);
+  await rows.postpone(messageId, next, result);
+}
+
+async function post(
+  { messageId, url: given, body, attempts }: WebhookMessageRow,
+  signing: readonly string[],
+  { targets, ca, now = Date.now }: AttemptOptions,
+  signal: AbortSignal,
+): Promise<{ result: string; answer?: PostAnswer }> {
+  try {
+    const fault = targets.faultOf(given);
+    if (fault !== undefined) return { result: `the URL ${fault}` };
+    const url = new URL(given);
+    const addresses = await abortable(targets.addressesOf(url), signal);
+    // Another one each time.
+    const address = addresses[(attempts - 1) % addresses.length]!;
+    const headers = {
+      'Content-Type': 'application/json',
+      'User-Agent': userAgent,
+      ...signedHeaders({ messageId, body, atMs: now() }, signing),
+    };
+    const answer = await postMessage({ url, address, headers, body, signal, ca });
+    return { result: `status ${answer.status}`, answer };
+  } catch (error) {
+    if (signal.aborted && !isTimeout(signal.reason)) throw error;
+    return { result: signal.aborted ? 'no answer in time' : resultOf(error) };
+  }
+}
+
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+const resultOf = (error: unknown): string =>
+  (error instanceof Error ? error.message || (error as NodeJS.ErrnoException).code || error.name : String(error)).slice(
+    0,
+    resultCharsMax,
+  );
+
+/** Ends with the signal, also where the work does not. */
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+}
+
+interface PostRequest {
+  url: URL;
+  /** The address to connect to. */
+  address: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  signal: AbortSignal;
+  /** Certificates to trust instead of the usual ones. */
+  ca?: string | undefined;
+}
+
+interface PostAnswer {
+  status: number;
+  retryAfter: string | undefined;
+}
+
+const answerHeadBytesMax = 16 * 1024;
+
+function postMessage({ url, address, headers, body, signal, ca }: PostRequest): Promise<PostAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
+  const family = isIP(address);
+  const lookup: LookupFunction = (_, { all }, done) =>
+    all ? done(null, [{ address, family }]) : done(null, address, family);
+  const options: RequestOptions = {
+    method: 'POST',
+    // An agent of its own, which takes no proxy from the environment.
+    agent: false,
+    lookup,
+    maxHeaderSize: answerHeadBytesMax,
+    headers: { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' },
+    signal,
+  };
+  const isSecure = url.protocol === 'https:';
+  const request = isSecure ? httpsRequest(url, { ...options, ...(ca && { ca }) }) : httpRequest(url, options);
+  request.on('error', reject);
+  // A reply without a response, such as 101 Switching Protocols, ends the connection without an error.
+  request.once('close', () => reject(new Error('the connection was closed without an answer')));
+  request.once('response', (answer) => {
+    resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });
+    answer.destroy();
+    request.destroy();
+  });
+  request.end(body);
+  return promise;
+}
+
+interface Attempted {
+  createdAtMs: number;
+  /** Those that were made. */
+  attempts: number;
+  nowMs: number;
+  /** The header of the answer: seconds, or a date. */
+  retryAfter?: string | undefined;
+}
+
+/** Undefined where the last attempt was made. `random` is from 0 to 1. */
+export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Attempted, random: number) {
+  const lastMs = createdAtMs + retriedMs;
+  if (nowMs >= lastMs) return undefined;
+  const wait = waitsMs[Math.min(attempts, waitsMs.length) - 1] ?? waitsMs[0];
+  const spread = wait * (1 + waitSpread * (2 * random - 1));
+  const asked = Math.min(askedMs(retryAfter, nowMs), retryAfterMsMax);
+  return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
+}
+
+/** 0 where it asks for nothing that can be read. */
+function askedMs(retryAfter: string | undefined, nowMs: number): number {
+  if (retryAfter === undefined) return 0;
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
+  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
+}
+
+interface OpenedWebhooks extends Webhooks {
+  /** Waits until nothing is under way that is due. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openWebhooks(options: SenderOptions): OpenedWebhooks {
+  const { secrets, targets } = options;
+  const sender = openWebhookSender(options);
+  return {
+    async check(url, keyId) {
+      const fault = targets.faultOf(url);
+      if (fault !== undefined) throw refusal(fault);
+      if ((await secrets.signing(keyId)).length > 0) return;
+      const lost = (await secrets.isLost(keyId)) ? `, and that of the key can no longer be read, ${whyLost}` : '';
+      throw refusal(`needs a secret to sign with${lost}: make one with POST /api/auth/webhook-secret`);
+    },
+    add: (rows, message) =>
+      addWebhookMessage(rows, {
+        messageId: message.messageId,
+        keyId: message.keyId,
+        accountId: message.accountId,
+        host: new URL(message.url).host,
+        url: message.url,
+        body: bodyOf(message),
+        createdAtMs: message.atMs,
+        dueAtMs: message.atMs,
+        attempts: 0,
+        heldUntilMs: null,
+        endedAtMs: null,
+        outcome: null,
+        lastResult: null,
+      }),
+    wake: sender.wake,
+    settle: sender.settle,
+    close: sender.close,
+  };
+}
+
+const refusal = (message: string) =>
+  new Failure('invalid_request', { details: [{ field: 'webhook_url', reason: 'url', message }] });
+
+function bodyOf({ event, atMs, data }: WebhookMessage): string {
+  const timestamp = new Date(atMs).toISOString();
+  const body = JSON.stringify({ type: event, timestamp, data });
+  if (Buffer.byteLength(body) <= bodyBytesMax) return body;
+  const { id } = data as { id?: unknown };
+  return JSON.stringify({ type: event, timestamp, data: { id } });
 }

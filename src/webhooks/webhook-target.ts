@@ -5,7 +5,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { createAddressCheck, isAddressBlock } from '../net/address-list.ts';
 import { isPublicAddress } from '../net/public-address.ts';
-import { webhookUrlCharsMax } from './limits.ts';
+import { webhookUrlCharsMax } from './webhook.ts';
 
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;

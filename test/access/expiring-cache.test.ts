@@ -1,6 +1,6 @@
 // A memory with bounds: in number and in time.
 import { expect, test } from 'vitest';
-import { ExpiringCache } from '../../src/access/expiring-cache.ts';
+import { ExpiringCache } from '../../src/access/key-verifier.ts';
 
 test('what is remembered is forgotten when its time is over', () => {
   const cache = new ExpiringCache<string>({ entriesMax: 10, ttlMs: 500 });

@@ -7,8 +7,7 @@ import { operator } from '../../src/access/actor.ts';
 import { createApiKey, createPepper } from '../../src/access/api-key.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../src/access/first-key.ts';
 import { firstKeyScopes } from '../../src/access/scopes.ts';
-import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
-import { listAudit } from '../../src/store/audit-rows.ts';
+import { createApiKeyRows, listAudit } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { openKeys } from './open-keys.ts';
 

@@ -1,6 +1,6 @@
 // Times of last use: gathered, written together, never the cause of a failure.
 import { expect, test } from 'vitest';
-import { createLastUse } from '../../src/access/last-use.ts';
+import { createLastUse } from '../../src/access/key-verifier.ts';
 import { Failure } from '../../src/errors.ts';
 import type { ApiKeyUse } from '../../src/store/api-key-rows.ts';
 

@@ -1,41 +1,11 @@
 // The limits that this process keeps, and those of addresses.
 import { expect, test } from 'vitest';
 import { createFailedAttempts } from '../../src/access/failed-attempts.ts';
-import type { LimitStatus } from '../../src/access/limit-status.ts';
-import { createLimiter, type Limiter } from '../../src/access/limiter.ts';
+import { createLimiter } from '../../src/access/limiter.ts';
 import type { Failure } from '../../src/errors.ts';
 import { limiterConformance } from '../conformance/limiter.ts';
 
 limiterConformance('memory', async (options) => ({ limiter: createLimiter(options), close: async () => {} }));
-limiterConformance('memory, at once where it can', async (options) => {
-  const limiter = createLimiter(options);
-  const atOnce: Limiter = {
-    ...limiter,
-    takeRequest: async (...taken) => limiter.takeRequestNow!(...taken) || limiter.takeRequest(...taken),
-    takeSynthesis: async (...taken) => limiter.takeSynthesisNow!(...taken) ?? limiter.takeSynthesis(...taken),
-  } as Limiter;
-  return { limiter: atOnce, close: async () => {} };
-});
-
-test('a request and a synthesis are taken at once, unless a limit refuses them or a quota must be read', () => {
-  const limiter = createLimiter({ spentSince: async () => 0, now: () => 0 });
-  const limits = { requestsPerMinute: 2, concurrency: 1, charactersPerMonth: undefined };
-  const caller = { callerId: 'key', keyId: 'key', limits };
-  const reported: LimitStatus[] = [];
-  const report = (status: LimitStatus) => void reported.push(status);
-  const options = { signal: new AbortController().signal, report };
-  const takeRequest = () => limiter.takeRequestNow!(caller, report);
-  expect([takeRequest(), takeRequest(), takeRequest()]).toEqual([true, true, false]);
-  expect(reported.map(({ requests }) => requests.remaining)).toEqual([1, 0]);
-  const first = limiter.takeSynthesisNow!(caller, 5, options);
-  expect([first !== undefined, limiter.takeSynthesisNow!(caller, 5, options)]).toEqual([true, undefined]);
-  first!.end(5);
-  expect(limiter.takeSynthesisNow!(caller, 5, options)).toBeDefined();
-  const metered = { ...caller, callerId: 'metered', limits: { ...limits, charactersPerMonth: 100 } };
-  expect(limiter.takeRequestNow!(metered, report)).toBe(false);
-  expect(limiter.takeSynthesisNow!(metered, 5, options)).toBeUndefined();
-});
-
 test('failed attempts per address and minute are limited, and an IPv6 network is one address', () => {
   let nowMs = 0;
   const limit = createFailedAttempts({ perMinute: 10, now: () => nowMs });

@@ -1,8 +1,8 @@
 // A limiter on a real server, as one of several replicas: with a clock of its own, a ledger that is a number, and somebody
 // to ask as.
 import { createFallbackLimiter, type FallbackName } from '../../src/access/fallback-limiter.ts';
-import type { LimitStatus } from '../../src/access/limit-status.ts';
 import type { LimiterOptions } from '../../src/access/limiter.ts';
+import type { LimitStatus } from '../../src/access/rate-limit.ts';
 import { openRedisLimiter } from '../../src/access/redis-limiter.ts';
 import { openRedis } from '../../src/store/redis.ts';
 import { silent, usual } from '../conformance/limited-descendants.ts';

@@ -1,6 +1,6 @@
 // The queue of those that wait for a slot of another replica: however a wait ends, nothing of it is left.
 import { expect, test } from 'vitest';
-import { createSlotPolling } from '../../src/access/slot-polling.ts';
+import { createSlotPolling } from '../../src/access/redis-slots.ts';
 
 const never = async () => undefined;
 const endings: [string, (polling: ReturnType<typeof createSlotPolling<string>>) => Promise<unknown>, unknown][] = [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { checkSharedSecrets, missingSecrets } from '../../src/app/secrets.ts';
-import { createFingerprintRows } from '../../src/store/fingerprint-rows.ts';
+import { createFingerprintRows } from '../../src/store/open-store.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
 
 const secret = 'a secret of thirty-two characters';

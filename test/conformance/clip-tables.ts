@@ -1,8 +1,13 @@
 // What the index of clips of every row store does, as src/store/clip-rows.ts promises.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
-import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
-import { type ClipRow, type ClipRows, createClipRows, toVoiceList } from '../../src/store/clip-rows.ts';
+import {
+  type ClipRow,
+  type ClipRows,
+  createClipRows,
+  type ExpiredQuery,
+  toVoiceList,
+} from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` opens an empty store each time. */

@@ -1,7 +1,7 @@
 // The part of the contract of a limiter that is about keys that descend from others: all of them count together, exactly.
 import { expect, test } from 'vitest';
-import type { LimitStatus } from '../../src/access/limit-status.ts';
 import type { Limiter } from '../../src/access/limiter.ts';
+import type { LimitStatus } from '../../src/access/rate-limit.ts';
 import type { Failure } from '../../src/errors.ts';
 
 export const signal = new AbortController().signal;

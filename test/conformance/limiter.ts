@@ -1,8 +1,8 @@
 // The conformance suite of limiters, for the contract in src/access/limiter.ts, with a clock set by hand: limits are exact
 // under concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { LimitStatus } from '../../src/access/limit-status.ts';
 import type { Limiter, LimiterOptions, Synthesis } from '../../src/access/limiter.ts';
+import type { LimitStatus } from '../../src/access/rate-limit.ts';
 import { admitted, refusalOf, signal, silent, testDescendants, usual } from './limited-descendants.ts';
 
 export interface OpenLimiter {

@@ -1,8 +1,13 @@
 // What the tables of every row store do: keys, as src/store/api-key-rows.ts promises.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
-import { type ApiKeyRow, type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
-import { type AuditRow, listAudit } from '../../src/store/audit-rows.ts';
+import {
+  type ApiKeyRow,
+  type ApiKeyRows,
+  type AuditRow,
+  createApiKeyRows,
+  listAudit,
+} from '../../src/store/api-key-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` opens an empty store each time. */

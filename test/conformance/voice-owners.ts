@@ -4,10 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
 import { createId } from '../../src/runtime/id.ts';
+import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
-import { accountAliasStatements } from '../../src/store/voice-alias-rows.ts';
-import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/voice-owner-statements.ts';
-import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
+import { accountAliasStatements, createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
   ...{ voiceId, name: voiceId, description: '', kind: 'stock' as const, status, languageCodes: 'en', labels: '{}' },

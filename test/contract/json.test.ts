@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from 'vitest';
 import { ApiKeySchema, CreateApiKeyRequestSchema, CreateApiKeyResponseSchema } from '../../gen/sonant/v1/api_key_pb.ts';
+import { CreateJobRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import { EstimateSpeechResponseSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import {
   CreateVoiceRequestSchema,
@@ -152,4 +153,19 @@ test('an inline message is written in its place, int64 as a number, and a durati
     duration: 1.234568,
     bytes: 7,
   });
+});
+
+test('bytes are base64 and nothing else, and hidden fields are no members', () => {
+  const read = (body: Record<string, unknown>) => {
+    const message = create(CreateJobRequestSchema);
+    const reading = newReading(false);
+    readMembers(message, CreateJobRequestSchema, body, reading);
+    const violations = reading.violations.details.map(({ field, reason }) => `${field} ${reason}`);
+    return { message, violations, ignored: reading.ignored.map(({ name }) => name) };
+  };
+  expect(read({ cover: '/9j/' }).message.cover).toEqual(Uint8Array.of(0xff, 0xd8, 0xff));
+  expect(read({ cover: '/9 j/' }).violations).toEqual(['cover format']);
+  expect(read({ job_id: 'a' })).toMatchObject({ message: { jobId: '' }, ignored: ['job_id'] });
+  const long = 'n'.repeat(1_000);
+  expect(read({ metadata: { [long]: 7 } }).violations).toEqual([`metadata.${long.slice(0, 100)} type`]);
 });

@@ -3,6 +3,8 @@
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from 'vitest';
+import { CreateJobRequestSchema, ListJobsRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
+import { CaptionFormat, OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import {
   CloneVoiceRequestSchema,
   CreateVoiceRequestSchema,
@@ -175,6 +177,31 @@ const cases = [
       'speaker_name',
     ],
   ),
+  row(CreateJobRequestSchema, { voiceId: 'a', text: 'A.' }),
+  row(CreateJobRequestSchema, {
+    ...{ jobId: 'a_b-C', voiceId: 'é'.repeat(128), outputFormat: OutputFormat.FLAC, sampleRate: 48_000 },
+    ...{ speakingRate: 0.25, captions: [CaptionFormat.SRT, CaptionFormat.VTT], chapterGapSeconds: 60, keepHours: 1 },
+    ...{ chapters: [{ title: 't'.repeat(500) }], metadata: { ['n'.repeat(64)]: 'v'.repeat(1000) } },
+  }),
+  row(
+    CreateJobRequestSchema,
+    {
+      ...{ jobId: 'a b', outputFormat: OutputFormat.ULAW, sampleRate: 8000, speakingRate: 4.1 },
+      ...{ captions: [CaptionFormat.SRT, CaptionFormat.SRT], markup: 9 as never, webhookUrl: 'u'.repeat(2001) },
+      ...{ chapterGapSeconds: NaN, keepHours: 8761, lexiconIds: ['a', 'a'], metadata: { ['n'.repeat(65)]: '' } },
+      chapters: [{ title: 't'.repeat(501) }],
+    },
+    ...['captions', 'chapter_gap_seconds', 'chapters', 'job_id', 'keep_hours', 'lexicon_ids', 'markup', 'metadata'],
+    ...['output_format', 'sample_rate', 'speaking_rate', 'voice_id', 'webhook_url'],
+  ),
+  row(CreateJobRequestSchema, { voiceId: 'a', chapters: Array.from({ length: 501 }, () => ({})) }, 'chapters'),
+  row(
+    CreateJobRequestSchema,
+    { voiceId: 'a', captions: [9 as never], metadata: { a: 'v'.repeat(1001) } },
+    'captions',
+    'metadata',
+  ),
+  row(ListJobsRequestSchema, { limit: 1001, status: 9 as never }, 'limit', 'status'),
 ];
 
 test.each(cases)('%# both fault the same fields', (desc, init, faulty) => {

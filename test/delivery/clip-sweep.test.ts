@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { Failure } from '../../src/errors.ts';
-import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
+import type { ExpiredQuery } from '../../src/store/clip-rows.ts';
 
 function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>) {
   const purged: string[] = [];

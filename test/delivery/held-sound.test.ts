@@ -1,6 +1,6 @@
 // Sound in memory: what it takes is given back when all who have it have read it or left it, and not before.
 import { expect, test } from 'vitest';
-import { createSoundMemory } from '../../src/delivery/held-sound.ts';
+import { createSoundMemory } from '../../src/delivery/speaking.ts';
 import type { SpeechAudio, SpeechDone } from '../../src/speech/speech-events.ts';
 
 const audio: SpeechAudio = {

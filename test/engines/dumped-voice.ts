@@ -1,6 +1,12 @@
 // A voice file such as an operator brings: flite writes its own slt out as one when asked to.
-import { compileWasm, type WasmMemory, webAssembly } from '../../src/engines/flite/flite-wasm.ts';
-import { fileOf, ProgramExit, WasiHost } from '../../src/engines/flite/wasi.ts';
+import {
+  compileWasm,
+  fileOf,
+  ProgramExit,
+  WasiHost,
+  type WasmMemory,
+  webAssembly,
+} from '../../src/engines/flite/wasi.ts';
 
 export async function dumpVoice(): Promise<Buffer> {
   const host = new WasiHost();

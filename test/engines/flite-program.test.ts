@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { openFliteHost } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import type { FliteTask } from '../../src/engines/flite/flite-thread.ts';
-import { compileWasm, readWasm } from '../../src/engines/flite/flite-wasm.ts';
+import { compileWasm, readWasm } from '../../src/engines/flite/wasi.ts';
 import { guardWork } from './guarded-work.ts';
 
 let program: FliteProgram;

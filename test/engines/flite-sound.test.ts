@@ -5,7 +5,7 @@ import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
-import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
+import { compileWasm } from '../../src/engines/flite/wasi.ts';
 import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 let engine: Engine;

@@ -1,6 +1,6 @@
 // Text is cut where Google wants it cut, and nothing of it is lost.
 import { describe, expect, test } from 'vitest';
-import { cutText } from '../../src/engines/google/text-pieces.ts';
+import { cutText } from '../../src/engines/google/google-speech.ts';
 
 const usual = { bytesMax: 4_800, sentenceBytesMax: 500 };
 const bytesOf = (text: string) => Buffer.byteLength(text);

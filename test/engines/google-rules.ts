@@ -6,7 +6,7 @@ import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { status as code, Metadata } from '@grpc/grpc-js';
 import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
-import { consentScripts, toGoogleLanguage } from '../../src/engines/google/clone-languages.ts';
+import { consentScripts, toGoogleLanguage } from '../../src/engines/google/google-voices.ts';
 
 export class Refusal extends Error {
   readonly code: number;

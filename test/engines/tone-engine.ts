@@ -3,18 +3,18 @@
 // It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join as joinSamples } from '../../src/audio/pcm.ts';
-import type {
-  Blending,
-  CloneSample,
-  Cloning,
-  Engine,
-  EngineCapabilities,
-  EngineDefinition,
-  Segment,
-  SpokenPcm,
-  Voice,
+import {
+  type Blending,
+  type CloneSample,
+  type Cloning,
+  defineEngine,
+  type Engine,
+  type EngineCapabilities,
+  type EngineDefinition,
+  type Segment,
+  type SpokenPcm,
+  type Voice,
 } from '../../src/engines/engine.ts';
-import { defineEngine } from '../../src/engines/engine.ts';
 import { toSamples } from '../../src/engines/sherpa-onnx/float-samples.ts';
 import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';

@@ -1,6 +1,6 @@
 // The parsers of texts: markup, plain and live ones, and phonemes.
 
-import { MarkupFault } from '../../src/text/markup-fault.ts';
+import { MarkupFault } from '../../src/text/marked-text.ts';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';
 import { segmentText } from '../../src/text/segment.ts';

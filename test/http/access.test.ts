@@ -6,6 +6,7 @@ import { create, type DescMethod, fromBinary, toBinary } from '@bufbuild/protobu
 import grpc from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -125,7 +126,7 @@ function callRpc({ parent, name, input, output }: DescMethod, credential: Header
 
 const listRpcCalls = (): Map<string, Call> =>
   new Map(
-    [SpeechService, VoiceService, LexiconService, JobService, ApiKeyService].flatMap(({ methods }) =>
+    [SpeechService, VoiceService, LexiconService, JobService, BookService, ApiKeyService].flatMap(({ methods }) =>
       methods.map((method) => [
         `\`${method.parent.name}/${method.name}\``,
         (credential: Headers) => callRpc(method, credential),

@@ -1,10 +1,15 @@
 // POST /api/books answers a book in chapters that a job takes as they are, and refuses what is no book before it is read.
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
-import { createBookOperations } from '../../src/api/books.ts';
+import { BookSchema, BookService, type CodeReading, ReadBookRequestSchema } from '../../gen/sonant/v1/book_pb.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import type { Call } from '../../src/api/call.ts';
 import { bookUploadBytesMax } from '../../src/books/book-limits.ts';
+import { writeMessage } from '../../src/contract/encode.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../books/epub-writer.ts';
 import { openJobsGateway } from '../jobs/open-jobs.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 
 const epub = writeEpub({
   'META-INF/container.xml': container(),
@@ -68,6 +73,24 @@ test('the kind is told by the type, or by the name', async () => {
   expect(await titles(page, 'text/html; charset=iso-8859-1')).toEqual(['Eins', 'Eins', 'Zwei']);
 });
 
+test('BookService reads a book as the HTTP API does', async () => {
+  const { sendBook, services, jobsKey } = await openBooks();
+  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+  const client = openGrpcClient(BookService, `127.0.0.1:${server.port}`, { 'grpc.max_receive_message_length': -1 });
+  const call = { metadata: { 'x-api-key': jobsKey } };
+  const { book } = await client.unary('readBook', { file: epub }, call);
+  expect(writeMessage(BookSchema, book!)).toEqual(await (await sendBook(epub)).json());
+  const long = { file: Buffer.from(`${prose(1)}\n\n`.repeat(20_000)), contentType: 'text/plain', name: 'long.txt' };
+  const { chapters } = (await client.unary('readBook', long, { ...call })).book!;
+  expect(chapters.reduce((sum, { chars }) => sum + chars, 0)).toBeGreaterThan(4 << 20);
+  const refused = await failureOf(
+    client.unary('readBook', { file: Buffer.from('%PDF-1.7'), code: 7 as CodeReading }, call),
+  );
+  expect(explain(refused).violations).toMatchObject([{ field: 'code', reason: 'ENUM' }]);
+  client.close();
+  await server.drain(0);
+});
+
 describe('what is refused:', () => {
   test('a file that is no book, with the reason', async () => {
     const { sendBook } = await openBooks();
@@ -105,10 +128,11 @@ describe('what is refused:', () => {
   });
 
   test('a second book of an account while one is read, though another account may read', async () => {
-    const books = createBookOperations();
+    const books = createBookHandlers();
     const read = (accountId: string) => {
       const call = { caller: { accountId }, signal: new AbortController().signal } as unknown as Call;
-      return books.readBook(call, { source: Buffer.from('The lamp.'), name: 'a.txt' });
+      const request = create(ReadBookRequestSchema, { file: Buffer.from('The lamp.'), name: 'a.txt' });
+      return books.readBook(request, call);
     };
     const first = read('ada');
     await expect(read('ada')).rejects.toMatchObject({
@@ -118,7 +142,7 @@ describe('what is refused:', () => {
     const other = read('bob');
     await expect(read('eve')).rejects.toMatchObject({ reason: 'overloaded' });
     await Promise.all([first, other]);
-    expect((await read('ada')).chapters).toHaveLength(1);
+    expect((await read('ada')).book.chapters).toHaveLength(1);
   });
 
   test('a body that is too large, before it is read', async () => {

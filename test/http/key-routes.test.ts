@@ -5,7 +5,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService, ApiKeySpecSchema } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { listAudit } from '../../src/store/audit-rows.ts';
+import { listAudit } from '../../src/store/api-key-rows.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 import { type Json, managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 

@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
-import { createSeal } from '../../src/access/seal.ts';
+import { createSeal } from '../../src/access/secrets.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
-import { createUsageLedger, type UsageLedgerOptions } from '../../src/access/usage-ledger.ts';
-import { dayOf } from '../../src/access/usage-period.ts';
+import { createUsageLedger, dayOf, type UsageLedgerOptions } from '../../src/access/usage-ledger.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import { createRunner } from '../../src/api/runner.ts';
@@ -135,7 +134,7 @@ export async function openTestGateway(
     });
   const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
   const operations = createOperations({
-    jobs: jobs.operations,
+    jobs: jobs.handlers,
     core: { engines, voices, speech },
     keys: keyVerifier.management,
     installs,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createSeal } from '../../src/access/seal.ts';
+import { createSeal } from '../../src/access/secrets.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { parseEventFields } from '../../src/http/speech/fields.ts';

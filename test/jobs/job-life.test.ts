@@ -1,8 +1,11 @@
 // The life of a job: failures, cancel, retry, deletion, lists, ids of callers, and who may see it.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test, vi } from 'vitest';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { JobView } from '../../src/api/jobs.ts';
+import { callUnary } from '../../src/api/service.ts';
 import { Failure } from '../../src/errors.ts';
-import { parseJobRequest } from '../../src/jobs/job-request.ts';
 import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
 import type { WebhookMessage, Webhooks } from '../../src/webhooks/webhook.ts';
@@ -202,7 +205,7 @@ describe('a caller', () => {
     };
     const { details } = await readJobs('', { body });
     const fields = details.map(({ field }: { field: string }) => field);
-    for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata', 'cover'])
+    for (const name of ['output_format', 'chapter_gap_seconds', 'keep_hours', 'webhook_url', 'metadata.a', 'cover'])
       expect(fields).toContain(name);
     const of = async (given: object) => {
       const reply = await readJobs('', { body: { voice_id: 'tone-low', ...given } });
@@ -211,7 +214,7 @@ describe('a caller', () => {
     expect(await of({})).toEqual(['invalid_request', 'chapters']);
     expect(await of({ text: 'A.', chapters: [{ text: 'A.' }] })).toEqual(['invalid_request', 'chapters']);
     expect(await of({ chapters: [{ text: 'A.' }, { text: ' ' }, { title: 7, text: 'B.' }, {}] })).toEqual([
-      ...['invalid_request', 'chapters[1].text', 'chapters[2].title', 'chapters[3].text'],
+      ...['invalid_request', 'chapters[2].title', 'chapters[1].text', 'chapters[3].text'],
     ]);
     expect(await of({ chapters: [{ text: 'A.', voice_id: 'nobody' }] })).toEqual([
       ...['voice_not_found', 'chapters[0].voice_id'],
@@ -260,7 +263,7 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     add: async (_, message) => void told.push(message),
     wake() {},
   };
-  const { operations, close } = openOwnJobs({ webhooks });
+  const { handlers, close } = openOwnJobs({ webhooks });
   const caller = await keyVerifier.verify(await makeKey(scopes));
   const { signal } = new AbortController();
   const call = {
@@ -268,14 +271,18 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     reportLimits() {},
     reportSpeech() {},
   };
-  const request = (url: string) => parseJobRequest({ voice_id: 'tone-low', text: 'One. Two.', webhook_url: url });
-  await expect(operations.createJob(call, await request('https://forbidden.test'))).rejects.toThrow();
+  const { createJob, retryJob, watchJob } = JobService.method;
+  const create = (webhookUrl: string, jobId = ''): Promise<{ job: JobView }> => {
+    const message = createMessage(createJob.input, { jobId, voiceId: 'tone-low', text: 'One. Two.', webhookUrl });
+    return callUnary(createJob, handlers, message, call);
+  };
+  await expect(create('https://forbidden.test')).rejects.toThrow();
   tone.trouble = { failsAfterSegments: 0 };
-  const { job } = await operations.createJob(call, await request('https://hooks.test/a'), 'told');
-  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  const { id: jobId } = (await create('https://hooks.test/a', 'told')).job;
+  await Array.fromAsync(handlers.watchJob(createMessage(watchJob.input, { jobId }), call));
   tone.trouble = {};
-  await operations.retryJob(call, job.id);
-  await Array.fromAsync(operations.watchJob(call, job.id, 0));
+  await handlers.retryJob(createMessage(retryJob.input, { jobId }), call);
+  await Array.fromAsync(handlers.watchJob(createMessage(watchJob.input, { jobId }), call));
   await close();
   expect(told.map(({ event, url }) => [event, url])).toEqual([
     ['job.failed', 'https://hooks.test/a'],

@@ -1,8 +1,12 @@
 // Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
+import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
+import { CreateJobRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
+import { Markup } from '../../gen/sonant/v1/speech_pb.ts';
+import { Violations } from '../../src/contract/violations.ts';
 import { createClipMemory } from '../../src/delivery/clip-memory.ts';
 import { Failure } from '../../src/errors.ts';
-import { parseJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
+import { readJobRequest, toPartRequest } from '../../src/jobs/job-request.ts';
 import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';
 
 describe('a job', () => {
@@ -65,11 +69,12 @@ describe('a job', () => {
     const long = `${'So it goes. '.repeat(1_000)}\n\n`;
     const document = `<?xml version="1.0"?>\n<speak>${long}</speak>`;
     const texts = [document, `${long.slice(-9_000)}<speak>Stop.</speak>`];
-    const request = await parseJobRequest({
-      voice_id: 'tone-low',
-      markup: 'ssml',
+    const message = createMessage(CreateJobRequestSchema, {
+      voiceId: 'tone-low',
+      markup: Markup.SSML,
       chapters: texts.map((text) => ({ text })),
     });
+    const request = (await readJobRequest(message, new Violations()))!;
     const [whole, plain] = request.chapters;
     expect(whole!.parts.map(({ text }) => text)).toEqual([document]);
     expect(plain!.chars).toBe(texts[1]!.length);
@@ -86,7 +91,9 @@ describe('a job', () => {
       };
       setImmediate(turn);
       const ssml = `<speak>${'<s>Hi.</s>'.repeat(480)}</speak>`;
-      await parseJobRequest({ voice_id: 'tone-low', chapters: Array.from({ length: count }, () => ({ ssml })) });
+      const chapters = Array.from({ length: count }, () => ({ ssml }));
+      const message = createMessage(CreateJobRequestSchema, { voiceId: 'tone-low', chapters });
+      await readJobRequest(message, new Violations());
       isOver = true;
       return given;
     };

@@ -50,7 +50,6 @@ test('ssml of a job is read when the job is made, and refused as that of speech'
     { ssml: '<speak>A. <b></speak>' },
     { ssml: '<speak>A &nbsp; B.</speak>' },
     { ssml: 'No document.' },
-    { ssml: 7 },
     { ssml: '<speak>A.</speak>', text: 'A.' },
     { ssml: '<speak>Привет.</speak>' },
     { ssml: `<speak>${'<p>'.repeat(40)}A.${'</p>'.repeat(40)}</speak>` },
@@ -65,6 +64,11 @@ test('ssml of a job is read when the job is made, and refused as that of speech'
       details: named,
     });
   }
+  const ofReason = ({ details }: { details: { field: string; reason: string }[] }) =>
+    details.map(({ field, reason }) => [field, reason]);
+  expect(ofReason(await jobReply({ ssml: 7 }))).toEqual(ofReason(await speechReply({ ssml: 7 })));
+  const second = await jobReply({ chapters: [{ text: 'A.' }, { ssml: 7 }] });
+  expect(ofReason(second)).toEqual([['chapters[1].ssml', 'type']]);
   const marked = { ssml: '<speak>A.</speak>', markup: 'pauses' };
   expect((await jobReply(marked)).details).toEqual((await speechReply(marked)).details);
   const of = async (fields: object) => {

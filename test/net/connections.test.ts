@@ -2,9 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createConnections } from '../../src/net/connections.ts';
-import { FairShares } from '../../src/net/fair-shares.ts';
-import { createTurns } from '../../src/net/turns.ts';
+import { createConnections, createTurns, FairShares } from '../../src/net/connections.ts';
 
 type Options = Parameters<typeof createConnections>[0];
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectError, createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -55,10 +56,11 @@ describe('over gRPC', () => {
 });
 
 test('every method of ours names its scopes', () => {
-  const named = [SpeechService, VoiceService, LexiconService, JobService, ApiKeyService].flatMap(({ methods }) =>
-    methods.map((method) => [method.name, operationOf(method).scopes]),
+  const named = [SpeechService, VoiceService, LexiconService, JobService, BookService, ApiKeyService].flatMap(
+    ({ methods }) => methods.map((method) => [method.name, operationOf(method).scopes]),
   );
   expect(Object.fromEntries(named)).toEqual({
+    ReadBook: ['jobs:write'],
     CreateJob: ['jobs:write'],
     GetJob: ['jobs:read'],
     ListJobs: ['jobs:read'],

@@ -1,13 +1,13 @@
 // The adapter on Node's servers: what it answers to requests that are none, that it makes no noise, and that a caller who
 // is refused does not get to send the rest.
+
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
-import { connect as connectSocket, type Socket } from 'node:net';
+import { type AddressInfo, connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { createTurns } from '../../src/net/turns.ts';
+import { createTurns } from '../../src/net/connections.ts';
 import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';

@@ -10,9 +10,10 @@ import { usualLimits } from '../../src/access/key-limits.ts';
 import type { KeyManagement } from '../../src/access/key-management.ts';
 import type { KeyCaller } from '../../src/access/key-verifier.ts';
 import { type Scope, scopes } from '../../src/access/scopes.ts';
+import { createBookHandlers } from '../../src/api/books.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
-import type { JobOperations } from '../../src/api/jobs.ts';
+import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
 import { createLexiconOperations } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
@@ -93,9 +94,12 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     runner,
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
-    handlers: { voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }) },
+    handlers: {
+      voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
+      jobs: {} as JobHandlers,
+      books: createBookHandlers(),
+    },
     lexicons: createLexiconOperations({} as LexiconManagement, voices),
-    jobs: {} as JobOperations,
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });

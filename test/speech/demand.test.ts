@@ -1,7 +1,7 @@
 // What a request demands of the scheduler: the engine says which resource speaks it, not labels that callers write.
 import { expect, test } from 'vitest';
 import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
-import { liveDemandOf } from '../../src/speech/demand.ts';
+import { liveDemandOf } from '../../src/speech/schedule.ts';
 
 const capabilities = { segmentCharsMax: 100, segmentsAtOnce: 1, segmentsSpokenMax: 3, segmentsPerResource: 2 };
 const voice = (voiceId: string, labels = {}) =>

@@ -1,6 +1,6 @@
 // Lines that a flood of requests causes: a few, and a count.
 import { expect, test } from 'vitest';
-import { openRepeatedLines, repeatedLinesPerMinute } from '../../src/telemetry/repeated-lines.ts';
+import { openRepeatedLines, repeatedLinesPerMinute } from '../../src/telemetry/log.ts';
 
 test('a flood of 10 000 lines of a kind becomes a few and their number, beside those of other kinds', () => {
   const written: string[] = [];

@@ -1,7 +1,6 @@
 // The share of sentences whose language is told right, and what the scores are for what tells nothing.
 import { expect, test } from 'vitest';
-import { createSentenceLanguages } from '../../src/speech/guess-languages.ts';
-import { scoreLanguages } from '../../src/text/language-scores.ts';
+import { createSentenceLanguages, scoreLanguages } from '../../src/speech/guess-languages.ts';
 import { beginnings, languages, typicalSets } from './declarations.ts';
 
 const shareOf = (among: readonly (typeof languages)[number][], wordCount: number) => {

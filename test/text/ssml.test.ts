@@ -1,7 +1,6 @@
 // SSML as text: what documents say, what is refused and where, and what each element becomes.
 import { expect, test } from 'vitest';
-import type { MarkedText } from '../../src/text/marked-text.ts';
-import { MarkupFault, positionIn } from '../../src/text/markup-fault.ts';
+import { type MarkedText, MarkupFault, positionIn } from '../../src/text/marked-text.ts';
 import { isSsml, readSsml } from '../../src/text/ssml.ts';
 import { malformedDocuments, writeDocument } from './malformed-ssml.ts';
 import { createRandom } from './random-text.ts';

@@ -1,6 +1,6 @@
 // When a message is tried again: the waits grow, spread, and end after a day; Retry-After is honoured within bounds.
 import { expect, test } from 'vitest';
-import { nextAttemptMs } from '../../src/webhooks/retry-schedule.ts';
+import { nextAttemptMs } from '../../src/webhooks/webhook-sender.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

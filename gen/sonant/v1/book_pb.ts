@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/book.proto.
  */
 export const file_sonant_v1_book: GenFile = /*@__PURE__*/
-  fileDesc("ChRzb25hbnQvdjEvYm9vay5wcm90bxIJc29uYW50LnYxIpQBCg9SZWFkQm9va1JlcXVlc3QSFAoEZmlsZRgBIAEoDEIGukgDyAEBEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIWCgRuYW1lGAMgASgJQgi6SAVyAxisAhI9CgRjb2RlGAQgASgOMhYuc29uYW50LnYxLkNvZGVSZWFkaW5nQhe6SAjYAQGCAQIQAdLOGAg6BiJza2lwIiIxChBSZWFkQm9va1Jlc3BvbnNlEh0KBGJvb2sYASABKAsyDy5zb25hbnQudjEuQm9vayL1AgoEQm9vaxIsCgV0aXRsZRgBIAEoCUId0s4YGTIXIlRoZSBMaWdodGhvdXNlIExlZGdlciISIgoGYXV0aG9yGAIgASgJQhLSzhgOMgwiTWFyYSBRdWlsbCISHgoIbGFuZ3VhZ2UYAyABKAlCDNLOGAgQATIEImVuIhIbCgVjb3ZlchgEIAEoDEIM0s4YCBABMgRudWxsEnEKCG1ldGFkYXRhGAUgAygLMh0uc29uYW50LnYxLkJvb2suTWV0YWRhdGFFbnRyeUJA0s4YPDI6eyJ0aXRsZSI6ICJUaGUgTGlnaHRob3VzZSBMZWRnZXIiLCAiYXV0aG9yIjogIk1hcmEgUXVpbGwifRIoCghjaGFwdGVycxgGIAMoCzIWLnNvbmFudC52MS5Cb29rQ2hhcHRlchIQCgh3YXJuaW5ncxgHIAMoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEizAEKC0Jvb2tDaGFwdGVyEiAKBXRpdGxlGAEgASgJQhHSzhgNMgsiQ2hhcHRlciAxIhI9CgR0ZXh0GAIgASgJQi/SzhgrMikiQ2hhcHRlciAxXG5cblRoZSBsYW1wIHdlbnQgb3V0IGF0IG5pbmUuIhIMCgRwYXJ0GAMgASgJEiMKDWhlYWRpbmdfbGV2ZWwYBCABKAVCB9LOGAMyATFIAIgBARIXCgVjaGFycxgFIAEoBUII0s4YBDICMzdCEAoOX2hlYWRpbmdfbGV2ZWwqWQoLQ29kZVJlYWRpbmcSHAoYQ09ERV9SRUFESU5HX1VOU1BFQ0lGSUVEEAASFQoRQ09ERV9SRUFESU5HX1NLSVAQARIVChFDT0RFX1JFQURJTkdfUkVBRBACMssBCgtCb29rU2VydmljZRKvAQoIUmVhZEJvb2sSGi5zb25hbnQudjEuUmVhZEJvb2tSZXF1ZXN0Ghsuc29uYW50LnYxLlJlYWRCb29rUmVzcG9uc2UiaorOGApqb2JzOndyaXRlks4YOgoLUmVhZCBhIGJvb2sqEXBheWxvYWRfdG9vX2xhcmdlKhZ1bnN1cHBvcnRlZF9tZWRpYV90eXBlOAGC0+STAhg6BGZpbGViBGJvb2siCi9hcGkvYm9va3MaCprOGAYKBEpvYnNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("ChRzb25hbnQvdjEvYm9vay5wcm90bxIJc29uYW50LnYxIqABCg9SZWFkQm9va1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIoCgxjb250ZW50X3R5cGUYAiABKAlCEtLOGA4qDENvbnRlbnQtVHlwZRIWCgRuYW1lGAMgASgJQgi6SAVyAxisAhI9CgRjb2RlGAQgASgOMhYuc29uYW50LnYxLkNvZGVSZWFkaW5nQhe6SAjYAQGCAQIQAdLOGAg6BiJza2lwIiIxChBSZWFkQm9va1Jlc3BvbnNlEh0KBGJvb2sYASABKAsyDy5zb25hbnQudjEuQm9vayL1AgoEQm9vaxIsCgV0aXRsZRgBIAEoCUId0s4YGTIXIlRoZSBMaWdodGhvdXNlIExlZGdlciISIgoGYXV0aG9yGAIgASgJQhLSzhgOMgwiTWFyYSBRdWlsbCISHgoIbGFuZ3VhZ2UYAyABKAlCDNLOGAgQATIEImVuIhIbCgVjb3ZlchgEIAEoDEIM0s4YCBABMgRudWxsEnEKCG1ldGFkYXRhGAUgAygLMh0uc29uYW50LnYxLkJvb2suTWV0YWRhdGFFbnRyeUJA0s4YPDI6eyJ0aXRsZSI6ICJUaGUgTGlnaHRob3VzZSBMZWRnZXIiLCAiYXV0aG9yIjogIk1hcmEgUXVpbGwifRIoCghjaGFwdGVycxgGIAMoCzIWLnNvbmFudC52MS5Cb29rQ2hhcHRlchIQCgh3YXJuaW5ncxgHIAMoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7wEKC0Jvb2tDaGFwdGVyEiAKBXRpdGxlGAEgASgJQhHSzhgNMgsiQ2hhcHRlciAxIhI9CgR0ZXh0GAIgASgJQi/SzhgrMikiQ2hhcHRlciAxXG5cblRoZSBsYW1wIHdlbnQgb3V0IGF0IG5pbmUuIhIvCgRwYXJ0GAMgASgOMhMuc29uYW50LnYxLkJvb2tQYXJ0QgzSzhgIMgYiYm9keSISIwoNaGVhZGluZ19sZXZlbBgEIAEoBUIH0s4YAzIBMkgAiAEBEhcKBWNoYXJzGAUgASgFQgjSzhgEMgIzN0IQCg5faGVhZGluZ19sZXZlbCpZCgtDb2RlUmVhZGluZxIcChhDT0RFX1JFQURJTkdfVU5TUEVDSUZJRUQQABIVChFDT0RFX1JFQURJTkdfU0tJUBABEhUKEUNPREVfUkVBRElOR19SRUFEEAIqdwoIQm9va1BhcnQSGQoVQk9PS19QQVJUX1VOU1BFQ0lGSUVEEAASEwoPQk9PS19QQVJUX0ZST05UEAESEgoOQk9PS19QQVJUX0JPRFkQAhITCg9CT09LX1BBUlRfTk9URVMQAxISCg5CT09LX1BBUlRfQkFDSxAEMqIDCgtCb29rU2VydmljZRKGAwoIUmVhZEJvb2sSGi5zb25hbnQudjEuUmVhZEJvb2tSZXF1ZXN0Ghsuc29uYW50LnYxLlJlYWRCb29rUmVzcG9uc2UiwAKKzhgKam9iczp3cml0ZZLOGI8CCgtSZWFkIGEgYm9vaxLSAVJlYWRzIHBsYWluIHRleHQsIE1hcmtkb3duLCBIVE1MIG9yIEVQVUIgMiBhbmQgMyBpbnRvIGNoYXB0ZXJzIHRoYXQgYFBPU1QgL2FwaS9hdWRpby9qb2JzYCB0YWtlcywgYW5kIGtlZXBzIG5vdGhpbmcuIFJlZmVyZW5jZXMgdG8gbm90ZXMgYXJlIG5vdCBpbiB0aGUgdGV4dC4gQSBib29rIHRoYXQgaXMgcHJvdGVjdGVkIGFnYWluc3QgY29weWluZyBpcyByZWZ1c2VkLioRcGF5bG9hZF90b29fbGFyZ2UqFnVuc3VwcG9ydGVkX21lZGlhX3R5cGU4AYLT5JMCGDoEZmlsZWIEYm9vayIKL2FwaS9ib29rcxoKms4YBgoESm9ic0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of ReadBook.
@@ -23,14 +23,14 @@ export const file_sonant_v1_book: GenFile = /*@__PURE__*/
  */
 export type ReadBookRequest = Message<"sonant.v1.ReadBookRequest"> & {
   /**
-   * The file.
+   * The file, at most 32 MiB.
    *
    * @generated from field: bytes file = 1;
    */
   file: Uint8Array;
 
   /**
-   * Media type of the file, such as "application/epub+zip". Default: "application/octet-stream".
+   * Media type of the file, such as "text/html; charset=iso-8859-1". Default: "application/octet-stream".
    *
    * @generated from field: string content_type = 2;
    */
@@ -156,21 +156,21 @@ export type BookChapter = Message<"sonant.v1.BookChapter"> & {
   title: string;
 
   /**
-   * Its text.
+   * Its text, beginning with the heading; an empty line ends a paragraph.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * What it is: front matter, the text itself ("body"), notes, or what follows, such as an index.
+   * Where it is in the book.
    *
-   * @generated from field: string part = 3;
+   * @generated from field: sonant.v1.BookPart part = 3;
    */
-  part: string;
+  part: BookPart;
 
   /**
-   * Level of its heading; not set where it has none.
+   * Level of its heading, 1 to 6; not set where it has no heading of its own.
    *
    * @generated from field: optional int32 heading_level = 4;
    */
@@ -233,6 +233,61 @@ export const CodeReadingSchema: GenEnum<CodeReading> = /*@__PURE__*/
   enumDesc(file_sonant_v1_book, 0);
 
 /**
+ * Where a chapter is in a book.
+ *
+ * @generated from enum sonant.v1.BookPart
+ */
+export const BookPart = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: BOOK_PART_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Before the text itself: a title page, a dedication.
+   *
+   * @generated from enum value: BOOK_PART_FRONT = 1;
+   */
+  FRONT: 1,
+
+  /**
+   * The text itself.
+   *
+   * @generated from enum value: BOOK_PART_BODY = 2;
+   */
+  BODY: 2,
+
+  /**
+   * Notes.
+   *
+   * @generated from enum value: BOOK_PART_NOTES = 3;
+   */
+  NOTES: 3,
+
+  /**
+   * After the text itself: an index, a colophon.
+   *
+   * @generated from enum value: BOOK_PART_BACK = 4;
+   */
+  BACK: 4,
+} as const;
+
+/**
+ * Where a chapter is in a book.
+ *
+ * @generated from enum sonant.v1.BookPart
+ */
+export type BookPart = (typeof BookPart)[keyof typeof BookPart] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.BookPart.
+ */
+export const BookPartSchema: GenEnum<BookPart> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_book, 1);
+
+/**
  * Reads books into the chapters that a job takes.
  *
  * @generated from service sonant.v1.BookService
@@ -243,7 +298,8 @@ export const BookService: GenService<{
    * References to notes are not in the text. A book that is protected against copying is refused.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and
-   * with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read.
+   * with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read. The response of a long book is
+   * larger than the 4 MiB that clients take by default.
    *
    * @generated from rpc sonant.v1.BookService.ReadBook
    */

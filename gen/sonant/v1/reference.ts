@@ -312,7 +312,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "ReadBook",
-          "comment": "Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob takes, and keeps nothing. References to notes are not in the text. A book that is protected against copying is refused.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read.",
+          "comment": "Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob takes, and keeps nothing. References to notes are not in the text. A book that is protected against copying is refused.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read. The response of a long book is larger than the 4 MiB that clients take by default.",
           "input": "ReadBookRequest",
           "output": "ReadBookResponse",
           "isStream": false,
@@ -2900,6 +2900,42 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Of an update: whether a member that is null is reset to its default. Otherwise it is as absent."
+        },
+        {
+          "name": "additional",
+          "number": 10,
+          "type": "repeated RestBinding",
+          "comment": "What the endpoints of additional bindings have of their own, in their order."
+        }
+      ]
+    },
+    {
+      "name": "RestBinding",
+      "comment": "What the REST endpoint of an additional binding has of its own.",
+      "fields": [
+        {
+          "name": "id",
+          "number": 1,
+          "type": "string",
+          "comment": "Its id in the OpenAPI document."
+        },
+        {
+          "name": "summary",
+          "number": 2,
+          "type": "string",
+          "comment": "Its title in the OpenAPI document."
+        },
+        {
+          "name": "description",
+          "number": 3,
+          "type": "string",
+          "comment": "What the OpenAPI document says about it."
+        },
+        {
+          "name": "failures",
+          "number": 4,
+          "type": "repeated string",
+          "comment": "The failures that it documents besides those of the method."
         }
       ]
     },
@@ -2923,7 +2959,7 @@ export const protoReference: ProtoReference = {
           "name": "given",
           "number": 3,
           "type": "bool",
-          "comment": "It must be given, be it as null."
+          "comment": "In a request: it must be given, be it as null. In a response: it is always set, and never null."
         },
         {
           "name": "hidden",
@@ -2935,7 +2971,7 @@ export const protoReference: ProtoReference = {
           "name": "header",
           "number": 5,
           "type": "string",
-          "comment": "The response header that has the value; it is not in the body."
+          "comment": "The header that has the value, of the response or of the request; it is not in the body."
         },
         {
           "name": "example",
@@ -2960,6 +2996,18 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "bool",
           "comment": "Its maximum length is one of a long text: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+        },
+        {
+          "name": "event_id",
+          "number": 10,
+          "type": "bool",
+          "comment": "Of an event in a stream: it is the id of the event, and not in its data."
+        },
+        {
+          "name": "event_type",
+          "number": 11,
+          "type": "bool",
+          "comment": "Of an event in a stream: it is the name of the event, which its data have as `type`."
         }
       ]
     },
@@ -2971,13 +3019,13 @@ export const protoReference: ProtoReference = {
           "name": "file",
           "number": 1,
           "type": "bytes",
-          "comment": "The file."
+          "comment": "The file, at most 32 MiB."
         },
         {
           "name": "content_type",
           "number": 2,
           "type": "string",
-          "comment": "Media type of the file, such as \"application/epub+zip\". Default: \"application/octet-stream\"."
+          "comment": "Media type of the file, such as \"text/html; charset=iso-8859-1\". Default: \"application/octet-stream\"."
         },
         {
           "name": "name",
@@ -3067,19 +3115,19 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Its text."
+          "comment": "Its text, beginning with the heading; an empty line ends a paragraph."
         },
         {
           "name": "part",
           "number": 3,
-          "type": "string",
-          "comment": "What it is: front matter, the text itself (\"body\"), notes, or what follows, such as an index."
+          "type": "BookPart",
+          "comment": "Where it is in the book."
         },
         {
           "name": "heading_level",
           "number": 4,
           "type": "int32",
-          "comment": "Level of its heading; not set where it has none."
+          "comment": "Level of its heading, 1 to 6; not set where it has no heading of its own."
         },
         {
           "name": "chars",
@@ -3217,13 +3265,13 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 15,
           "type": "JobError",
-          "comment": "Why it has failed."
+          "comment": "Why it has failed; not set if it has not."
         },
         {
           "name": "usage",
           "number": 16,
           "type": "JobUsage",
-          "comment": "What was charged."
+          "comment": "What was charged so far."
         },
         {
           "name": "revision",
@@ -3379,19 +3427,19 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "An id of the caller's own, unique among the jobs of the key. Empty to get one."
+          "comment": "An id of the caller's own, unique among the jobs of the key. Default: a new one."
         },
         {
           "name": "voice_id",
           "number": 2,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice."
         },
         {
           "name": "chapters",
           "number": 3,
           "type": "repeated ChapterInput",
-          "comment": "Chapters to speak."
+          "comment": "Chapters to speak, together at most 2000000 Unicode code points."
         },
         {
           "name": "text",
@@ -3409,25 +3457,25 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
+          "comment": "Sample rate in hertz."
         },
         {
           "name": "language_code",
           "number": 7,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those."
         },
         {
           "name": "speaking_rate",
           "number": 8,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0. Default 1.0."
+          "comment": "Speed of speech; the pitch stays."
         },
         {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Captions over the whole, each format once. Default none."
+          "comment": "Captions over the whole. Default none."
         },
         {
           "name": "markup",
@@ -3439,7 +3487,7 @@ export const protoReference: ProtoReference = {
           "name": "normalize",
           "number": 11,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them."
         },
         {
           "name": "chapter_gap_seconds",
@@ -3451,7 +3499,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_url",
           "number": 13,
           "type": "string",
-          "comment": "Where to tell the end of the job, by Standard Webhooks."
+          "comment": "Where to tell the end of the job, by Standard Webhooks: an http or https URL."
         },
         {
           "name": "keep_hours",
@@ -3577,7 +3625,7 @@ export const protoReference: ProtoReference = {
           "name": "after_revision",
           "number": 2,
           "type": "int64",
-          "comment": "Only what happened after this revision. Default everything."
+          "comment": "Only what happened after this revision, which is the id of an event. Default everything."
         }
       ]
     },
@@ -4718,6 +4766,37 @@ export const protoReference: ProtoReference = {
           "name": "CODE_READING_READ",
           "number": 2,
           "comment": "They are read."
+        }
+      ]
+    },
+    {
+      "name": "BookPart",
+      "comment": "Where a chapter is in a book.",
+      "values": [
+        {
+          "name": "BOOK_PART_UNSPECIFIED",
+          "number": 0,
+          "comment": "Not set."
+        },
+        {
+          "name": "BOOK_PART_FRONT",
+          "number": 1,
+          "comment": "Before the text itself: a title page, a dedication."
+        },
+        {
+          "name": "BOOK_PART_BODY",
+          "number": 2,
+          "comment": "The text itself."
+        },
+        {
+          "name": "BOOK_PART_NOTES",
+          "number": 3,
+          "comment": "Notes."
+        },
+        {
+          "name": "BOOK_PART_BACK",
+          "number": 4,
+          "comment": "After the text itself: an index, a colophon."
         }
       ]
     },

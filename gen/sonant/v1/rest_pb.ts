@@ -4,7 +4,7 @@
 
 import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
+import type { EnumValueOptions, FieldOptions, MethodOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/rest.proto.
  */
 export const file_sonant_v1_rest: GenFile = /*@__PURE__*/
-  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIrQBCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIIqQBCglSZXN0RmllbGQSDgoGaW5saW5lGAEgASgIEhUKDW51bGxfaWZfZW1wdHkYAiABKAgSDQoFZ2l2ZW4YAyABKAgSDgoGaGlkZGVuGAQgASgIEg4KBmhlYWRlchgFIAEoCRIPCgdleGFtcGxlGAYgASgJEg8KB2RlZmF1bHQYByABKAkSDAoEZm9ybRgIIAEoCRIRCglsb25nX3RleHQYCSABKAg6XAoMcmVzdF9zZXJ2aWNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGOOJAyABKAsyFi5zb25hbnQudjEuUmVzdFNlcnZpY2VSC3Jlc3RTZXJ2aWNlOksKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjiiQMgASgLMhUuc29uYW50LnYxLlJlc3RNZXRob2RSBHJlc3Q6VAoKcmVzdF9maWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6okDIAEoCzIULnNvbmFudC52MS5SZXN0RmllbGRSCXJlc3RGaWVsZEIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIuABCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmciUQoLUmVzdEJpbmRpbmcSCgoCaWQYASABKAkSDwoHc3VtbWFyeRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghmYWlsdXJlcxgEIAMoCSLKAQoJUmVzdEZpZWxkEg4KBmlubGluZRgBIAEoCBIVCg1udWxsX2lmX2VtcHR5GAIgASgIEg0KBWdpdmVuGAMgASgIEg4KBmhpZGRlbhgEIAEoCBIOCgZoZWFkZXIYBSABKAkSDwoHZXhhbXBsZRgGIAEoCRIPCgdkZWZhdWx0GAcgASgJEgwKBGZvcm0YCCABKAkSEQoJbG9uZ190ZXh0GAkgASgIEhAKCGV2ZW50X2lkGAogASgIEhIKCmV2ZW50X3R5cGUYCyABKAg6XAoMcmVzdF9zZXJ2aWNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGOOJAyABKAsyFi5zb25hbnQudjEuUmVzdFNlcnZpY2VSC3Jlc3RTZXJ2aWNlOksKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjiiQMgASgLMhUuc29uYW50LnYxLlJlc3RNZXRob2RSBHJlc3Q6VAoKcmVzdF9maWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6okDIAEoCzIULnNvbmFudC52MS5SZXN0RmllbGRSCXJlc3RGaWVsZDpACglyZXN0X25hbWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjriQMgASgJUghyZXN0TmFtZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * What the REST API of a service has besides `google.api.http`.
@@ -111,6 +111,13 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
    * @generated from field: bool null_resets = 9;
    */
   nullResets: boolean;
+
+  /**
+   * What the endpoints of additional bindings have of their own, in their order.
+   *
+   * @generated from field: repeated sonant.v1.RestBinding additional = 10;
+   */
+  additional: RestBinding[];
 };
 
 /**
@@ -119,6 +126,48 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
  */
 export const RestMethodSchema: GenMessage<RestMethod> = /*@__PURE__*/
   messageDesc(file_sonant_v1_rest, 1);
+
+/**
+ * What the REST endpoint of an additional binding has of its own.
+ *
+ * @generated from message sonant.v1.RestBinding
+ */
+export type RestBinding = Message<"sonant.v1.RestBinding"> & {
+  /**
+   * Its id in the OpenAPI document.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Its title in the OpenAPI document.
+   *
+   * @generated from field: string summary = 2;
+   */
+  summary: string;
+
+  /**
+   * What the OpenAPI document says about it.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * The failures that it documents besides those of the method.
+   *
+   * @generated from field: repeated string failures = 4;
+   */
+  failures: string[];
+};
+
+/**
+ * Describes the message sonant.v1.RestBinding.
+ * Use `create(RestBindingSchema)` to create a new message.
+ */
+export const RestBindingSchema: GenMessage<RestBinding> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_rest, 2);
 
 /**
  * What a field has in JSON, in the documents and in the sentences of errors.
@@ -141,7 +190,7 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   nullIfEmpty: boolean;
 
   /**
-   * It must be given, be it as null.
+   * In a request: it must be given, be it as null. In a response: it is always set, and never null.
    *
    * @generated from field: bool given = 3;
    */
@@ -155,7 +204,7 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   hidden: boolean;
 
   /**
-   * The response header that has the value; it is not in the body.
+   * The header that has the value, of the response or of the request; it is not in the body.
    *
    * @generated from field: string header = 5;
    */
@@ -188,6 +237,20 @@ export type RestField = Message<"sonant.v1.RestField"> & {
    * @generated from field: bool long_text = 9;
    */
   longText: boolean;
+
+  /**
+   * Of an event in a stream: it is the id of the event, and not in its data.
+   *
+   * @generated from field: bool event_id = 10;
+   */
+  eventId: boolean;
+
+  /**
+   * Of an event in a stream: it is the name of the event, which its data have as `type`.
+   *
+   * @generated from field: bool event_type = 11;
+   */
+  eventType: boolean;
 };
 
 /**
@@ -195,7 +258,7 @@ export type RestField = Message<"sonant.v1.RestField"> & {
  * Use `create(RestFieldSchema)` to create a new message.
  */
 export const RestFieldSchema: GenMessage<RestField> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_rest, 2);
+  messageDesc(file_sonant_v1_rest, 3);
 
 /**
  * What its REST API has besides `google.api.http`.
@@ -220,4 +283,12 @@ export const rest: GenExtension<MethodOptions, RestMethod> = /*@__PURE__*/
  */
 export const rest_field: GenExtension<FieldOptions, RestField> = /*@__PURE__*/
   extDesc(file_sonant_v1_rest, 2);
+
+/**
+ * Its name in JSON. Default: its own in lower case, without what all values begin with.
+ *
+ * @generated from extension: string rest_name = 50411;
+ */
+export const rest_name: GenExtension<EnumValueOptions, string> = /*@__PURE__*/
+  extDesc(file_sonant_v1_rest, 3);
 

@@ -3,8 +3,8 @@
 import type { LiveEvent } from '../../api/live-session.ts';
 import { encodeSilence } from '../../audio/formats.ts';
 import { emptyContextSeconds } from '../../http/live-start.ts';
+import type { TimedWord } from '../../speech/word-timing.ts';
 import type { Generation } from './generation.ts';
-import { WrittenWords } from './written-words.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
 
@@ -75,3 +75,48 @@ export function toFloats(audio: Uint8Array): Uint8Array {
   const samples = new Int16Array(new Uint8Array(audio).buffer);
   return new Uint8Array(Float32Array.from(samples, (sample) => sample / 32_768).buffer);
 }
+
+interface TurnText {
+  /** What was not told yet. */
+  rest: string;
+  /** How many code points were told. */
+  toldChars: number;
+}
+
+class WrittenWords {
+  /** The turns that are not over, by number. */
+  readonly #turns = new Map<number, TurnText>();
+
+  addText(turn: number, text: string): void {
+    const known = this.#turns.get(turn) ?? { rest: '', toldChars: 0 };
+    known.rest += text;
+    this.#turns.set(turn, known);
+  }
+
+  takeWords(turn: number, words: readonly TimedWord[]): string[] {
+    const text = this.#turns.get(turn);
+    if (!text) return words.map((word) => word.text);
+    const chars = [...text.rest];
+    let told = 0;
+    const written = words.map(({ offset, length, text: word }) => {
+      const start = Math.max(told, offset - text.toldChars);
+      const end = Math.max(start, offset - text.toldChars + length);
+      let from = start;
+      while (from > told && !isSpace(chars[from - 1]!)) from--;
+      let to = end;
+      while (to < chars.length && isPunctuation(chars[to]!)) to++;
+      told = to;
+      return chars.slice(from, to).join('') || word;
+    });
+    text.rest = chars.slice(told).join('');
+    text.toldChars += told;
+    return written;
+  }
+
+  endTurn(turn: number): void {
+    this.#turns.delete(turn);
+  }
+}
+
+const isSpace = (char: string) => /\s/.test(char);
+const isPunctuation = (char: string) => /[^\p{L}\p{N}\s]/u.test(char);

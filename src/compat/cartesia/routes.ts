@@ -14,12 +14,13 @@ import { checkTextFits } from '../../http/live-start.ts';
 import { eventHeaders } from '../../http/speech/server-sent-events.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
+import type { OfferedVoice } from '../../speech/voice.ts';
+import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
-import { toCartesiaVoice, toVoicePage, voicesQuery } from './voices.ts';
 
 const { liveSpeech } = speechOperations;
 const { listVoices, getVoice } = voiceOperations;
@@ -122,4 +123,37 @@ async function* eventsOf(
     if (!hasBegun) throw error;
     yield toText(toErrorMessage(fromThrown(error), requestId));
   }
+}
+
+const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
+const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
+const pageSizeDefault = 100;
+/** Their names of genders, by ours. */
+const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
+
+const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({
+  id,
+  name,
+  description,
+  tagline: '',
+  gender: genderOf(labels),
+  language: languageCodes[0]!.split('-', 1)[0]!,
+  locales: languageCodes.filter((code) => code.includes('-')).map((locale, i) => ({ locale, is_native: i === 0 })),
+  access: 'public',
+  visibility: 'all',
+  is_owner: false,
+  created_at: '1970-01-01T00:00:00Z',
+});
+
+const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) => genders[gender] ?? null;
+
+function toVoicePage(ready: readonly OfferedVoice[], query: Fields) {
+  const { gender = '' } = query;
+  const allowed = Object.values(genders);
+  const message = `must be one of ${allowed.join(', ')}`;
+  if (gender !== '' && !allowed.includes(String(gender)))
+    throw new Failure('invalid_request', { details: [{ field: 'gender', reason: 'enum', message, allowed }] });
+  const wanted = ready.filter(({ voice }) => gender === '' || genderOf(voice.labels) === gender);
+  const { page, hasMore, next } = pageOfVoices(wanted, query, names, pageSizeDefault);
+  return { data: page.map(toCartesiaVoice), has_more: hasMore, next_page: next };
 }

@@ -13,18 +13,19 @@ import { fieldsOf } from '../../http/json-body.ts';
 import { type Fields, sortFields } from '../../http/known-fields.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
+import type { OfferedVoice } from '../../speech/voice.ts';
+import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
 import {
   type ContextSocket,
   type SpeechContexts,
   serveContexts,
   type VendorRoutesOptions,
 } from '../speech-contexts.ts';
+import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
-import { toElevenLabsVoice, toModels, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './listings.ts';
-import { linesOf, objectOf, soundOf } from './sound.ts';
 
 const { liveSpeech } = speechOperations;
 const { listVoices, getVoice } = voiceOperations;
@@ -125,3 +126,112 @@ const ofElevenLabs = {
   storage: () => new Map() as never,
   deriveConstraint: ({ headers }: { headers: Fields }) => (elevenLabsHeader in headers ? 'yes' : undefined),
 };
+
+/** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
+const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
+
+/** Their defaults, of which only the speed has a meaning here. */
+const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
+
+const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
+
+const listOf = (named: readonly NamedVoice[]): Fields => ({ voices: named.map(toElevenLabsVoice) });
+
+const toElevenLabsVoice = ({ id, voice }: NamedVoice): Fields => ({
+  voice_id: id,
+  name: voice.name,
+  category: 'premade',
+  description: voice.description,
+  labels: { ...voice.labels, language: languageOf(voice.languageCodes[0]!) },
+  preview_url: null,
+  available_for_tiers: [],
+  settings: voiceSettings,
+  samples: null,
+  is_owner: false,
+});
+
+const pageSizeDefault = 10;
+const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
+const voicePageQuery = Object.values(pageNames);
+
+/** Those with the words of `search`; the token of a page is the last voice of the one before. */
+function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
+  const { page, total, hasMore, next } = pageOfVoices(ready, query, pageNames, pageSizeDefault);
+  return { ...listOf(page), has_more: hasMore, total_count: total, next_page_token: next };
+}
+
+function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
+  const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
+  // Created here: the names take long to load, and few ask for them.
+  const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+  const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));
+  return modelIds.map((id) => ({
+    model_id: id,
+    name: id,
+    description: 'Each voice has its own engine, whatever the model.',
+    can_be_finetuned: false,
+    can_do_text_to_speech: true,
+    can_do_voice_conversion: false,
+    can_use_style: false,
+    can_use_speaker_boost: false,
+    serves_pro_voices: false,
+    token_cost_factor: 1,
+    requires_alpha_access: false,
+    max_characters_request_free_user: textCharsMax,
+    max_characters_request_subscribed_user: textCharsMax,
+    maximum_text_length_per_request: textCharsMax,
+    languages,
+  }));
+}
+
+const languageOf = (code: string) => code.split('-', 1)[0]!;
+
+async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
+  for await (const event of events) if (event.type === 'audio') yield event.audio;
+}
+
+async function* linesOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
+  for await (const { audio, timed } of piecesOf(events, text)) {
+    const line = { audio_base64: Buffer.from(audio).toString('base64'), ...toAlignments(timed) };
+    yield Buffer.from(`${JSON.stringify(line)}\n`);
+  }
+}
+
+/** One object, whose audio leaves as it is spoken. */
+async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
+  const all: TimedChar[] = [];
+  let before = '{"audio_base64":"';
+  let held: Uint8Array = new Uint8Array();
+  for await (const { audio, timed } of piecesOf(events, text)) {
+    all.push(...timed);
+    const bytes = Buffer.concat([held, audio]);
+    // Three bytes are four characters of base64.
+    const whole = bytes.length - (bytes.length % 3);
+    held = bytes.subarray(whole);
+    if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));
+    if (whole > 0) before = '';
+  }
+  const rest = JSON.stringify(toAlignments(all)).slice(1);
+  yield Buffer.from(`${before}${Buffer.from(held).toString('base64')}",${rest}`);
+}
+
+async function* piecesOf(events: AsyncIterable<LiveEvent>, text: string) {
+  const nothing = { audio: new Uint8Array(), timed: [] as TimedChar[] };
+  const times = new CharacterTimes();
+  times.addText(0, text);
+  for await (const event of events) {
+    if (event.type === 'audio') yield { ...nothing, audio: event.audio };
+    else if (event.type === 'timestamps') yield { ...nothing, timed: times.takeWords(event.turn, event.words) };
+    else if (event.type === 'flushed') yield { ...nothing, timed: times.endTurn(event.turn, event.seconds) };
+  }
+}
+
+function toAlignments(timed: readonly TimedChar[]) {
+  if (timed.length === 0) return { alignment: null, normalized_alignment: null };
+  const alignment = {
+    characters: timed.map(({ char }) => char),
+    character_start_times_seconds: timed.map(({ startMs }) => startMs / 1000),
+    character_end_times_seconds: timed.map(({ endMs }) => endMs / 1000),
+  };
+  return { alignment, normalized_alignment: alignment };
+}

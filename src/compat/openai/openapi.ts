@@ -4,8 +4,7 @@ import { formatNames } from '../../audio/formats.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../../http/route-docs.ts';
 import { openAiEventContent } from '../../http/speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../../http/speech/openapi.ts';
-import { speechFields } from '../../speech/fields.ts';
-import { markedLengthFactor, textLimits } from '../../speech/text-fields.ts';
+import { markedLengthFactor, speechFields, textLimits } from '../../speech/fields.ts';
 
 const string: Schema = { type: 'string' };
 const speechSchema: Schema = {

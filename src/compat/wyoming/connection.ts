@@ -9,14 +9,74 @@ import { type Operation, speechOperations, voiceOperations } from '../../api/ope
 import type { Runner } from '../../api/runner.ts';
 import type { RunningCall } from '../../api/running-call.ts';
 import type { VoiceOperations } from '../../api/voices.ts';
-import { Failure, failureTable, toFailure } from '../../errors.ts';
+import type { Voice } from '../../engines/engine.ts';
+import { Failure, type FieldViolation, failureTable, toFailure } from '../../errors.ts';
 import { farewellMs } from '../../net/limits.ts';
 import { createId } from '../../runtime/id.ts';
 import { PushQueue } from '../../runtime/push-queue.ts';
-import { FrameReader, toFrame, type WyomingData, type WyomingEvent } from './frames.ts';
-import { toInfo } from './info.ts';
-import { wyomingIdleMs } from './limits.ts';
-import { choiceOf, textOf, toStart, type VoiceChoice, wyomingRateHz } from './synthesis.ts';
+import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
+import { isSpokenBy } from '../../speech/voice.ts';
+import { toLanguageCode } from '../../text/language-code.ts';
+import { FrameReader, isObject, toFrame, type WyomingData, type WyomingEvent, wyomingIdleMs } from './frames.ts';
+
+const wyomingRateHz = 24_000;
+
+interface VoiceChoice {
+  name: string | undefined;
+  /** Canonical BCP-47. */
+  languageCode: string | undefined;
+}
+
+/** BCP-47 for an unknown language: that of the voice. */
+const ownLanguage = 'und';
+
+function textOf({ text }: WyomingData): string {
+  if (typeof text === 'string') return text;
+  throw violation({ field: 'text', reason: 'type', message: 'must be a string' });
+}
+
+function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoice {
+  if (format !== null && format !== 'text')
+    throw violation({ field: 'text_format', reason: 'enum', message: 'must be text' });
+  const { name = null, language = null } = isObject(voice) ? voice : {};
+  if (name !== null && typeof name !== 'string')
+    throw violation({ field: 'voice.name', reason: 'type', message: 'must be a string' });
+  return { name: name || undefined, languageCode: language === null ? undefined : languageOf(language) };
+}
+
+/** Home Assistant's own codes have an underscore. */
+function languageOf(given: unknown): string {
+  const code = typeof given === 'string' ? toLanguageCode(given.replaceAll('_', '-')) : undefined;
+  if (code !== undefined) return code;
+  throw violation({
+    field: 'voice.language',
+    reason: 'format',
+    message: 'must be a BCP-47 language code such as en-US',
+  });
+}
+
+/** The start of live speech in that voice, or a Failure where none of them is it. */
+function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
+  const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
+  // Every voice of "en" speaks en-GB, but not every one has that accent.
+  const native = found.find(({ languageCodes }) =>
+    languageCodes.some((code) => `${code}-`.startsWith(`${languageCode}-`)),
+  );
+  const voiceId = name ?? (native ?? found[0])?.voiceId;
+  if (voiceId === undefined) {
+    const message =
+      languageCode === undefined ? 'There is no voice.' : `There is no voice that speaks ${languageCode}.`;
+    throw new Failure('voice_not_found', { message });
+  }
+  return parseLiveStart({
+    voice_id: voiceId,
+    output_format: 'pcm',
+    sample_rate: wyomingRateHz,
+    language_code: name === undefined ? (languageCode ?? ownLanguage) : ownLanguage,
+  });
+}
+
+const violation = (fault: FieldViolation) => new Failure('invalid_request', { details: [fault] });
 
 export interface ConnectionOptions {
   runner: Pick<Runner, 'begin' | 'leaving'>;
@@ -254,3 +314,31 @@ function toError({ reason, message, facts: { details = [] } }: Failure): object 
 }
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
+
+const toInfo = (voices: readonly Voice[]) => ({
+  tts: [
+    {
+      name: 'Sonant',
+      description: 'Text-to-speech',
+      attribution: { name: 'Sonant', url: '' },
+      installed: true,
+      version: null,
+      voices: voices.map(({ voiceId, name, engine, languageCodes }) => ({
+        name: voiceId,
+        description: name,
+        attribution: { name: engine, url: '' },
+        installed: true,
+        version: null,
+        languages: languageCodes,
+        speakers: null,
+      })),
+      supports_synthesize_streaming: true,
+    },
+  ],
+  asr: [],
+  handle: [],
+  intent: [],
+  wake: [],
+  mic: [],
+  snd: [],
+});

@@ -2,7 +2,6 @@
 // over that of the line) and of payload as the line says:
 //     {"type":"synthesize","data":{...},"data_length":N,"payload_length":M}\n<N bytes><M bytes>
 import { Failure } from '../../errors.ts';
-import { dataBytesMax, lineBytesMax, payloadBytesMax } from './limits.ts';
 
 export type WyomingData = Readonly<Record<string, unknown>>;
 
@@ -125,3 +124,11 @@ export function toFrame(type: string, data?: object, payload?: Uint8Array): Buff
   const line = Buffer.from(`${JSON.stringify({ type, ...sizes })}\n`);
   return Buffer.concat([line, dataBytes, payload ?? new Uint8Array()]);
 }
+
+/** Of an event: its first line, the data after it, and the payload after that. */
+const lineBytesMax = 64 * 1024;
+const dataBytesMax = 256 * 1024;
+const payloadBytesMax = 64 * 1024;
+export const wyomingConnectionsMax = 256;
+/** How long a connection may be silent while nothing is spoken. */
+export const wyomingIdleMs = 10 * 60_000;

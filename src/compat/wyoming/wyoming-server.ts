@@ -9,7 +9,7 @@ import { farewellMs } from '../../net/limits.ts';
 import { type ListenAddress, listen } from '../../net/listen.ts';
 import { loopbackBlocks } from '../../net/loopback.ts';
 import { type ConnectionOptions, WyomingConnection } from './connection.ts';
-import { wyomingConnectionsMax } from './limits.ts';
+import { wyomingConnectionsMax } from './frames.ts';
 
 export interface WyomingServerOptions extends ConnectionOptions {
   runner: Runner;

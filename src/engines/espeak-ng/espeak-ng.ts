@@ -6,14 +6,19 @@ import { fileURLToPath } from 'node:url';
 import { Failure, toFailure } from '../../errors.ts';
 import { Host } from '../../runtime/host.ts';
 import { pipeLink } from '../../runtime/worker-links.ts';
-import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import {
+  defineEngine,
+  type Engine,
+  type EngineReport,
+  type Segment,
+  type SpokenPcm,
+  type WordTime,
+} from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import { type FoundLibraries, isMissing, openFoundLibraries } from './found-library.ts';
 import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } from './library-frames.ts';
-import { type SpokenText, toSpokenText } from './plain-text.ts';
-import { toWordTimes } from './word-times.ts';
 
 export interface EspeakNgOptions {
   /** Name or path. */
@@ -216,3 +221,118 @@ export const espeakNg = defineEngine({
   inspect,
   open: async ({ library }, dataDir) => (library === '' ? undefined : openEspeakNg({ library, dataDir })),
 });
+
+/**
+ * Removes what eSpeak NG would execute: control characters (\1 starts a command, \0 ends the text) and phonemes in double
+ * brackets.
+ */
+const toPlainText = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .replace(/\[(?=\[)/g, '[ ')
+    .trim();
+
+const isControl = (char: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(char);
+
+/** For each code point of the plain text, the index in the text where it comes from. */
+function toSourceIndices(text: string, plain: string): number[] {
+  const source = text.toWellFormed();
+  const indices: number[] = [];
+  let at = 0;
+  while (at < source.length && (isControl(source[at]!) || source[at]!.trim() === '')) at++;
+  for (const char of plain) {
+    indices.push(at);
+    if (source.startsWith(char, at)) at += char.length;
+    // A space is in place of all control characters in a row, or was put between two brackets.
+    else while (at < source.length && isControl(source[at]!)) at++;
+  }
+  return indices;
+}
+
+interface SpokenText {
+  text: string;
+  /** For each code point of it, the index in the segment's text where it comes from. */
+  sourceIndices(): number[];
+}
+
+export function toSpokenText({ text, phonemes = [] }: Pick<Segment, 'text' | 'phonemes'>): SpokenText {
+  const parts: { spoken: string; from: number; source: string | undefined }[] = [];
+  let at = 0;
+  for (const range of phonemes) {
+    const source = text.slice(at, range.from);
+    parts.push({ spoken: toPlainText(source), from: at, source });
+    parts.push({ spoken: ` ${range.phonemes}`, from: range.from, source: undefined });
+    at = range.to;
+  }
+  const rest = text.slice(at);
+  parts.push({ spoken: toPlainText(rest), from: at, source: rest });
+  const all = parts.map(({ spoken }) => spoken).join('');
+  const spoken = all.trim();
+  return {
+    text: spoken,
+    sourceIndices() {
+      const indices = parts.flatMap(({ spoken, from, source }) =>
+        source === undefined
+          ? Array.from(spoken, () => from)
+          : toSourceIndices(source, spoken).map((index) => from + index),
+      );
+      return indices.slice(all.length - all.trimStart().length);
+    },
+  };
+}
+
+interface MarkedSound {
+  marks: readonly SoundMark[];
+  sampleRateHz: number;
+  sampleCount: number;
+}
+
+/** Quotation marks and the like before a word. */
+const opening = /(?:^|\s)([^\s\p{L}\p{N}]+)$/u;
+
+interface Begun {
+  from: number;
+  sample: number;
+  /** Until where the word before it is heard. */
+  beforeUntil: number;
+}
+
+/** `indices` has the index in the text for each code point of what the library was given. */
+function toWordTimes(
+  text: string,
+  indices: readonly number[],
+  { marks, sampleRateHz, sampleCount }: MarkedSound,
+): WordTime[] {
+  const begun: Begun[] = [];
+  for (const { position, sample, audibleUntil } of marks) {
+    const at = indices[position - 1];
+    const before = begun.at(-1)?.from ?? -1;
+    if (at === undefined || at <= before) continue;
+    const from = at - (opening.exec(text.slice(Math.max(before, 0), at))?.[1]?.length ?? 0);
+    begun.push({ from, sample, beforeUntil: audibleUntil });
+  }
+  const last = { from: text.length, sample: sampleCount, beforeUntil: marks.at(-1)?.audibleUntil ?? sampleCount };
+  return begun.flatMap((word, n) => {
+    const next = begun[n + 1] ?? last;
+    const end = Math.min(next.sample, Math.max(next.beforeUntil, word.sample + 1));
+    const parts = partsOf(text, n === 0 ? 0 : word.from, next.from);
+    const letters = parts.reduce((sum, part) => sum + part.letters, 0);
+    let sample = word.sample;
+    return parts.map(({ from, to, letters: share }) => {
+      const startSeconds = sample / sampleRateHz;
+      sample += ((end - word.sample) * share) / letters;
+      return { from, to, startSeconds, endSeconds: sample / sampleRateHz };
+    });
+  });
+}
+
+/** The words of a stretch of text; where there are none, what else is said there. */
+function partsOf(text: string, from: number, to: number): { from: number; to: number; letters: number }[] {
+  const parts = [...text.slice(from, to).matchAll(/\S+/g)].map(({ 0: part, index }) => {
+    const letters = part.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+    return { from: from + index, to: from + index + part.length, letters };
+  });
+  const words = parts.filter(({ letters }) => letters > 0);
+  return words.length > 0 ? words : parts.slice(0, 1).map((part) => ({ ...part, letters: 1 }));
+}

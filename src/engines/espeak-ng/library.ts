@@ -2,12 +2,12 @@
 // as it does alone. The library goes on where the text before left it, in the flutter of its pitch and elsewhere, and has
 // no call to begin anew; so its static memory is put back before each text. `openLibrary` throws where that cannot be done,
 // or does not have the effect.
+
 import { createHash } from 'node:crypto';
+import koffi from 'koffi';
 import { samplesOf } from '../../audio/pcm.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.ts';
-import { type Address, openNativeCalls } from './native-calls.ts';
-import { openStaticMemory } from './static-memory.ts';
 
 /** How much sound there is in a callback. */
 const bufferMs = 500;
@@ -141,4 +141,177 @@ function createListener(view: (address: Address, byteLength: number) => ArrayBuf
       return listening.isStopped() ? 1 : 0;
     },
   };
+}
+
+const elfMagic = 0x464c457f;
+const is64Bits = 2;
+const isLittleEndian = 1;
+const loadType = 1;
+const relroType = 0x6474e552;
+const writableFlag = 2;
+const headerBytes = 64;
+const programHeadersMax = 64;
+
+interface StaticMemory {
+  /** Keeps what is there. */
+  keep(): void;
+  /** Puts back what was kept last. */
+  restore(): void;
+}
+
+/** The memory of the library that has this function; undefined where its format is another. */
+function openStaticMemory({ view, baseOf, pageBytes }: NativeMemory, symbol: bigint): StaticMemory | undefined {
+  const base = baseOf(symbol);
+  if (base === undefined) return undefined;
+  const areas = writableAreas(view, base, pageBytes);
+  if (!areas) return undefined;
+  const kept = areas.map((area) => area.slice());
+  return {
+    keep() {
+      for (const [i, area] of areas.entries()) kept[i]!.set(area);
+    },
+    restore() {
+      for (const [i, area] of areas.entries()) area.set(kept[i]!);
+    },
+  };
+}
+
+function writableAreas(view: NativeMemory['view'], base: bigint, pageBytes: number): Uint8Array[] | undefined {
+  const header = new DataView(view(base, headerBytes));
+  const isKnown = header.getUint8(4) === is64Bits && header.getUint8(5) === isLittleEndian;
+  if (header.getUint32(0, true) !== elfMagic || !isKnown) return undefined;
+  const at = Number(header.getBigUint64(32, true));
+  const [size, count] = [header.getUint16(54, true), header.getUint16(56, true)];
+  if (count > programHeadersMax) return undefined;
+  const table = new DataView(view(base + BigInt(at), size * count));
+  const rows = Array.from({ length: count }, (_, n) => ({
+    type: table.getUint32(n * size, true),
+    flags: table.getUint32(n * size + 4, true),
+    from: Number(table.getBigUint64(n * size + 16, true)),
+    length: Number(table.getBigUint64(n * size + 40, true)),
+  }));
+  const relro = rows.find(({ type }) => type === relroType);
+  const relroEnd = relro ? Math.floor((relro.from + relro.length) / pageBytes) * pageBytes : 0;
+  return rows
+    .filter(({ type, flags }) => type === loadType && (flags & writableFlag) !== 0)
+    .map(({ from, length }) => ({ from: Math.max(from, relroEnd), to: from + length }))
+    .filter(({ from, to }) => to > from)
+    .map(({ from, to }) => new Uint8Array(view(base + BigInt(from), to - from)));
+}
+
+/** A place in memory. */
+type Address = bigint;
+
+/** How memory is seen, and where a library begins in it. */
+interface NativeMemory {
+  view(address: Address, byteLength: number): ArrayBuffer;
+  baseOf(symbol: Address): Address | undefined;
+  /** The path of the library. */
+  fileOf(symbol: Address): string | undefined;
+  pageBytes: number;
+}
+
+/** Called with sound and the events in it, and at the end without; another result than 0 ends the synthesis. */
+type OnSound = (samples: Address | null, count: number, events: Address) => number;
+
+const addressBytes = 8;
+
+export function openNativeCalls(library: string) {
+  const own = koffi.load(null);
+  const dladdr = own.func('int dladdr(void *address, void *found)');
+  const poll = own.func('int poll(void *files, unsigned long count, int ms)');
+  const srand = own.func('void srand(unsigned int seed)');
+  const pageBytes: number = own.func('int getpagesize()')();
+  /** dladdr(3): the first of four words is the path of the library, the second where it begins. */
+  const find = (symbol: Address): Buffer | undefined => {
+    const found = Buffer.alloc(4 * addressBytes);
+    return dladdr(symbol, found) === 0 ? undefined : found;
+  };
+  const memory: NativeMemory = {
+    view: (address, byteLength) => koffi.view(address, byteLength),
+    baseOf: (symbol) => find(symbol)?.readBigUInt64LE(addressBytes),
+    fileOf: (symbol) => {
+      const found = find(symbol);
+      return found && koffi.decode.string(found.readBigUInt64LE());
+    },
+    pageBytes,
+  };
+  const pollFile = Buffer.alloc(8);
+  pollFile.writeInt16LE(1, 4);
+  return {
+    ...openEspeakCalls(library),
+    memory,
+    srand: (seed: number): void => srand(seed),
+    /** Whether there is something to read from the file, or its other end is closed, at once or after waiting for it. */
+    isReadable: (file: number, isAwaited = false): boolean => {
+      pollFile.writeInt32LE(file, 0);
+      return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;
+    },
+    /** Has the system kill this process when its parent ends. Linux only. */
+    endWithParent(): void {
+      if (process.platform === 'linux') own.func('int prctl(int option, unsigned long signal)')(1, 9);
+    },
+  };
+}
+
+function openEspeakCalls(name: string) {
+  const library = koffi.load(name);
+  const initialize = library.func('int espeak_Initialize(int output, int buffer_ms, const char *path, int options)');
+  const info = library.func('const char *espeak_Info(void *path)');
+  const listVoices = library.func('void *espeak_ListVoices(void *like)');
+  const setCallback = library.func('void espeak_SetSynthCallback(void *callback)');
+  const setVoice = library.func('int espeak_SetVoiceByName(const char *name)');
+  const setParameter = library.func('int espeak_SetParameter(int parameter, int value, int relative)');
+  const synth = library.func(
+    'int espeak_Synth(const void *text, size_t size, unsigned int at, int by, unsigned int end, unsigned int flags, void *id, void *data)',
+  );
+  const soundType = koffi.proto('int SonantOnSound(void *samples, int count, void *events)');
+  return {
+    symbol: library.symbol('espeak_Info') as Address,
+    /** Synchronous, with sound given to the callback. Returns the sample rate. */
+    initialize: (bufferMs: number): number => initialize(2, bufferMs, null, 0),
+    version: (): string => info(null),
+    dataFolder(): string {
+      const address = Buffer.alloc(addressBytes);
+      info(address);
+      return koffi.decode.string(address.readBigUInt64LE());
+    },
+    onSound: (callback: OnSound): void => setCallback(koffi.register(callback, koffi.pointer(soundType))),
+    setVoice: (file: string): number => setVoice(file),
+    setParameter: (parameter: number, value: number): number => setParameter(parameter, value, 0),
+    /** The text ends with a zero. */
+    synth: (text: Buffer, flags: number): number => synth(text, text.length, 0, 1, 0, flags, null, null),
+    voiceTable: (): string => voiceTableOf(listVoices(null)),
+  };
+}
+
+const genders = '-MF-';
+
+/** The voices as `espeak-ng --voices` prints them; see espeak-voices.ts. */
+function voiceTableOf(list: Address): string {
+  const rows: string[] = [];
+  for (let n = 0; ; n++) {
+    const voice: Address = koffi.decode(list, n * addressBytes, 'void *');
+    if (!voice) return rows.join('\n');
+    // espeak_VOICE: three addresses, then bytes, of which the first is the gender.
+    const name: string = koffi.decode(voice, 0, 'char *');
+    const file: string = koffi.decode(voice, 2 * addressBytes, 'char *');
+    const gender = genders[koffi.decode(voice, 3 * addressBytes, 'uint8')] ?? '-';
+    const [own, ...others] = languagesOf(koffi.decode(voice, addressBytes, 'void *'));
+    if (!own) continue;
+    const rest = others.map(({ code, priority }) => `(${code} ${priority})`).join('');
+    rows.push(`${own.priority} ${own.code} --/${gender} ${name.replaceAll(' ', '_')} ${file} ${rest}`);
+  }
+}
+
+/** A byte for the priority and then a name that ends with a zero, and so on until a priority is 0. */
+function languagesOf(list: Address): { priority: number; code: string }[] {
+  const languages: { priority: number; code: string }[] = [];
+  for (let at = 0; ; ) {
+    const priority: number = koffi.decode(list, at, 'uint8');
+    if (priority === 0) return languages;
+    const code: string = koffi.decode.string(list + BigInt(at + 1));
+    languages.push({ priority, code });
+    at += code.length + 2;
+  }
 }

@@ -4,8 +4,7 @@
 // One instance is used again and again: before each run its memory is put back as it was at birth, so that a run depends
 // on nothing but its own input. After a trap, an exit or an exception the instance is thrown away.
 import { join } from '../../audio/pcm.ts';
-import { type WasmMemory, type WasmModule, webAssembly } from './flite-wasm.ts';
-import { fileOf, ProgramExit, type WasiFile, WasiHost } from './wasi.ts';
+import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
 
 /**
  * The linker's .rodata in the one build that flite-wasm.ts lets through: 17 of its 17.2 MB, the voices and the

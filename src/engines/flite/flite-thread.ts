@@ -7,7 +7,7 @@ import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toPhoneNames } from './flite-phones.ts';
 import { FliteProgram } from './flite-program.ts';
 import { type SpokenToken, toFliteText } from './flite-text.ts';
-import type { WasmModule } from './flite-wasm.ts';
+import type { WasmModule } from './wasi.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {

@@ -5,6 +5,8 @@ import { existsSync } from 'node:fs';
 import { access, copyFile, rename, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
+import { gainDbFor } from '../../audio/loudness.ts';
+import { join as joinSamples } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/folder.ts';
 import { Host } from '../../runtime/host.ts';
@@ -23,10 +25,9 @@ import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';
 import { toParts, toSpokenTokens, withPhones } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
-import { compileWasm, findWasm, readWasm } from './flite-wasm.ts';
-import { auditionText, openOwnSpeakers } from './own-speakers.ts';
-import { programPath, readVoiceFiles, VoiceFileError, voiceFileEnding } from './voice-files.ts';
-import { type Speaker, stockSpeakers } from './voices.ts';
+import { programPath, readVoiceFiles, type VoiceFile, VoiceFileError, voiceFileEnding } from './voice-files.ts';
+import { type Speaker, stockSpeakers, toName } from './voices.ts';
+import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
 /** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
@@ -188,3 +189,64 @@ export const flite = defineEngine({
   open: ({ threads }, dataDir) => openFlite({ threads, dataDir }),
   importVoice: importVoiceFile,
 });
+
+/** Speaks the phrase by which voices are checked, with the voice that `args` name. */
+type Audition = (args: readonly string[]) => AsyncIterable<SpokenPcm>;
+
+const auditionText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.';
+
+/** flite falls back on a voice of 8 kHz; no voice worth importing has so low a rate. */
+const sampleRateHzMin = 16_000;
+const audiblePeak = 300;
+
+async function openOwnSpeakers(files: readonly VoiceFile[], audition: Audition): Promise<Speaker[]> {
+  const speakers: Speaker[] = [];
+  for (const file of files) {
+    const taken = stockSpeakers.some(({ voice }) => voice.voiceId === file.voiceId);
+    if (taken) throw new VoiceFileError(file.path, 'has the name of a voice that is there already; rename it');
+    speakers.push(await toSpeaker(file, audition));
+  }
+  return speakers;
+}
+
+async function toSpeaker(
+  { voiceId, path, version, features, ownName }: VoiceFile,
+  audition: Audition,
+): Promise<Speaker> {
+  const args = ['-voice', programPath(voiceId)];
+  const pieces = await Array.fromAsync(audition(args)).catch((error) => {
+    throw new VoiceFileError(path, `is damaged: ${error.cause?.message ?? error}`, error);
+  });
+  const parts = pieces.map(({ samples }) => samples);
+  const pcm = { samples: joinSamples(Int16Array, parts), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
+  if (pcm.sampleRateHz < sampleRateHzMin) throw new VoiceFileError(path, 'is damaged: flite speaks with another voice');
+  if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) throw new VoiceFileError(path, 'makes no sound');
+  return {
+    voice: {
+      voiceId,
+      name: toName(voiceId),
+      description: `The operator's own (${ownName})`,
+      kind: 'stock',
+      engine: 'flite',
+      languageCodes: languageCodesOf(features.get('country')),
+      labels: { ...labelOf('gender', features), ...labelOf('country', features), base: ownName },
+      version,
+      gainDb: gainDbFor(pcm),
+    },
+    args,
+    stretch: 1,
+    sampleRateHz: pcm.sampleRateHz,
+  };
+}
+
+const languageCodesOf = (country = ''): string[] => {
+  if (/^usa?$/i.test(country)) return ['en-US', 'en'];
+  if (/^(uk|gb|britain|england|scotland|wales)$/i.test(country)) return ['en-GB', 'en'];
+  return ['en'];
+};
+
+/** The feature as a label, where the voice file states it. */
+const labelOf = (name: string, features: ReadonlyMap<string, string>): Record<string, string> => {
+  const value = features.get(name);
+  return value === undefined || value === 'unknown' || value === 'none' ? {} : { [name]: value.toLowerCase() };
+};

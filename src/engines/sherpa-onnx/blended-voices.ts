@@ -3,8 +3,7 @@
 // voices that it is made of, which notice nothing. A style keeps its place while it is wanted, and a place that is free is
 // taken by the next, so that a page changes only where a blend is added; the page before then ends with the requests under way.
 import { createHash } from 'node:crypto';
-import { languagesOfBlend } from '../blend-languages.ts';
-import type { Blend, Blending, Voice } from '../engine.ts';
+import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
 import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import { type Speaker, toBlended } from './model-voices.ts';

@@ -5,14 +5,14 @@ import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { archiveEnding } from '../../archives/archive-file.ts';
-import { copyFolder } from '../../archives/copy-folder.ts';
+import { copyFolder } from '../../archives/entry-rules.ts';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/folder.ts';
 import { hashFile } from '../../runtime/hash-file.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locked-folder.ts';
 import type { BroughtVoice } from '../engine.ts';
-import { auditionFault, auditionModel } from './audition.ts';
+import { auditionFault, auditionModel } from './hearing.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';

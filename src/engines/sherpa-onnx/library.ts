@@ -1,9 +1,18 @@
 // Where the library of this engine is. Its package is no dependency of a production install, since its binary contains
 // eSpeak NG, which is GPL: a checkout has it for development, and an operator installs it into `libraries/` in the data
 // folder. It is looked for with the binary for this platform, and not loaded.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { Failure } from '../../errors.ts';
+import { takeLock } from '../../runtime/file-lock.ts';
+import { makeFolder } from '../../runtime/folder.ts';
+import type { PrepareOptions } from '../engine.ts';
 
 const packageName = 'sherpa-onnx-node';
 
@@ -40,3 +49,79 @@ const librariesFolder = (dataDir: string): string => resolve(dataDir, 'libraries
 
 /** For a shell. */
 const quote = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+const stageName = '.libraries-';
+
+interface LibraryTools {
+  isInstalled(dataDir: string): boolean;
+  /** The program that installs packages. */
+  npm: string;
+}
+
+const tools: LibraryTools = { isInstalled: (dataDir) => findLibrary(dataDir) !== undefined, npm: 'npm' };
+
+export async function addLibrary(
+  { dataDir, isOffline = false, signal, print }: PrepareOptions,
+  { isInstalled, npm }: LibraryTools = tools,
+): Promise<void> {
+  if (isInstalled(dataDir)) return;
+  if (isOffline) throw refuse(explainMissingLibrary(dataDir));
+  makeFolder(dataDir);
+  const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
+    print('another process adds the library'),
+  );
+  try {
+    if (isInstalled(dataDir)) return;
+    print(`neural voices need ${librarySpec}; it contains eSpeak NG, and so is under GPL-3.0. npm installs it`);
+    // Those of installations that were killed: whoever has the lock is the only one.
+    const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
+    for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
+    const stage = await mkdtemp(join(dataDir, stageName));
+    try {
+      await install(npm, stage, signal);
+      await replaceFolder(stage, join(dataDir, 'libraries'));
+    } finally {
+      await rm(stage, { recursive: true, force: true });
+    }
+    if (!isInstalled(dataDir)) throw refuse(`${librarySpec} was installed, but is not made for this system`);
+  } finally {
+    lock.release();
+  }
+}
+
+const refuse = (message: string, cause?: unknown) => new Failure('engine_unavailable', { message }, cause);
+
+/** What npm needs: to be found, and to reach the operator's registry. */
+const npmVariables =
+  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_.+)$/i;
+
+const npmEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name)));
+
+async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
+  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', librarySpec];
+  const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
+  const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.once('error', reject);
+  child.once('close', resolve);
+  const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
+    signal.throwIfAborted();
+    throw refuse(`the library cannot be installed: ${error.message}; by hand: ${byHand}`, error);
+  });
+  signal.throwIfAborted();
+  if (code === 0) return;
+  const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  throw refuse(
+    `the library cannot be installed, npm ends with ${code}; by hand: ${byHand}`,
+    new Error(lines.join('\n') || said),
+  );
+}
+
+/** What is there speaks with no model: it is an earlier attempt, or for another system. */
+async function replaceFolder(from: string, to: string): Promise<void> {
+  const old = `${from}-old`;
+  if (existsSync(to)) await rename(to, old);
+  await rename(from, to);
+  await rm(old, { recursive: true, force: true });
+}

@@ -1,12 +1,10 @@
 // The files of a model's folder, as far as needed to recognise and check the model: names and sizes, the headers of its ONNX
 // files, the operator's card. The kinds of models check them with the methods here, which return what was looked up, or
 // collect a fault.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';
 import { ModelFault, type ModelFaults } from './model-fault.ts';
-import { type OnnxFile, readOnnxFile } from './onnx-file.ts';
-import { readTokensFile, type TokenRules } from './tokens-file.ts';
 
 const espeakFolder = 'espeak-ng-data';
 const espeakFiles = ['phontab', 'phonindex', 'phondata', 'intonations'];
@@ -141,4 +139,178 @@ export class OnnxChecks {
     const found = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
     this.fault(`has other inputs than a model of this kind (${found}); it is not what its metadata or its name says`);
   }
+}
+
+interface TokenRules {
+  /** Whether every token must be one character, but for `others`. */
+  areCharacters: boolean;
+  others?: readonly string[];
+}
+
+const fileBytesMax = 16_777_216;
+
+async function readTokensFile(path: string, { areCharacters, others = [] }: TokenRules): Promise<Map<string, number>> {
+  const { size } = await stat(path);
+  if (size > fileBytesMax) throw new ModelFault(`is larger than ${fileBytesMax} bytes`);
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  if (lines.at(-1)?.trim() === '') lines.pop();
+  const tokens = new Map<string, number>();
+  for (const [index, line] of lines.entries()) {
+    const at = `line ${index + 1}`;
+    const parts = line.split(/[ \t\r\v\f]+/).filter((part) => part !== '');
+    const [token, number] = parts.length === 1 ? [' ', parts[0]!] : parts;
+    if (parts.length < 1 || parts.length > 2 || !/^\d{1,9}$/.test(number!)) {
+      throw new ModelFault(`must have a token and its number in each line; ${at} has not`);
+    }
+    if (areCharacters && [...token!].length !== 1) {
+      if (others.includes(token!)) continue;
+      throw new ModelFault(`must have tokens of one character; ${at} has another`);
+    }
+    if (areCharacters && tokens.has(token!)) throw new ModelFault(`has a token twice, the second time in ${at}`);
+    if (!tokens.has(token!)) tokens.set(token!, Number(number));
+  }
+  if (tokens.size === 0) throw new ModelFault('is empty');
+  return tokens;
+}
+
+interface OnnxValue {
+  name: string;
+  /** Of TensorProto.DataType: 1 is float, 7 is int64. 0 where it is not stated. */
+  elementType: number;
+}
+
+interface OnnxFile {
+  inputs: readonly OnnxValue[];
+  outputs: readonly OnnxValue[];
+  metadata: ReadonlyMap<string, string>;
+}
+
+const pageBytes = 65_536;
+/** Of a name, a type or an entry of the metadata: lists of a thousand speakers are below this. */
+const partBytesMax = 1_048_576;
+const fieldsMax = 2_000_000;
+const valuesMax = 4_096;
+const varintBytesMax = 10;
+
+interface Field {
+  number: number;
+  wireType: number;
+  /** Of a varint. */
+  value: number;
+  /** Where the bytes of the others begin and end. */
+  from: number;
+  to: number;
+}
+
+/** The bytes of a file, a page at a time. */
+interface Pages {
+  size: number;
+  /** At least `length` bytes from `at` on. */
+  read(at: number, length: number): Promise<Buffer>;
+}
+
+const damaged = () => new ModelFault('is damaged or cut short; bring it here again');
+
+async function readOnnxFile(path: string): Promise<OnnxFile> {
+  await using handle = await open(path);
+  const pages = await openPages(handle);
+  const inputs: OnnxValue[] = [];
+  const outputs: OnnxValue[] = [];
+  const metadata = new Map<string, string>();
+  let irVersion = 0;
+  let hasGraph = false;
+  for await (const field of fieldsOf(pages, 0, pages.size)) {
+    // Nothing but a model begins with its version, or has such a one.
+    if (field.number === 1 && field.wireType === 0) irVersion = field.value;
+    else if (irVersion === 0) throw new ModelFault('is not an ONNX file');
+    if (field.number === 7 && field.wireType === 2) {
+      hasGraph = true;
+      for await (const part of fieldsOf(pages, field.from, field.to)) {
+        const values = part.number === 11 ? inputs : part.number === 12 ? outputs : undefined;
+        if (values && part.wireType === 2 && values.length < valuesMax) values.push(await readValue(pages, part));
+      }
+    }
+    if (field.number === 14 && field.wireType === 2) await readEntry(pages, field, metadata);
+  }
+  if (irVersion < 1 || irVersion > 1_000 || !hasGraph) throw new ModelFault('is not an ONNX file');
+  return { inputs, outputs, metadata };
+}
+
+async function openPages(handle: FileHandle): Promise<Pages> {
+  const { size } = await handle.stat();
+  let page: Buffer = Buffer.alloc(0);
+  let start = 0;
+  return {
+    size,
+    async read(at, length) {
+      if (at < start || at + length > start + page.length) {
+        const room = Buffer.alloc(Math.min(Math.max(length, pageBytes), size - at));
+        const { bytesRead } = await handle.read(room, 0, room.length, at);
+        page = room.subarray(0, bytesRead);
+        start = at;
+      }
+      const bytes = page.subarray(at - start);
+      if (bytes.length < length) throw damaged();
+      return bytes;
+    },
+  };
+}
+
+async function* fieldsOf(pages: Pages, from: number, to: number): AsyncGenerator<Field> {
+  let at = from;
+  const readVarint = async (): Promise<number> => {
+    const bytes = await pages.read(at, Math.min(varintBytesMax, to - at));
+    let value = 0;
+    for (let i = 0; i < varintBytesMax && at + i < to; i++) {
+      value += (bytes[i]! & 127) * 2 ** (7 * i);
+      if (bytes[i]! < 128) {
+        at += i + 1;
+        return value;
+      }
+    }
+    throw damaged();
+  };
+  for (let count = 0; at < to; count++) {
+    if (count > fieldsMax) throw damaged();
+    const key = await readVarint();
+    const wireType = key % 8;
+    const number = Math.floor(key / 8);
+    if (number === 0 || ![0, 1, 2, 5].includes(wireType))
+      throw at < 16 ? new ModelFault('is not an ONNX file') : damaged();
+    const value = wireType === 0 || wireType === 2 ? await readVarint() : 0;
+    const length = wireType === 0 ? 0 : wireType === 1 ? 8 : wireType === 5 ? 4 : value;
+    if (at + length > to) throw damaged();
+    yield { number, wireType, value, from: at, to: at + length };
+    at += length;
+  }
+}
+
+async function readText(pages: Pages, { from, to }: Field): Promise<string> {
+  if (to - from > partBytesMax) throw damaged();
+  return (await pages.read(from, to - from)).toString('utf8', 0, to - from);
+}
+
+async function readEntry(pages: Pages, { from, to }: Field, metadata: Map<string, string>): Promise<void> {
+  let key = '';
+  let value = '';
+  for await (const field of fieldsOf(pages, from, to)) {
+    if (field.number === 1) key = await readText(pages, field);
+    if (field.number === 2) value = await readText(pages, field);
+  }
+  if (metadata.size < valuesMax) metadata.set(key, value);
+}
+
+async function readValue(pages: Pages, { from, to }: Field): Promise<OnnxValue> {
+  const value: OnnxValue = { name: '', elementType: 0 };
+  for await (const field of fieldsOf(pages, from, to)) {
+    if (field.number === 1) value.name = await readText(pages, field);
+    if (field.number !== 2 || field.wireType !== 2) continue;
+    for await (const type of fieldsOf(pages, field.from, field.to)) {
+      if (type.number !== 1 || type.wireType !== 2) continue;
+      for await (const tensor of fieldsOf(pages, type.from, type.to)) {
+        if (tensor.number === 1 && tensor.wireType === 0) value.elementType = tensor.value;
+      }
+    }
+  }
+  return value;
 }

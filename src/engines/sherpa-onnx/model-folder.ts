@@ -4,19 +4,14 @@
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { isVocoder, readMatchaModel } from './matcha-model.ts';
-import type { Model, ModelFacts } from './model.ts';
-import type { ModelKind } from './model-card.ts';
-import { cardName } from './model-card.ts';
+import type { LibraryOptions, Model, ModelFacts, TextRules } from './model.ts';
+import { cardName, type ModelKind } from './model-card.ts';
 import { ModelFaults } from './model-fault.ts';
 import { type ModelFiles, readModelFiles } from './model-files.ts';
-import { toLanguageCodes, withLanguage } from './model-language.ts';
-import { chooseOptions } from './model-options.ts';
 import { findPart } from './model-parts.ts';
 import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readSupertonicModel } from './supertonic-model.ts';
-import { findTextRules } from './text-rules.ts';
-import { readVitsModel } from './vits-model.ts';
+import { isVocoder, readMatchaModel, readVitsModel } from './vits-model.ts';
 import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
 export interface ReadModel {
@@ -168,4 +163,123 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
     }
   }
   return sum.digest('hex').slice(0, versionChars);
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+
+/** Made when a model is there: that takes longer than most else of a start. */
+let names: Intl.DisplayNames | undefined;
+let codesByName: ReadonlyMap<string, string> | undefined;
+
+function englishName(code: string): string | undefined {
+  names ??= new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+  return names.of(code);
+}
+
+/** Every two-letter code by its English name in small letters. */
+function namedLanguages(): ReadonlyMap<string, string> {
+  codesByName ??= new Map(
+    letters.flatMap((first) =>
+      letters.flatMap((second): [string, string][] => {
+        const name = englishName(first + second);
+        return name ? [[name.toLowerCase(), first + second]] : [];
+      }),
+    ),
+  );
+  return codesByName;
+}
+
+function toCode(hint: string): string | undefined {
+  const named = namedLanguages().get(hint.trim().toLowerCase());
+  if (named) return named;
+  try {
+    const [code] = Intl.getCanonicalLocales(hint.trim().replaceAll('_', '-'));
+    return code && englishName(new Intl.Locale(code).language) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code with the language itself behind it: en-US, en. */
+const withLanguage = (code: string): string[] => [...new Set([code, new Intl.Locale(code).language])];
+
+/** The codes that the first hint with a meaning gives; none where no hint has one. */
+function toLanguageCodes(hints: readonly string[]): string[] {
+  for (const hint of hints) {
+    const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
+    if (codes.length > 0) return [...new Set(codes.flatMap(withLanguage))];
+  }
+  return [];
+}
+
+/** In the order in which they are applied: a telephone number is not a date, nor a date a number. */
+const order = ['phone', 'date', 'number', 'new_heteronym'];
+
+const ruleFile = /^([a-z_]+?)(?:-zh)?\.fst$/;
+
+function findTextRules(folder: string, names: Iterable<string>): TextRules {
+  const all = [...names].sort();
+  const rankOf = (name: string) => order.indexOf(ruleFile.exec(name)?.[1] ?? '');
+  const fsts = all.filter((name) => rankOf(name) >= 0).sort((one, other) => rankOf(one) - rankOf(other));
+  const archives = all.filter((name) => name.endsWith('.far'));
+  const toPaths = (files: readonly string[]) => files.map((name) => join(folder, name)).join(',');
+  return { fsts: toPaths(fsts), archives: toPaths(archives) };
+}
+
+interface OptionRow {
+  kinds: readonly ModelKind[];
+  min: number;
+  max: number;
+  isInteger?: boolean;
+  /** Its name in the library, and where it belongs. */
+  config?: string;
+  extra?: string;
+}
+
+const optionRows: Readonly<Record<string, OptionRow>> = {
+  /** Steps of refinement: more is better and slower. */
+  steps: { kinds: ['zipvoice', 'pocket', 'supertonic'], min: 1, max: 64, isInteger: true },
+  /** How closely it follows the text and the sample. */
+  guidance_scale: { kinds: ['zipvoice'], min: 0.01, max: 20, config: 'guidanceScale' },
+  /** Smaller: more of the steps go into the coarse shape of the sound. */
+  t_shift: { kinds: ['zipvoice'], min: 0, max: 1, config: 'tShift' },
+  /** A sample that is quieter is raised to this loudness; 1 is full scale. */
+  target_rms: { kinds: ['zipvoice'], min: 0.001, max: 1, config: 'targetRms' },
+  feat_scale: { kinds: ['zipvoice'], min: 0.001, max: 10, config: 'featScale' },
+  /** How many voices stay prepared in memory. */
+  voice_cache: { kinds: ['pocket'], min: 1, max: 10_000, isInteger: true, config: 'voiceEmbeddingCacheCapacity' },
+  /** How much one reading differs from the next. */
+  temperature: { kinds: ['pocket'], min: 0.01, max: 2, extra: 'temperature' },
+  noise_scale: { kinds: ['vits', 'matcha'], min: 0, max: 2, config: 'noiseScale' },
+  noise_scale_w: { kinds: ['vits'], min: 0, max: 2, config: 'noiseScaleW' },
+};
+
+interface ChosenOptions {
+  steps?: number;
+  config: LibraryOptions;
+  extra: LibraryOptions;
+}
+
+/** The options of a card for a model of the kind; what it cannot have is a fault of the card. */
+function chooseOptions(
+  given: Readonly<Record<string, number>>,
+  kind: ModelKind,
+  addFault: (fault: string) => void,
+): ChosenOptions {
+  const config: Record<string, number> = {};
+  const extra: Record<string, number> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const row = optionRows[name];
+    if (!row?.kinds.includes(kind)) {
+      const own = Object.keys(optionRows).filter((each) => optionRows[each]!.kinds.includes(kind));
+      addFault(`has the option ${name}; a model of the kind ${kind} has ${own.join(', ') || 'none'}`);
+    } else if (value < row.min || value > row.max || (row.isInteger && !Number.isInteger(value))) {
+      const what = row.isInteger ? 'a whole number' : 'a number';
+      addFault(`has ${value} as ${name}; it must be ${what} from ${row.min} to ${row.max}`);
+    } else {
+      if (row.config !== undefined) config[row.config] = value;
+      if (row.extra !== undefined) extra[row.extra] = value;
+    }
+  }
+  return { ...(given.steps !== undefined && { steps: given.steps }), config, extra };
 }

@@ -1,5 +1,7 @@
 // The engine of neural models: offers the voices of the models that are in the folder, takes up and drops models while it
 // runs, and speaks with them in processes of their own. A request that has begun ends with the model that it began with.
+
+import { type FSWatcher, watch } from 'node:fs';
 import { Failure } from '../../errors.ts';
 import type {
   Cloning,
@@ -12,11 +14,9 @@ import type {
   Voice,
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { auditionFault } from './audition.ts';
 import { BlendedVoices } from './blended-voices.ts';
-import { watchFolder } from './folder-watch.ts';
 import { readGains } from './gains.ts';
-import { Hearing } from './hearing.ts';
+import { auditionFault, Hearing } from './hearing.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
@@ -247,4 +247,36 @@ function reportChange({ offered, withdrawn, faults }: ModelChange, log: EngineLo
   for (const { modelId, faults: all } of faults) {
     log('warn', 'a model cannot be used and is not offered', { model: modelId, faults: all });
   }
+}
+
+/** Several files change at once. */
+const quietMs = 100;
+
+function watchFolder(folder: string, onChange: () => void) {
+  let watcher: FSWatcher | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const drop = () => {
+    watcher?.close();
+    watcher = undefined;
+  };
+  return {
+    /** Watches the folder, unless it is watched already. */
+    ensure(): void {
+      if (watcher) return;
+      try {
+        watcher = watch(folder, { persistent: false }, () => {
+          clearTimeout(timer);
+          timer = setTimeout(onChange, quietMs).unref();
+        });
+        watcher.on('error', drop);
+      } catch {
+        // It is not there, or the system has no more watches.
+        drop();
+      }
+    },
+    close(): void {
+      clearTimeout(timer);
+      drop();
+    },
+  };
 }

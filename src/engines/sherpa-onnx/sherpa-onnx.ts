@@ -2,13 +2,13 @@
 // operator installs, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
 // odd text or a bad model: each model has child processes of its own, started when they are first needed. A broken model is
 // left out and reported by `sonant doctor`; the others speak.
+
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
-import { addLibrary } from './add-library.ts';
-import { auditionFault, tryOutModel } from './audition.ts';
+import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';
-import { explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
+import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';

@@ -1,10 +1,10 @@
 // Models that clone the voice of a reference: ZipVoice, which needs its transcript, and Pocket. They have no voices of their
 // own but those of the samples that come with them.
 import { join } from 'node:path';
-import { needVocoder } from './matcha-model.ts';
 import type { ModelFacts } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
 import { needPart } from './model-parts.ts';
+import { needVocoder } from './vits-model.ts';
 import { findSamples } from './voice-samples.ts';
 
 const { float, int64 } = elementTypes;

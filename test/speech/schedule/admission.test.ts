@@ -1,8 +1,7 @@
 // Admission: the numbers of requests that are spoken and wait, fair between callers.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';
-import type { Demand } from '../../../src/speech/demand.ts';
-import { Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
+import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt, settle } from './open-schedule.ts';
 
 /** Requests for an engine that has a seat for each. */

@@ -3,8 +3,7 @@
 import type { EngineCapabilities } from '../../../src/engines/engine.ts';
 import type { Seat } from '../../../src/engines/guard.ts';
 import type { Failure } from '../../../src/errors.ts';
-import type { Demand } from '../../../src/speech/demand.ts';
-import { type Admission, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
+import { type Admission, type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
 
 export const never = new AbortController().signal;
 export const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 // Overload: who is admitted, who waits before whom, and who is refused at once, on a clock of the test's own.
 import { expect, test } from 'vitest';
-import type { Demand } from '../../../src/speech/demand.ts';
+import type { Demand } from '../../../src/speech/schedule.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
 import { simulateClients } from './simulated-streams.ts';
 

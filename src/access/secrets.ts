@@ -4,7 +4,13 @@
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
 //
 // `use` is the purpose of the token; for any other purpose it is not valid.
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { makeFolder } from '../runtime/folder.ts';
+import { writeOnce } from '../runtime/write-once.ts';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
@@ -44,4 +50,24 @@ export function createSeal(secret: string) {
       return opened?.payload.use === use ? opened.payload : undefined;
     },
   };
+}
+
+const secretBytes = 32;
+
+/** The secret, if it exists already. */
+export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
+  return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
+}
+
+export async function readDataDirSecret(dataDir: string, name = 'secret'): Promise<string> {
+  const file = join(dataDir, name);
+  try {
+    makeFolder(dataDir);
+    await writeOnce(file, randomBytes(secretBytes).toString('base64url'));
+    const secret = (await readFile(file, 'utf8')).trim();
+    if (secret.length < secretBytes) throw new Error(`${file} holds no secret; remove it to have one made`);
+    return secret;
+  } catch (error) {
+    throw new Failure('storage_unavailable', { message: 'A secret of this service cannot be kept.' }, error);
+  }
 }

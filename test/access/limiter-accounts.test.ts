@@ -1,6 +1,6 @@
 // The counters of accounts in a process do not grow with the number of keys ever used.
 import { expect, test } from 'vitest';
-import { createAccounts } from '../../src/access/accounts.ts';
+import { createAccounts } from '../../src/access/limiter.ts';
 
 test('accounts at rest are removed, and those in use stay', async () => {
   let nowUs = 0;

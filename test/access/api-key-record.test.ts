@@ -1,6 +1,6 @@
 // The account of a key: the root of its descent, whatever was rotated on the way.
 import { expect, test } from 'vitest';
-import { accountOf } from '../../src/access/account.ts';
+import { accountOf } from '../../src/access/api-key-record.ts';
 
 test.each([
   ['key_A', '', 'key_A'],

@@ -1,0 +1,151 @@
+// The rate limit of a key, the headers of every response that report what is left of it, and the failures for a key that
+// exceeds a limit. The headers follow draft-ietf-httpapi-ratelimit-headers:
+//
+//     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
+//     RateLimit: "requests";r=87;t=2                r: how many may come now; t: seconds until all may again
+
+import { Failure, type FieldViolation } from '../errors.ts';
+import type { KeyLimits } from './key-limits.ts';
+
+export interface LimitStatus {
+  limits: KeyLimits;
+  requests: { remaining: number; fullInSeconds: number };
+  /** Only for a key with a monthly quota. */
+  characters?: { remaining: number; fullInSeconds: number };
+}
+
+/** Receives the status of a key, also when its request is rejected. */
+export type ReportLimitStatus = (limitStatus: LimitStatus) => void;
+
+const burstMax = 100;
+
+export const rateOf = ({ requestsPerMinute }: Pick<KeyLimits, 'requestsPerMinute'>): Rate => ({
+  perMinute: requestsPerMinute,
+  burst: Math.min(burstMax, requestsPerMinute),
+});
+
+/** What is left of a monthly quota, and when the month ends. */
+export interface LeftOfMonth {
+  characters: number;
+  endsMs: number;
+}
+
+export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number, left?: LeftOfMonth): LimitStatus {
+  const { remaining, fullInUs } = statusAt(fullAtUs, nowUs, rateOf(limits));
+  const requests = { remaining, fullInSeconds: Math.ceil(fullInUs / 1_000_000) };
+  if (!left) return { limits, requests };
+  const fullInSeconds = Math.ceil((left.endsMs - nowUs / 1000) / 1000);
+  return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
+}
+
+/** The status of a key, by its own policy, with the least that any of the statuses has left; its own is the first. */
+export function leastOf(all: readonly LimitStatus[]): LimitStatus {
+  const [own] = all as readonly [LimitStatus, ...LimitStatus[]];
+  if (all.length === 1) return own;
+  const least = (items: readonly LimitStatus['requests'][]) => items.toSorted((a, b) => a.remaining - b.remaining)[0];
+  const characters = least(all.flatMap((each) => each.characters ?? []));
+  return { limits: own.limits, requests: least(all.map((each) => each.requests))!, ...(characters && { characters }) };
+}
+
+const monthSeconds = 30 * 24 * 3600;
+
+export function toRateLimitHeaders({
+  limits,
+  requests,
+  characters,
+}: LimitStatus): Record<'ratelimit-policy' | 'ratelimit', string> {
+  const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
+    `"${name}";r=${remaining};t=${fullInSeconds}`;
+  const first = item('requests', requests);
+  const ratelimit = characters ? `${first}, ${item('characters', characters)}` : first;
+  return { 'ratelimit-policy': policyOf(limits), ratelimit };
+}
+
+function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLimits): string {
+  const characters = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
+  return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
+}
+
+// The generic cell rate algorithm: a rate per minute with a burst. Its whole state is one time, at which the full burst is
+// available again; each request moves it later by one interval.
+//
+//     now            burst * interval from now
+//      |-------------|------------------> time
+//           full at: at most here, else the request is rejected
+//
+// In whole microseconds, so that memory and Redis compute the same result.
+
+export interface Rate {
+  perMinute: number;
+  /** How many may come at once. */
+  burst: number;
+}
+
+interface Taken {
+  isAllowed: boolean;
+  /** When the full burst is available again: the new state. */
+  fullAtUs: number;
+  /** How long until the next is allowed; 0: now. */
+  waitUs: number;
+}
+
+const minuteUs = 60_000_000;
+export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / perMinute);
+
+const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
+
+/** How many are allowed now, and how long until the full burst is available again. */
+function statusAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
+  const fullInUs = spentOf(fullAtUs, nowUs);
+  const intervalUs = intervalOf(rate);
+  return { remaining: Math.floor((rate.burst * intervalUs - fullInUs) / intervalUs), fullInUs };
+}
+
+export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
+  const intervalUs = intervalOf(rate);
+  const capacityUs = rate.burst * intervalUs;
+  const spentUs = spentOf(fullAtUs, nowUs);
+  const isAllowed = spentUs + intervalUs <= capacityUs;
+  const nowSpentUs = isAllowed ? spentUs + intervalUs : spentUs;
+  return {
+    isAllowed,
+    fullAtUs: nowUs + nowSpentUs,
+    waitUs: Math.max(0, nowSpentUs + intervalUs - capacityUs),
+  };
+}
+
+/** `isOwn`: the limit is the key's own, not that of the account that its keys share. */
+const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
+
+export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {
+  const message = `${toSubject(isOwn)} may make ${limit} requests a minute.`;
+  const retryAfterSeconds = waitUs / 1_000_000;
+  return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
+}
+
+/** Rejects a whole text that is longer than a whole monthly quota: no retry can help. */
+export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
+  if (quota === undefined || chars <= quota) return;
+  const subject = isOwn ? 'this key' : 'all keys of this account together';
+  const message = `This text has ${chars} characters, and ${subject} may speak ${quota} in a month.`;
+  const details: FieldViolation[] = [{ field: 'text', reason: 'length', message }];
+  throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
+}
+
+export function tooManyCharacters(
+  { chars, quota, left, isOwn }: { chars: number; quota: number; left: number; isOwn: boolean },
+  waitMs: number,
+): Failure {
+  return new Failure('rate_limit_exceeded', {
+    message: `${toSubject(isOwn)} may speak ${quota} characters in a month; ${Math.max(0, left)} are left of this one.`,
+    limit: quota,
+    actual: quota - left + chars,
+    limitReason: 'characters',
+    retryAfterSeconds: waitMs / 1000,
+  });
+}
+
+export function tooManyAtOnce({ concurrency: limit }: KeyLimits, isOwn: boolean): Failure {
+  const message = `${toSubject(isOwn)} may have ${limit} syntheses running at once.`;
+  return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'concurrency', retryAfterSeconds: 1 });
+}
