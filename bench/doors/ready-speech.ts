@@ -23,7 +23,7 @@ export const voice: Voice = {
   gainDb: 0,
 };
 
-export const voices = createVoices([{ name: 'ready', voices: [voice] } as unknown as Engine]);
+export const voices = createVoices([{ name: 'ready', voices: [voice], capabilities: {} } as unknown as Engine]);
 
 const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
   return { audioId: createId('aud'), voice, format, sampleRateHz, chars, warnings: [] };

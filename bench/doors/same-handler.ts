@@ -1,25 +1,44 @@
 // A server of grpc-js in front of the very handlers of the service: calls are admitted, run, limited and metered as they are
 // there, so that what differs is the transport alone.
 import { once } from 'node:events';
-import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import { createContextValues, type HandlerContext } from '@connectrpc/connect';
 import grpc from '@grpc/grpc-js';
 import type { Call } from '../../src/api/call.ts';
 import { operationOf } from '../../src/api/operation.ts';
-import { callKey } from '../../src/rpc/call-context.ts';
-import type { DirectMethod } from '../../src/rpc/grpc-call.ts';
-import type { Services } from '../../src/rpc/services.ts';
+import type { Runner } from '../../src/api/runner.ts';
+import { callKey, type ServedService } from '../../src/rpc/calls.ts';
 import { createId } from '../../src/runtime/id.ts';
 
-type Serving = Pick<Services, 'directMethods' | 'runner'>;
+interface Serving {
+  runner: Runner;
+  served: readonly ServedService[];
+}
+
+interface ServedMethod {
+  method: DescMethod;
+  handle(message: unknown, context: HandlerContext): Promise<Shape> | AsyncIterable<Shape>;
+}
 type Shape = MessageInitShape<DescMessage>;
 
-export function openSameHandler({ directMethods, runner }: Serving): Promise<number> {
+export function openSameHandler({ runner, served }: Serving): Promise<number> {
   const server = new grpc.Server();
-  for (const direct of directMethods) {
-    const { method } = direct;
-    const handle = method.methodKind === 'unary' ? toUnary(direct, runner) : toStream(direct, runner);
-    server.addService(definitionOf(direct), { [method.name]: handle as grpc.UntypedHandleCall });
+  const methods = served.flatMap(({ service, implementation }) =>
+    service.methods
+      .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming')
+      .map((method) => ({ method, handle: implementation[method.localName] as unknown as ServedMethod['handle'] })),
+  );
+  for (const called of methods) {
+    const { method } = called;
+    const handle = method.methodKind === 'unary' ? toUnary(called, runner) : toStream(called, runner);
+    server.addService(definitionOf(called), { [method.name]: handle as grpc.UntypedHandleCall });
   }
   const bind = Promise.withResolvers<number>();
   server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, port) =>
@@ -28,39 +47,39 @@ export function openSameHandler({ directMethods, runner }: Serving): Promise<num
   return bind.promise;
 }
 
-const begin = async ({ method }: DirectMethod, runner: Serving['runner'], metadata: grpc.Metadata) => {
+const begin = async ({ method }: ServedMethod, runner: Serving['runner'], metadata: grpc.Metadata) => {
   const reportLimits = () => {};
   const running = runner.begin({ door: 'grpc', requestId: createId('req'), address: '127.0.0.1', reportLimits });
   await running.admit({ key: metadata.get('x-api-key')[0]?.toString() }, operationOf(method));
   return running;
 };
 
-const contextOf = ({ method }: DirectMethod, call: Call, metadata: grpc.Metadata): HandlerContext => {
+const contextOf = ({ method }: ServedMethod, call: Call, metadata: grpc.Metadata): HandlerContext => {
   const requestHeader = { get: (name: string) => metadata.get(name)[0] ?? null };
   return { method, values: createContextValues().set(callKey, call), requestHeader } as unknown as HandlerContext;
 };
 
 const toUnary =
-  (direct: DirectMethod, runner: Serving['runner']) =>
+  (called: ServedMethod, runner: Serving['runner']) =>
   async ({ request, metadata }: grpc.ServerUnaryCall<Shape, Shape>, callback: grpc.sendUnaryData<Shape>) => {
-    const running = await begin(direct, runner, metadata);
-    const work = (call: Call) => direct.handle(request, contextOf(direct, call, metadata)) as Promise<Shape>;
-    callback(null, await running.run(operationOf(direct.method), work));
+    const running = await begin(called, runner, metadata);
+    const work = (call: Call) => called.handle(request, contextOf(called, call, metadata)) as Promise<Shape>;
+    callback(null, await running.run(operationOf(called.method), work));
   };
 
 const toStream =
-  (direct: DirectMethod, runner: Serving['runner']) => async (stream: grpc.ServerWritableStream<Shape, Shape>) => {
+  (called: ServedMethod, runner: Serving['runner']) => async (stream: grpc.ServerWritableStream<Shape, Shape>) => {
     const { request, metadata } = stream;
-    const running = await begin(direct, runner, metadata);
-    const call = running.startStream(operationOf(direct.method));
-    const open = () => direct.handle(request, contextOf(direct, call, metadata)) as AsyncIterable<Shape>;
+    const running = await begin(called, runner, metadata);
+    const call = running.startStream(operationOf(called.method));
+    const open = () => called.handle(request, contextOf(called, call, metadata)) as AsyncIterable<Shape>;
     for await (const message of running.streamFrom(open)) if (!stream.write(message)) await once(stream, 'drain');
     stream.end();
   };
 
 const definitionOf = ({
   method: { name, parent, input, output, methodKind },
-}: DirectMethod): grpc.ServiceDefinition => ({
+}: ServedMethod): grpc.ServiceDefinition => ({
   [name]: {
     path: `/${parent.typeName}/${name}`,
     requestStream: false,

@@ -3,6 +3,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../src/access/actor.ts';
 import { createAdmit } from '../../src/access/admit.ts';
 import { createFailedAttempts } from '../../src/access/failed-attempts.ts';
@@ -17,7 +19,7 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { createModelOperations } from '../../src/api/models.ts';
@@ -32,9 +34,10 @@ import { createStoredAudio } from '../../src/delivery/stored-audio.ts';
 import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
 import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import type { ModelInstalls } from '../../src/models/model-installs.ts';
-import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { createServices } from '../../src/rpc/services.ts';
+import { serve, serveHandlers } from '../../src/rpc/calls.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
+import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
+import { createSpeechService } from '../../src/rpc/speech-service.ts';
 import { createId } from '../../src/runtime/id.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
@@ -105,8 +108,8 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
@@ -120,6 +123,10 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
   };
   const services = createServices({ runner, ...operations });
+  const served = [
+    serve(SpeechService, createSpeechService(operations.speech, operations.live)),
+    serveHandlers(VoiceService, operations.handlers.voices),
+  ];
   const address = { host: '127.0.0.1', port: 0 };
   const rpc = await openRpcServer({ services, address, onFault });
   const gateway = await openGateway({
@@ -155,7 +162,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   });
   const file = join(dataDir, 'audio', clipId.slice(-2), clipId);
   const clip = { path: `/audio/${clipId}.wav`, file };
-  return { httpPort: gateway.port, grpcPort: (await openOther?.(services)) ?? rpc.port, apiKey: key, clip };
+  return { httpPort: gateway.port, grpcPort: (await openOther?.({ runner, served })) ?? rpc.port, apiKey: key, clip };
 }
 
 const name = process.argv[2] as ContenderName;

@@ -6,7 +6,7 @@ import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { isCharset } from '../books/decode-text.ts';
 import { readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
-import { isCover } from '../jobs/cover.ts';
+import { isCover } from '../jobs/job-request.ts';
 import { metadataValueCharsMax } from '../jobs/limits.ts';
 import { countChars, cutText } from '../text/count-chars.ts';
 import type { Call } from './call.ts';

@@ -29,9 +29,9 @@ import {
   toPartRequest,
 } from '../jobs/job-request.ts';
 import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
+import { removeJob } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
 import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/limits.ts';
-import { removeJob } from '../jobs/removal.ts';
 import { createId } from '../runtime/id.ts';
 import type { Caller } from '../speech/request.ts';
 import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';

@@ -1,35 +1,85 @@
-// Lexicons: listed, made, replaced and deleted by callers, among those that they may use.
+// Lexicons: listed, created, replaced and deleted by callers, among those that they may use.
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type CreateLexiconRequest,
+  type GetLexiconRequest,
+  type LexiconSchema,
+  type LexiconService,
+  LexiconSpecSchema,
+  type ListLexiconsRequest,
+  type ReplaceLexiconRequest,
+} from '../../gen/sonant/v1/lexicon_pb.ts';
+import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
-import type { LexiconFields } from '../lexicons/lexicon-fields.ts';
+import { checkLexicon } from '../lexicons/lexicon-fields.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
+import { inSteps } from '../runtime/steps.ts';
 import { lexiconOwnerOf } from '../speech/lexicons.ts';
-import type { VoiceOwner, Voices } from '../speech/voice.ts';
+import type { Voices } from '../speech/voice.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+import type { LexiconEntry } from '../text/lexicon.ts';
 import { actorOf, type Call } from './call.ts';
-import { type Page, toPage } from './page.ts';
+import { pageOf, toEnum, toTime } from './messages.ts';
+import { toPage } from './page.ts';
+import { checked, type Handlers } from './service.ts';
 
-/** A lexicon, and whose it is for the caller. */
-export type ListedLexicon = StoredLexicon & { owner: VoiceOwner };
-
-export type LexiconOperations = ReturnType<typeof createLexiconOperations>;
-
-export function createLexiconOperations(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {
-  const toListed = (lexicon: StoredLexicon, { caller }: Call): ListedLexicon => ({
-    ...lexicon,
-    owner: lexiconOwnerOf(lexicon, caller),
-  });
+export function createLexiconHandlers(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {
   return {
-    async listLexicons(call: Call, page: Page) {
-      const { size, after = '' } = page;
-      const found = management.list(call.caller).filter(({ lexiconId }) => lexiconId > after);
-      const listed = found.slice(0, size + 1).map((lexicon) => toListed(lexicon, call));
-      return toPage(listed, page, ({ lexiconId }) => lexiconId);
+    listLexicons: checked(
+      ({ limit, cursor }: ListLexiconsRequest, _call, violations) =>
+        pageOf({ limit, cursor }, ['lexicons'], violations),
+      async (_message, call, page) => {
+        const { size, after = '' } = page;
+        const found = management.list(call.caller).filter(({ lexiconId }) => lexiconId > after);
+        const { items, nextCursor } = toPage(found.slice(0, size + 1), page, ({ lexiconId }) => lexiconId);
+        return { lexicons: items.map((item) => toLexicon(item, call)), nextCursor };
+      },
+    ),
+    getLexicon: checked(
+      ({ languageCode }: GetLexiconRequest, _call, violations) => {
+        if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
+          violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US');
+      },
+      async ({ lexiconId }, call) => {
+        const lexicon = await findCurrent(() => management.find(lexiconId, call.caller));
+        return { lexicon: toLexicon(lexicon, call, lexicon.entries()) };
+      },
+    ),
+    createLexicon: checked(
+      ({ spec = create(LexiconSpecSchema) }: CreateLexiconRequest, _call, violations) =>
+        inSteps(checkLexicon(spec, violations, { isNew: true })),
+      async (_message, call, content) => ({
+        lexicon: toLexicon(await management.create(content, actorOf(call)), call),
+      }),
+    ),
+    replaceLexicon: checked(
+      async ({ lexiconId, spec = create(LexiconSpecSchema) }: ReplaceLexiconRequest, call, violations) => {
+        if (lexiconId !== '') await findCurrent(() => management.checkMayChange(lexiconId, actorOf(call)));
+        return inSteps(checkLexicon(spec, violations));
+      },
+      async ({ lexiconId }, call, content) => ({
+        lexicon: toLexicon(await findCurrent(() => management.replace(lexiconId, content, actorOf(call))), call),
+      }),
+    ),
+    async deleteLexicon({ lexiconId }, call) {
+      await findCurrent(() => management.remove(lexiconId, actorOf(call)));
+      return {};
     },
-    getLexicon: (call: Call, lexiconId: string) =>
-      findCurrent(() => toListed(management.find(lexiconId, call.caller), call)),
-    createLexicon: async (call: Call, fields: LexiconFields) =>
-      toListed(await management.create(fields, actorOf(call)), call),
-    replaceLexicon: async (call: Call, lexiconId: string, fields: LexiconFields) =>
-      toListed(await findCurrent(() => management.replace(lexiconId, fields, actorOf(call))), call),
-    deleteLexicon: (call: Call, lexiconId: string) => findCurrent(() => management.remove(lexiconId, actorOf(call))),
-  };
+  } satisfies Handlers<typeof LexiconService>;
 }
+
+const toLexicon = (
+  lexicon: StoredLexicon,
+  { caller }: Call,
+  entries: LexiconEntry[] = [],
+): MessageInitShape<typeof LexiconSchema> => ({
+  lexiconId: lexicon.lexiconId,
+  name: lexicon.name,
+  access: toEnum(VoiceAccessSchema, lexicon.access),
+  owner: toEnum(VoiceOwnerSchema, lexiconOwnerOf(lexicon, caller)),
+  version: lexicon.version,
+  entryCount: lexicon.entryCount,
+  entries,
+  createdAt: toTime(lexicon.createdAt)!,
+  updatedAt: toTime(lexicon.updatedAt)!,
+});

@@ -8,12 +8,13 @@ import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { Voice } from '../engines/engine.ts';
+import { Failure } from '../errors.ts';
 import type { LivePlace, PlannedLive } from '../speech/live-plan.ts';
 import type { CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Call } from './call.ts';
-import { TurnCharges } from './turn-charges.ts';
+import { turnWaitMsMax } from './limits.ts';
 
 export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
@@ -188,6 +189,72 @@ class StreamAccount {
     } catch (error) {
       this.#noted = before;
       throw error;
+    }
+  }
+}
+
+type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | Promise<Synthesis>;
+
+class TurnCharges implements LivePlace {
+  readonly #account: { readonly spokenChars: number };
+  readonly #takeSlot: TakeSlot;
+  /** With the characters of all parts since the slot was taken. */
+  #held: { chars: number; synthesis: Synthesis } | undefined;
+  /** Characters of the parts before these. */
+  #charsBefore = 0;
+  #isTaking = false;
+  #isClosed = false;
+
+  constructor(account: { readonly spokenChars: number }, takeSlot: TakeSlot) {
+    this.#account = account;
+    this.#takeSlot = takeSlot;
+  }
+
+  async take(chars: number): Promise<void> {
+    this.#isTaking = true;
+    try {
+      const synthesis = await this.#takePatiently(chars);
+      this.#held = { chars: chars + (this.#held?.chars ?? 0), synthesis };
+    } finally {
+      this.#isTaking = false;
+      if (this.#isClosed) this.rest();
+    }
+  }
+
+  /** Nothing is spoken for now. */
+  rest(): void {
+    if (!this.#held) return;
+    const { chars, synthesis } = this.#held;
+    synthesis.end(this.#ofHeld(this.#account.spokenChars, chars));
+    this.#charsBefore += chars;
+    this.#held = undefined;
+  }
+
+  /** So many characters of the turn are in the usage ledger. */
+  recorded(turnChars: number): void {
+    if (this.#held) this.#held.synthesis.recorded?.(this.#ofHeld(turnChars, this.#held.chars));
+  }
+
+  /** The turn is over; what was not spoken is given back. */
+  close(): void {
+    this.#isClosed = true;
+    if (!this.#isTaking) this.rest();
+  }
+
+  /** How many of the first characters of the turn are among those that are held. */
+  #ofHeld(turnChars: number, heldChars: number): number {
+    return Math.max(0, Math.min(heldChars, turnChars - this.#charsBefore));
+  }
+
+  async #takePatiently(chars: number): Promise<Synthesis> {
+    const untilMs = this.#charsBefore > 0 ? performance.now() + turnWaitMsMax : 0;
+    for (;;) {
+      try {
+        return await this.#takeSlot(chars, this.#held?.synthesis);
+      } catch (error) {
+        const isBusy = error instanceof Failure && error.facts.limitReason === 'concurrency';
+        if (!isBusy || this.#isClosed || performance.now() > untilMs) throw error;
+      }
     }
   }
 }

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { isUnderWay } from '../models/install-progress.ts';
 import type { InstallableModel } from '../models/installable-models.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { modelOfVoice } from '../models/model-row.ts';
+import { modelOfVoice } from '../models/model-table.ts';
 import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './limits.ts';

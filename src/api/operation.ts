@@ -39,7 +39,7 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 /** By the names of their RPCs. */
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
-export const lexiconOperations = operationsOf(LexiconService);
+operationsOf(LexiconService);
 export const keyOperations = operationsOf(ApiKeyService);
 /** Only in the HTTP API, here and below. Which models there are is as public as the voices; to install one is the operator's. */
 export const modelOperations = {

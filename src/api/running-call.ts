@@ -5,7 +5,6 @@ import type { KeyCaller } from '../access/key-verifier.ts';
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import { type Span, within } from '../telemetry/trace.ts';
 import { anonymous, type Call, callerLeft, type SpeechFacts } from './call.ts';
-import { endCallSpan } from './call-span.ts';
 import type { EndedCall } from './ended-call.ts';
 import type { Incoming, Shared } from './incoming-call.ts';
 import type { Operation } from './operation.ts';
@@ -285,3 +284,23 @@ export class RunningCall {
 }
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });
+
+function endCallSpan(span: Span, { requestId, method, door, status, keyId, speech, failure }: EndedCall): void {
+  const { voiceId, engine, format, characters, isCached, audioSeconds, firstSoundMs } = speech;
+  span.name = method || door;
+  span.set({
+    'rpc.method': method,
+    'rpc.response.status_code': status,
+    'sonant.door': door,
+    'sonant.request_id': requestId,
+    'sonant.key_id': keyId,
+    'sonant.voice_id': voiceId,
+    'sonant.engine': engine,
+    'sonant.format': format,
+    'sonant.characters': characters,
+    'sonant.cached': isCached,
+    'sonant.audio_seconds': audioSeconds,
+    'sonant.first_sound_seconds': firstSoundMs === undefined ? undefined : firstSoundMs / 1000,
+  });
+  span.end(failure?.reason);
+}

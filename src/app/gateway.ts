@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
@@ -14,7 +15,6 @@ import type { SignIn } from '../access/sign-in.ts';
 import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
 import type { KeyOperations } from '../api/keys.ts';
-import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { ModelOperations } from '../api/models.ts';
 import type { Runner } from '../api/runner.ts';
@@ -104,8 +104,8 @@ export interface GatewayOperations {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    lexicons: Handlers<typeof LexiconService>;
   };
-  lexicons: LexiconOperations;
   models: ModelOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
@@ -239,7 +239,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { handlers, speech, live, voices, lexicons, models, keys } = operations;
+  const { handlers, speech, live, voices, models, keys } = operations;
   const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
@@ -259,7 +259,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });
   addVoiceRoutes(app, handlers.voices, ofContract);
-  addLexiconRoutes(app, { lexicons, admitTo, isStrict, baseUrl });
+  addLexiconRoutes(app, handlers.lexicons, ofContract);
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addWebhookSecretRoutes(app, { keys, admitTo });

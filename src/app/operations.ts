@@ -8,7 +8,7 @@ import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobHandlers } from '../api/jobs.ts';
 import { createKeyOperations } from '../api/keys.ts';
-import { createLexiconOperations } from '../api/lexicons.ts';
+import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
 import { createModelOperations } from '../api/models.ts';
@@ -92,8 +92,8 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      lexicons: createLexiconHandlers(options.lexicons, voices),
     },
-    lexicons: createLexiconOperations(options.lexicons, voices),
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({

@@ -2,15 +2,23 @@
 // document, or JSON, which is a list of entries or an object with a name and entries.
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { VoiceAccess, VoiceAccessSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../access/actor.ts';
+import { toEnum } from '../api/messages.ts';
+import { newReading, readMembers } from '../contract/decode.ts';
+import { writeMessage } from '../contract/encode.ts';
+import { checkRules } from '../contract/rules.ts';
+import type { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
-import { checkLexicon, type LexiconFields, toEntryJson } from '../lexicons/lexicon-fields.ts';
+import { type CheckedLexicon, checkLexicon } from '../lexicons/lexicon-fields.ts';
 import { atOnce } from '../runtime/steps.ts';
 import type { OfferedLexicon } from '../speech/lexicons.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { compileLexicon } from '../text/lexicon.ts';
+import { compileLexicon, type LexiconEntry } from '../text/lexicon.ts';
 import { writePls } from '../text/pls.ts';
 import {
   type Command,
@@ -81,13 +89,15 @@ const actions: Readonly<Record<string, Action>> = {
     const path = onlyArgument(rest, 'sonant lexicon put FILE [--id ID] [--name NAME] [--access WHO]');
     const file = await readLexiconFile(path);
     await withOpened(await line.openVoiceManagement(), async ({ lexicons }) => {
-      const fields = { ...file, name: name ?? file.name, access };
+      file.spec.name = name ?? file.spec.name;
+      file.spec.access = access ? toEnum(VoiceAccessSchema, access) : VoiceAccess.UNSPECIFIED;
       // The title of a document is known only once it is parsed.
-      const isNameless = fields.name === undefined && !('pls' in file.content && file.content.pls.includes('<meta'));
-      const named = id === undefined && isNameless ? { ...fields, name: basename(path, extname(path)) } : fields;
-      const put = await withFileFaults(path, () =>
-        id === undefined ? lexicons.create(named, operator) : lexicons.replace(id, fields, operator),
-      );
+      if (id === undefined && file.spec.name === '' && !file.spec.pls.includes('<meta'))
+        file.spec.name = basename(path, extname(path));
+      const put = await withFileFaults(path, async () => {
+        const checked = checkFile(file, id === undefined);
+        return id === undefined ? lexicons.create(checked, operator) : lexicons.replace(id, checked, operator);
+      });
       const { lexiconId, entryCount } = put;
       const words = `${lexiconId} (${put.name}) has ${entryCount} ${entryCount === 1 ? 'entry' : 'entries'}.`;
       line.print(json ? JSON.stringify(toJson(put), null, 2) : words);
@@ -116,6 +126,8 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
+const toEntryJson = (entry: LexiconEntry) => writeMessage(LexiconEntrySchema, entry);
+
 const toJson = (lexicon: StoredLexicon) => ({
   lexicon_id: lexicon.lexiconId,
   name: lexicon.name,
@@ -126,21 +138,36 @@ const toJson = (lexicon: StoredLexicon) => ({
   updated_at: lexicon.updatedAt.toISOString(),
 });
 
-/** Reads a lexicon file. Its name is undefined if the file has none. */
-async function readLexiconFile(path: string): Promise<LexiconFields> {
+interface LexiconFile {
+  spec: LexiconSpec;
+  /** Found while it was read. */
+  violations: Violations;
+}
+
+async function readLexiconFile(path: string): Promise<LexiconFile> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
     throw new UsageError(`cannot read ${path}: ${error.message}`);
   });
-  const fields = { name: undefined, access: undefined };
-  if (/^\s*\ufeff?</.test(text)) return { ...fields, content: { pls: text.replace(/^\ufeff/, ''), field: 'body' } };
-  try {
-    const value: unknown = JSON.parse(text);
-    if (Array.isArray(value)) return { ...fields, content: { entries: value } };
-    const { name, entries } = value as { name?: string; entries?: unknown };
-    return { ...fields, name, content: { entries } };
-  } catch (error) {
-    throw new UsageError(`${path} is neither a PLS document nor JSON: ${(error as Error).message}`);
+  const spec = create(LexiconSpecSchema);
+  const reading = newReading(false);
+  if (/^\s*\ufeff?</.test(text)) spec.pls = text.replace(/^\ufeff/, '');
+  else {
+    try {
+      const value: unknown = JSON.parse(text);
+      const { name, entries } = Array.isArray(value) ? { entries: value } : (value as Record<string, unknown>);
+      readMembers(spec, LexiconSpecSchema, { name, entries }, reading);
+    } catch (error) {
+      throw new UsageError(`${path} is neither a PLS document nor JSON: ${(error as Error).message}`);
+    }
   }
+  return { spec, violations: reading.violations };
+}
+
+function checkFile({ spec, violations }: LexiconFile, isNew = false): CheckedLexicon {
+  checkRules(LexiconSpecSchema, spec, violations);
+  const checked = atOnce(checkLexicon(spec, violations, { isNew }));
+  violations.throwIfAny();
+  return checked;
 }
 
 /** Runs `work` with the lexicon of a file. Errors in its entries are reported with the path. */
@@ -150,7 +177,7 @@ async function withFileFaults<Result>(path: string, work: () => Promise<Result>)
   } catch (error) {
     const details = error instanceof Failure ? error.facts.details : undefined;
     if (!details) throw error;
-    const faults = details.map(({ field, message }) => (field === 'body' ? message : `${field} ${message}`));
+    const faults = details.map(({ field, message }) => (field === 'pls' ? message : `${field} ${message}`));
     throw new CommandError(`${path}: ${faults.join('\n  ')}`);
   }
 }
@@ -158,7 +185,7 @@ async function withFileFaults<Result>(path: string, work: () => Promise<Result>)
 /** Opens the lexicon of a file, for requests that name it by its path. */
 export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
-    const { entries, version } = atOnce(checkLexicon(await readLexiconFile(path)));
+    const { entries, version } = checkFile(await readLexiconFile(path));
     const compiled = compileLexicon(JSON.parse(entries));
     return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: () => compiled };
   });

@@ -5,11 +5,16 @@ import { basename, resolve } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import type { BroughtVoice } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
-import type { Retry } from '../models/download.ts';
+import { createRecentRate, type Retry } from '../models/download.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
-import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
-import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
-import { createRecentRate } from '../models/recent-rate.ts';
+import {
+  bytesOfRow,
+  loadModels,
+  type ModelRow,
+  modelEngines,
+  modelOfVoice,
+  type OfferedModel,
+} from '../models/model-table.ts';
 import { isLoopbackUrl } from '../net/loopback.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';

@@ -2,7 +2,7 @@
 // means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { enumNames, isOurs, type Member, membersOf } from './schema.ts';
+import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';
 import {
   type Fields,
   isObject,
@@ -182,7 +182,7 @@ function readOf(field: DescField): Read {
 }
 
 function readItem(field: DescField & { fieldKind: 'list' | 'map' }): Read {
-  if (field.message) return readMessage(field.message);
+  if (field.message) return readMessage(field.message, restOf(field).strict);
   return field.enum ? readEnum(field.enum) : readScalar(field.scalar!);
 }
 
@@ -243,7 +243,7 @@ function readEnum(desc: DescEnum): Read {
 
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-function readMessage(desc: DescMessage): Read {
+function readMessage(desc: DescMessage, isStrict = false): Read {
   if (desc.typeName === 'google.protobuf.Timestamp')
     return (value, path, reading) => {
       const time = typeof value === 'string' && timeForm.test(value) ? new Date(value) : undefined;
@@ -253,8 +253,10 @@ function readMessage(desc: DescMessage): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // A list is replaced as a whole, so an update mask does not need the members of its items.
-    readMembers(message, desc, value, { ...reading, given: [], emptyLists: [], cleared: [] }, { prefix: `${path}.` });
+    // The members given in a nested message are not recorded: an update mask names the field, and a list is replaced whole.
+    const { ignored, violations } = reading;
+    const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
+    readMembers(message, desc, value, own, { prefix: `${path}.` });
     return message;
   };
 }

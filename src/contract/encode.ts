@@ -14,6 +14,7 @@ interface MemberWriter {
   /** JSON of an unset value. */
   unset: unknown;
   isNullIfEmpty: boolean;
+  isOmittedIfEmpty: boolean;
   /** Undefined if the value is written unchanged. */
   write: Write | undefined;
 }
@@ -30,6 +31,7 @@ function writerOf(desc: DescMessage): readonly MemberWriter[] {
       outer: outer?.localName,
       unset: rest.nullIfEmpty ? null : unsetOf(field),
       isNullIfEmpty: rest.nullIfEmpty,
+      isOmittedIfEmpty: rest.omitIfEmpty,
       write: writeOf(field),
     }),
   );
@@ -39,8 +41,9 @@ function writerOf(desc: DescMessage): readonly MemberWriter[] {
 
 export function writeMessage(desc: DescMessage, init: Init): Record<string, unknown> {
   const json: Record<string, unknown> = {};
-  for (const { name, local, outer, unset, isNullIfEmpty, write } of writerOf(desc)) {
+  for (const { name, local, outer, unset, isNullIfEmpty, isOmittedIfEmpty, write } of writerOf(desc)) {
     const value = outer === undefined ? init[local] : init[outer]?.[local];
+    if (isOmittedIfEmpty && (value === undefined || value.length === 0)) continue;
     const isUnset = value === undefined || (isNullIfEmpty && (value === '' || value.length === 0));
     json[name] = isUnset ? unset : write ? write(value) : value;
   }

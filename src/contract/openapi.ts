@@ -244,7 +244,9 @@ function toObject(
   members: readonly Member[],
   { side, description = '', isPartial = false }: { side: Side; description?: string; isPartial?: boolean },
 ): Schema {
-  const required = members.filter(({ field, rest }) => side === 'response' || (!isPartial && isRequired(field, rest)));
+  const required = members.filter(({ field, rest }) =>
+    side === 'response' ? !rest.omitIfEmpty : !isPartial && isRequired(field, rest),
+  );
   return {
     title,
     ...(description && { description }),

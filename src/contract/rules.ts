@@ -104,7 +104,10 @@ function toCheck(field: DescField, rules: FieldRules): Check | undefined {
       const item = field.listKind === 'message' ? toMessageCheck(field.message) : toValueCheck(field, items, { form });
       const [min, max] = [Number(minItems), Number(maxItems) || Infinity];
       return (list: readonly unknown[], path, report) => {
-        if (list.length < min || list.length > max) return report(path, 'length', rangeSentence(min, max, 'items'));
+        const { length: actual } = list;
+        if (actual > max && longText)
+          return report(path, 'too_long', `has ${actual} items, over the limit of ${max}`, { limit: max, actual });
+        if (actual < min || actual > max) return report(path, 'length', rangeSentence(min, max, 'items'));
         for (const [i, value] of list.entries()) {
           item?.(value, `${path}[${i}]`, report);
           if (unique && list.indexOf(value) < i) report(`${path}[${i}]`, 'duplicate', 'must be given once');

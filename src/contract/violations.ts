@@ -1,6 +1,9 @@
 // Collects the violations of one request from all checks, at most one for each field.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
+/** How many are reported of one request. */
+const violationsMax = 100;
+
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
   /** Size limit of a text that is too long. Copied to the failure. */
@@ -17,7 +20,7 @@ export class Violations {
 
   /** Adds a violation, unless the field, a part of it or a field that contains it has one, which may be the cause. */
   report(field: string, reason: FieldReason, message: string, { allowed, limit, actual }: ViolationFacts = {}): void {
-    if (this.has(field)) return;
+    if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);
     this.details.push({ field, reason, message, ...(allowed && { allowed }) });
     if (limit !== undefined && actual !== undefined) this.#size ??= { limit, actual };

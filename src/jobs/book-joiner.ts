@@ -14,8 +14,8 @@ import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf } from './expiry.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
+import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
-import { removeChapterAudio } from './removal.ts';
 
 /** A public audio id is an address that nobody can guess. */
 const audioIdBits = 128;

@@ -3,14 +3,18 @@
 import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
-import type { ChapterRow, JobRow } from '../store/job-rows.ts';
+import { bestCasting, type SpeechPlan, type TextPart } from '../speech/plan.ts';
+import type { Caller, SpeechRequest } from '../speech/request.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import { createTextCutter, type PlannedCut } from '../speech/text-cutter.ts';
+import type { ChapterRow, JobRow, JobRows, PartRow } from '../store/job-rows.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
-import { planChapter } from './chapter-plan.ts';
-import type { JobSettings } from './job-request.ts';
+import { type JobSettings, toPartRequest } from './job-request.ts';
+import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
 import { chapterLeaseMs, jobKeepHoursMax } from './limits.ts';
-import { removeChapterAudio } from './removal.ts';
+import { withReadingPauses } from './reading-pauses.ts';
 
 /** Of a chapter that is not finished. Where its process dies then, or the store is away, nobody else removes its audio. */
 const keepMsUnfinished = 3_600_000;
@@ -81,4 +85,57 @@ async function removeUnfinished(
   const present = (await tools.rows.chaptersOf(jobKey)).find((each) => each.chapter === chapter);
   // Should it be finished only after this look, then joining finds its file gone, and has it spoken again.
   if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
+}
+
+interface ChapterPlanOptions {
+  jobKey: string;
+  chapter: number;
+  partCount: number;
+  title: string;
+  /** Fields of speech, of the job and of the chapter. */
+  speech: Readonly<Record<string, unknown>>;
+  caller: Caller;
+}
+
+interface PlannedChapter {
+  plan: SpeechPlan;
+  request: SpeechRequest;
+  /** A part that is being spoken, or was last. */
+  partOf(part: number): PartRow;
+}
+
+async function planChapter(
+  { speech, rows }: { speech: Pick<Speech, 'plan'>; rows: Pick<JobRows, 'findPart'> },
+  { jobKey, chapter, partCount, title, speech: fields, caller }: ChapterPlanOptions,
+): Promise<PlannedChapter> {
+  const cutText = createTextCutter();
+  const state: TextPart['state'] = { fence: '', within: false };
+  const parts = new Map<number, PartRow>();
+  const planPart = async (part: number) => {
+    const row = await rows.findPart(jobKey, chapter, part);
+    if (!row) throw new Error(`part ${part} of chapter ${chapter} is not there`);
+    parts.set(part, row);
+    // The one before is still being heard, and so may be the end of that before it.
+    parts.delete(part - 3);
+    const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
+    const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
+    return { plan, request: planned.request };
+  };
+  const first = await planPart(0);
+  async function* cuts(): AsyncGenerator<PlannedCut, undefined> {
+    yield* cutsOf(first.plan);
+    for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan);
+  }
+  const { request } = first;
+  // A document states its own pauses.
+  const paused = request.markup === 'ssml' ? cuts() : withReadingPauses(cuts(), { ...request, title });
+  return {
+    plan: { ...first.plan, chunkCount: partCount, cuts: paused },
+    request,
+    partOf: (part) => parts.get(part)!,
+  };
+}
+
+async function* cutsOf({ cuts }: SpeechPlan): AsyncGenerator<PlannedCut> {
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) yield next.value;
 }

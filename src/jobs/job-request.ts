@@ -12,11 +12,16 @@ import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { inSteps, type Steps } from '../runtime/steps.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
-import { countChars } from '../text/count-chars.ts';
+import { countChars, cutText } from '../text/count-chars.ts';
 import { isSsml } from '../text/ssml.ts';
-import { isCover } from './cover.ts';
-import { chapterGapSecondsDefault, coverBytesMax, jobChaptersMax, jobCharsMax, ssmlCharsMax } from './limits.ts';
-import { divideText, type TextPart } from './text-parts.ts';
+import {
+  chapterGapSecondsDefault,
+  coverBytesMax,
+  jobChaptersMax,
+  jobCharsMax,
+  partCharsMax,
+  ssmlCharsMax,
+} from './limits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -209,4 +214,81 @@ function takeCover(given: Uint8Array, report: Report): string | undefined {
   if (isCover(given)) return Buffer.from(given).toString('base64');
   report('cover', 'format', `must be a whole JPEG or PNG picture, at most ${coverBytesMax} bytes`);
   return undefined;
+}
+
+const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
+const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
+const jpegStart = Buffer.from('ffd8', 'hex');
+const jpegEnd = Buffer.from('ffd9', 'hex');
+/** Some programs write zeros and line ends behind the end of a picture. */
+const slackBytes = 64;
+
+/** Whether it has a beginning, a size in pixels, and an end; and is no larger than a job takes. */
+export function isCover(bytes: Uint8Array): boolean {
+  if (bytes.length > coverBytesMax) return false;
+  const picture = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const tail = picture.subarray(-slackBytes);
+  if (picture.subarray(0, pngStart.length).equals(pngStart)) return hasPngSize(picture) && tail.includes(pngEnd);
+  return picture.subarray(0, jpegStart.length).equals(jpegStart) && hasJpegSize(picture) && tail.includes(jpegEnd);
+}
+
+/** Its first chunk is the header: length, name, width, height. */
+const hasPngSize = (picture: Buffer): boolean =>
+  picture.length > 24 &&
+  picture.toString('latin1', 12, 16) === 'IHDR' &&
+  picture.readUInt32BE(16) > 0 &&
+  picture.readUInt32BE(20) > 0;
+
+/** Of its segments, one that begins a frame: length, bits, height, width. */
+function hasJpegSize(picture: Buffer): boolean {
+  for (let at = 2; at + 9 < picture.length; ) {
+    if (picture[at] !== 0xff) return false;
+    const marker = picture[at + 1]!;
+    if (marker === 0xff) at++;
+    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return picture.readUInt16BE(at + 5) > 0 && picture.readUInt16BE(at + 7) > 0;
+    else at += 2 + picture.readUInt16BE(at + 2);
+  }
+  return false;
+}
+
+interface TextPart {
+  /** Where it is in the text, in code points. */
+  offset: number;
+  text: string;
+}
+
+/** Ends of a part, the best first; each matches up to where the next part begins. */
+const ends = [/\r?\n[^\S\n]*\r?\n\s*/g, /[.!?…。！？][\p{Pe}\p{Pf}"']*\s+/gu, /\n\s*/g, /\s+/g];
+const written = /\S/g;
+
+/** The index of the next character that is no space, or the end of the text. */
+function nextWritten(text: string, from: number): number {
+  written.lastIndex = from;
+  return written.exec(text)?.index ?? text.length;
+}
+
+export function* divideText(text: string, charsMax: number = partCharsMax): Generator<TextPart> {
+  let offset = 0;
+  for (let from = 0; from < text.length; ) {
+    // Neither a part nor what is left may be blank: a blank text cannot be spoken.
+    const begin = nextWritten(text, from);
+    const end = endOfPart(text, begin, charsMax);
+    const to = nextWritten(text, end) === text.length ? text.length : end;
+    const part = text.slice(from, to);
+    yield { offset, text: part };
+    offset += countChars(part);
+    from = to;
+  }
+}
+
+function endOfPart(text: string, from: number, charsMax: number): number {
+  if (text.length - from <= charsMax) return text.length;
+  const window = text.slice(from, from + charsMax);
+  for (const end of ends) {
+    const at = [...window.matchAll(end)].at(-1);
+    const length = at ? at.index + at[0].length : 0;
+    if (length > charsMax / 2 && length < charsMax) return from + length;
+  }
+  return from + cutText(window, charsMax).length;
 }

@@ -4,7 +4,7 @@ import { openPolling } from '../runtime/polling.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
 import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon.ts';
-import { compiledEntriesMax } from './lexicon-limits.ts';
+import { compiledEntriesMax } from './lexicon-fields.ts';
 
 const pollEveryMs = 500;
 /** A row may have two megabytes. */

@@ -1,42 +1,24 @@
-// The fields of requests that make or replace a lexicon, and their checks, which report the faults of several entries at
-// once. Entries come as JSON, under the names that are used in all APIs, or as a PLS document.
+// What the rules of the contract do not state of the fields that make or replace a lexicon. Entries come as messages, or as
+// a PLS document, whose entries follow the same rules.
 import { createHash } from 'node:crypto';
-import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
-import { didYouMean } from '../runtime/nearest-name.ts';
-import type { Steps } from '../runtime/steps.ts';
-import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
-import { countChars } from '../text/count-chars.ts';
-import { toLanguageCode } from '../text/language-code.ts';
+import type { Message } from '@bufbuild/protobuf';
 import {
-  findPhonemeFault,
-  type LetterCase,
-  type LexiconEntry,
-  letterCases,
-  type PhoneticAlphabet,
-  phoneticAlphabets,
-} from '../text/lexicon.ts';
+  type LexiconEntry as EntryMessage,
+  LexiconEntrySchema,
+  type LexiconSpec,
+} from '../../gen/sonant/v1/lexicon_pb.ts';
+import { VoiceAccess as Access } from '../../gen/sonant/v1/voice_pb.ts';
+import { checkRules } from '../contract/rules.ts';
+import { Violations } from '../contract/violations.ts';
+import type { Steps } from '../runtime/steps.ts';
+import type { VoiceAccess } from '../speech/stored-voices.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+import { findPhonemeFault, type LetterCase, type LexiconEntry, type PhoneticAlphabet } from '../text/lexicon.ts';
 import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
-import {
-  aliasCharsMax,
-  entryFaultsMax,
-  graphemeCharsMax,
-  lexiconBytesMax,
-  lexiconEntriesMax,
-  lexiconNameCharsMax,
-  phonemeCharsMax,
-} from './lexicon-limits.ts';
-
-export interface LexiconFields {
-  /** Undefined: as it was, or as the document is titled. */
-  name: string | undefined;
-  access: string | undefined;
-  content: { entries: unknown } | { pls: string; field: string };
-  /** Found by the API that read the fields, and reported with the others. */
-  violations?: readonly FieldViolation[];
-}
 
 export interface CheckedLexicon {
+  /** Undefined: as it was. */
   name: string | undefined;
   access: VoiceAccess | undefined;
   /** JSON. */
@@ -46,155 +28,111 @@ export interface CheckedLexicon {
   version: string;
 }
 
-/** The members of an entry in JSON. */
-const entryFields = ['grapheme', 'alias', 'phoneme', 'alphabet', 'language_code', 'case'];
-
-/** In steps: there may be many entries. With `isNamed`, there must be a name, of the document if of nothing else. */
+/** In steps: there may be many entries. A new lexicon must have a name, of the document if of nothing else. */
 export function* checkLexicon(
-  { name: given, access, content, violations = [] }: LexiconFields,
-  { isNamed = false } = {},
+  spec: LexiconSpec,
+  violations: Violations,
+  { isNew = false } = {},
 ): Steps<CheckedLexicon> {
-  const faults: FieldViolation[] = [];
-  const { title, entries, isUnread = false } = yield* readContent(content, faults);
-  const name = given || title;
-  const isNameTold = violations.some(({ field }) => field === 'name');
-  if (isNamed && name === undefined && !isUnread && !isNameTold)
-    faults.push({ field: 'name', reason: 'required', message: 'name the lexicon' });
-  if (name !== undefined && (name.trim() === '' || countChars(name) > lexiconNameCharsMax || /\p{Cc}/u.test(name)))
-    faults.push({
-      field: 'name',
-      reason: 'length',
-      message: `must be 1 to ${lexiconNameCharsMax} characters on a line`,
-    });
-  const known = voiceAccesses.find((each) => each === access);
-  if (access !== undefined && !known) {
-    const message = `must be one of ${voiceAccesses.join(', ')}`;
-    faults.push({ field: 'access', reason: 'enum', message, allowed: voiceAccesses });
-  }
+  const { title, entries } =
+    spec.pls === '' ? yield* readEntries(spec, violations) : yield* readDocument(spec, violations);
+  const name = spec.name || title;
+  if (isNew && name === undefined && !violations.has('pls')) violations.report('name', 'required', 'name the lexicon');
+  if (name !== undefined && (name.trim() === '' || /\p{Cc}/u.test(name)))
+    violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on a line`);
   const json = JSON.stringify(entries);
   const byteCount = Buffer.byteLength(json);
-  if (byteCount > lexiconBytesMax) {
-    const message = `have ${byteCount} bytes, over the limit of ${lexiconBytesMax}`;
-    faults.push({ field: 'entries', reason: 'too_long', message });
-  }
-  const details = [...violations, ...faults];
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  if (byteCount > lexiconBytesMax)
+    violations.report('entries', 'too_long', `have ${byteCount} bytes, over the limit of ${lexiconBytesMax}`);
   const version = createHash('sha256').update(json).digest('base64url');
-  return { name, access: known, entries: json, entryCount: entries.length, byteCount, version };
+  return { name, access: accessOf(spec), entries: json, entryCount: entries.length, byteCount, version };
 }
 
-/** What could not be read may have a title. */
-type Content = { title: string | undefined; entries: LexiconEntry[]; isUnread?: boolean };
+function accessOf({ access }: LexiconSpec): VoiceAccess | undefined {
+  if (access === Access.UNSPECIFIED) return undefined;
+  return access === Access.EVERYONE ? 'everyone' : 'private';
+}
 
-function* readContent(content: LexiconFields['content'], faults: FieldViolation[]): Steps<Content> {
-  if ('entries' in content) return { title: undefined, entries: yield* checkEntries(content.entries, faults) };
+interface Content {
+  title: string | undefined;
+  entries: LexiconEntry[];
+}
+
+function* readEntries({ entries: given }: LexiconSpec, violations: Violations): Steps<Content> {
+  // No entries are as none given: what a lexicon has is not lost to a message that leaves them out.
+  if (given.length === 0) violations.report('entries', 'required', 'give the entries, or a PLS document');
+  const entries: LexiconEntry[] = [];
+  // Of too many, only their number is checked.
+  for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
+    entries.push(toEntry(entry));
+    checkEntry(entry, `entries[${i}]`, violations);
+    yield;
+  }
+  return { title: undefined, entries };
+}
+
+function* readDocument({ pls, entries: given }: LexiconSpec, violations: Violations): Steps<Content> {
+  if (given.length > 0) violations.report('entries', 'conflict', 'stand beside a PLS document; give one of both');
   try {
-    const { name: title, entries } = yield* readPls(content.pls, lexiconEntriesMax);
+    const { name: title, entries } = yield* readPls(pls, lexiconEntriesMax);
     for (const [i, entry] of entries.entries()) {
-      checkLengths(entry, `entries[${i}]`, faults);
+      const own = new Violations();
+      checkRules(LexiconEntrySchema, entry as unknown as Message, own);
+      violations.add(own.details.map((each) => ({ ...each, field: `entries[${i}].${each.field}` })));
+      checkPhoneme(entry, `entries[${i}]`, violations);
       yield;
     }
+    if (title !== undefined && [...title].length > lexiconNameCharsMax)
+      violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on a line`);
     return { title, entries };
   } catch (error) {
     if (!(error instanceof MarkupFault)) throw error;
-    faults.push({ field: content.field, reason: 'markup', message: error.message });
-    return { title: undefined, entries: [], isUnread: true };
+    violations.report('pls', 'markup', error.message);
+    return { title: undefined, entries: [] };
   }
 }
 
-function* checkEntries(given: unknown, faults: FieldViolation[]): Steps<LexiconEntry[]> {
-  if (!Array.isArray(given)) {
-    const isMissing = given === undefined || given === null;
-    const message = isMissing ? 'give the entries, or a PLS document' : 'must be an array of entries';
-    faults.push({ field: 'entries', reason: isMissing ? 'required' : 'type', message });
-    return [];
-  }
-  if (given.length > lexiconEntriesMax) {
-    const message = `has ${given.length} items, over the limit of ${lexiconEntriesMax}`;
-    faults.push({ field: 'entries', reason: 'too_long', message });
-    return [];
-  }
-  const entries: LexiconEntry[] = [];
-  for (const [i, entry] of given.entries()) {
-    const checked = checkEntry(entry, `entries[${i}]`, faults);
-    if (checked) entries.push(checked);
-    yield;
-  }
-  return entries;
-}
-
-function checkEntry(given: unknown, path: string, faults: FieldViolation[]): LexiconEntry | undefined {
-  if (faults.length >= entryFaultsMax) return undefined;
-  const before = faults.length;
-  const fault = (member: string, reason: FieldReason, message: string, allowed?: readonly string[]) =>
-    void faults.push({ field: `${path}${member && `.${member}`}`, reason, message, ...(allowed && { allowed }) });
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    fault('', 'type', 'must be an object with grapheme, and alias or phoneme');
-    return undefined;
-  }
-  const fields = given as Readonly<Record<string, unknown>>;
-  for (const name of Object.keys(fields)) {
-    if (!entryFields.includes(name))
-      fault(name.slice(0, 40), 'unknown', `means nothing here${didYouMean(name, entryFields) || '; leave it out'}`);
-  }
-  const take = (name: string): string | undefined => {
-    const value = fields[name] ?? undefined;
-    if (value === undefined || (typeof value === 'string' && value.isWellFormed())) return value || undefined;
-    fault(name, 'type', 'must be text');
-    return undefined;
-  };
-  const choose = <Name extends string>(name: string, names: readonly Name[]): Name | undefined => {
-    const value = take(name);
-    const chosen = names.find((each) => each === value);
-    if (value !== undefined && !chosen) fault(name, 'enum', `must be one of ${names.join(', ')}`, names);
-    return chosen;
-  };
-  const [grapheme = '', alias, phoneme] = [take('grapheme'), take('alias'), take('phoneme')];
-  const alphabet = choose<PhoneticAlphabet>('alphabet', phoneticAlphabets);
-  const letterCase = choose<LetterCase>('case', letterCases);
-  const language = take('language_code');
-  const languageCode = language === undefined ? undefined : toLanguageCode(language);
-  if (language !== undefined && languageCode === undefined)
-    fault('language_code', 'format', 'must be a BCP-47 language code such as en-US');
-  if ((fields.grapheme ?? undefined) === undefined) fault('grapheme', 'required', 'must be given');
-  if (alias === undefined && phoneme === undefined) fault('', 'required', 'must have alias or phoneme');
-  if (alias !== undefined && phoneme !== undefined) fault('phoneme', 'conflict', 'stands in place of alias; give one');
-  const entry: LexiconEntry = {
-    grapheme,
-    ...(phoneme === undefined ? { alias: alias ?? '' } : { phoneme, ...(alphabet && { alphabet }) }),
-    ...(languageCode !== undefined && { languageCode }),
-    ...(letterCase && { case: letterCase }),
-  };
-  const told = new Set(faults.slice(before).map(({ field }) => field));
-  const isMissing = alias === undefined && phoneme === undefined;
-  checkLengths(entry, path, faults, (field) => told.has(field) || (isMissing && field === `${path}.alias`));
-  return entry;
-}
-
-/** Members with a fault that was told have no other. */
-function checkLengths(
-  entry: LexiconEntry,
-  path: string,
-  faults: FieldViolation[],
-  wasTold: (field: string) => boolean = () => false,
-): void {
-  const limits = { grapheme: graphemeCharsMax, alias: aliasCharsMax, phoneme: phonemeCharsMax };
-  for (const [member, charsMax] of Object.entries(limits) as [keyof typeof limits, number][]) {
-    const value = entry[member];
-    const field = `${path}.${member}`;
-    if (value === undefined || faults.length >= entryFaultsMax || wasTold(field)) continue;
-    const fault = (reason: FieldReason, message: string) => void faults.push({ field, reason, message });
-    if (value.trim() === '' || countChars(value) > charsMax) fault('length', `must be 1 to ${charsMax} characters`);
-    else if (/\p{Cc}/u.test(value)) fault('encoding', 'must be text on one line');
-    else if (member === 'phoneme' && !wasTold(`${path}.alphabet`)) {
-      const ofPhoneme = findPhonemeFault(value, entry.alphabet ?? 'ipa');
-      if (ofPhoneme !== undefined) fault('format', ofPhoneme);
-    }
-  }
-}
-
-/** Entries as JSON has them. */
-export const toEntryJson = ({ languageCode, ...entry }: LexiconEntry) => ({
-  ...entry,
-  ...(languageCode !== undefined && { language_code: languageCode }),
+const toEntry = ({
+  grapheme,
+  alias,
+  phoneme,
+  alphabet,
+  languageCode,
+  case: letterCase,
+}: EntryMessage): LexiconEntry => ({
+  grapheme,
+  ...(phoneme === '' ? { alias } : { phoneme, ...(alphabet !== '' && { alphabet: alphabet as PhoneticAlphabet }) }),
+  ...(languageCode !== '' && { languageCode: toLanguageCode(languageCode) ?? languageCode }),
+  ...(letterCase !== '' && { case: letterCase as LetterCase }),
 });
+
+function checkEntry(entry: EntryMessage, path: string, violations: Violations): void {
+  const { alias, phoneme, languageCode } = entry;
+  if (alias === '' && phoneme === '')
+    violations.report(`${path}.alias`, 'required', 'must be given, or phoneme in its place');
+  if (alias !== '' && phoneme !== '')
+    violations.report(`${path}.phoneme`, 'conflict', 'stands in place of alias; give one');
+  if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
+    violations.report(`${path}.language_code`, 'format', 'must be a BCP-47 language code such as en-US');
+  checkPhoneme(entry, path, violations);
+}
+
+function checkPhoneme(
+  { phoneme, alphabet }: { phoneme?: string; alphabet?: string },
+  path: string,
+  violations: Violations,
+) {
+  if (!phoneme || violations.has(`${path}.phoneme`) || violations.has(`${path}.alphabet`)) return;
+  const fault = findPhonemeFault(phoneme, (alphabet || 'ipa') as PhoneticAlphabet);
+  if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
+}
+
+/** Of one lexicon. */
+const lexiconEntriesMax = 20_000;
+const lexiconBytesMax = 2 << 20;
+const lexiconNameCharsMax = 200;
+/** Of all lexicons of an account, and of all accounts together. */
+export const accountLexiconBytesMax = 16 << 20;
+export const allLexiconBytesMax = 256 << 20;
+/** Entries of all lexicons that are held compiled; the others are compiled again when they are used. */
+export const compiledEntriesMax = 400_000;

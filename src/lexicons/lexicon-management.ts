@@ -3,13 +3,11 @@
 import { type Actor, operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
-import { inSteps } from '../runtime/steps.ts';
 import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
-import { type CheckedLexicon, checkLexicon, type LexiconFields } from './lexicon-fields.ts';
-import { accountLexiconBytesMax, allLexiconBytesMax } from './lexicon-limits.ts';
+import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from './lexicon-fields.ts';
 
 export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
 
@@ -51,8 +49,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     find,
     list: (user: VoiceUser): StoredLexicon[] => cache.list().filter((lexicon) => mayUseLexicon(lexicon, user)),
 
-    async create(fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
-      const { name = '', access = 'private', ...content } = await inSteps(checkLexicon(fields, { isNamed: true }));
+    async create({ name = '', access = 'private', ...content }: CheckedLexicon, actor: Actor): Promise<StoredLexicon> {
       const lexiconId = createId('lex');
       const ownerId = ownerIdOf(actor);
       const atMs = Date.now();
@@ -63,10 +60,11 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
       return find(lexiconId, actor);
     },
 
+    checkMayChange: (lexiconId: string, actor: Actor): void => checkMayChange(find(lexiconId, actor), actor),
+
     /** Replaces the entries; the name and the access where they are given. */
-    async replace(lexiconId: string, fields: LexiconFields, actor: Actor): Promise<StoredLexicon> {
+    async replace(lexiconId: string, checked: CheckedLexicon, actor: Actor): Promise<StoredLexicon> {
       checkMayChange(find(lexiconId, actor), actor);
-      const checked = await inSteps(checkLexicon(fields));
       await change(lexiconId, actor, (row, others) => {
         const before = requireOwn(row, actor);
         checkRoom(checked, before.ownerId, others);

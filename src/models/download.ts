@@ -8,8 +8,67 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
-import type { Build } from './model-row.ts';
-import { type LeastRate, leastRateDefault, TransferRate } from './transfer-rate.ts';
+import type { Build } from './model-table.ts';
+
+/** What must arrive in each window. */
+export interface LeastRate {
+  windowMs: number;
+  windowBytesMin: number;
+}
+
+/** 1 kB/s: at that rate, the largest model of the table takes days. */
+export const leastRateDefault: LeastRate = { windowMs: 60_000, windowBytesMin: 60_000 };
+
+export class TransferRate {
+  readonly #url: string;
+  readonly #least: LeastRate;
+  readonly #now: () => number;
+  #runningSinceMs: number | undefined;
+  #windowMs = 0;
+  #windowBytes = 0;
+
+  constructor(url: string, least: LeastRate, now: () => number = () => performance.now()) {
+    this.#url = url;
+    this.#least = least;
+    this.#now = now;
+  }
+
+  run(): void {
+    this.#runningSinceMs ??= this.#now();
+  }
+
+  rest(): void {
+    this.#count();
+    this.#runningSinceMs = undefined;
+  }
+
+  /** Throws where too little has arrived in the window that ends. */
+  add(bytes: number): void {
+    this.#windowBytes += bytes;
+    this.#count();
+    const { windowMs, windowBytesMin } = this.#least;
+    if (this.#windowMs < windowMs) return;
+    if (this.#windowBytes < windowBytesMin) throw this.#tooSlow();
+    this.#windowMs = 0;
+    this.#windowBytes = 0;
+  }
+
+  #count(): void {
+    if (this.#runningSinceMs === undefined) return;
+    const nowMs = this.#now();
+    this.#windowMs += nowMs - this.#runningSinceMs;
+    this.#runningSinceMs = nowMs;
+  }
+
+  #tooSlow(): Error {
+    const seconds = (ms: number) => Math.round(ms / 100) / 10;
+    const { windowMs, windowBytesMin } = this.#least;
+    const sent = `${this.#windowBytes} bytes in ${seconds(this.#windowMs)} s`;
+    return unreachable(
+      `${this.#url} sends too slowly and is given up: ${sent}; at least ${windowBytesMin} in ${seconds(windowMs)} s are waited for. What has arrived is kept, and another attempt goes on there`,
+    );
+  }
+}
 
 /** How often and how long a source that fails is asked again, and how slowly it may send. */
 export interface Patience extends LeastRate {
@@ -298,4 +357,34 @@ function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience
   if (ms > retryAfterMsMax)
     throw unreachable(`${url} asks to be tried again in ${Math.ceil(ms / 1000)} s; what was fetched is kept`);
   return { pauseMs: Math.max(0, ms) };
+}
+
+const windowMs = 5_000;
+/** Chunks come much more often than this. */
+const sampleMs = 100;
+
+interface RecentRate {
+  /** So much has arrived so far. */
+  note(done: number): void;
+  /** 0 where it is not known. */
+  perSecond(): number;
+}
+
+export function createRecentRate(): RecentRate {
+  let samples: { atMs: number; done: number }[] = [];
+  let latest = 0;
+  return {
+    note(done) {
+      latest = done;
+      const nowMs = performance.now();
+      if (nowMs - (samples.at(-1)?.atMs ?? -sampleMs) < sampleMs) return;
+      samples = samples.filter(({ atMs }) => nowMs - atMs < windowMs);
+      samples.push({ atMs: nowMs, done });
+    },
+    // Of a transfer that stands still, it goes down.
+    perSecond() {
+      const [first] = samples;
+      return first ? (1000 * (latest - first.done)) / Math.max(1, performance.now() - first.atMs) : 0;
+    },
+  };
 }

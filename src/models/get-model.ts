@@ -8,10 +8,16 @@ import { Failure } from '../errors.ts';
 import { isLocked, takeLock } from '../runtime/file-lock.ts';
 import { makeFolder } from '../runtime/folder.ts';
 import { hashFile } from '../runtime/hash-file.ts';
-import { findStatedBuild } from './checksum-file.ts';
-import { download, type Patience, patienceDefault, type Retry } from './download.ts';
-import { fileNameOf, type ModelRow, type RemoteFile } from './model-row.ts';
-import type { ModelEngine, OfferedModel } from './model-table.ts';
+import { download, type LeastRate, type Patience, patienceDefault, type Retry, TransferRate } from './download.ts';
+import { get } from './http-get.ts';
+import {
+  type Build,
+  fileNameOf,
+  type ModelEngine,
+  type ModelRow,
+  type OfferedModel,
+  type RemoteFile,
+} from './model-table.ts';
 
 export interface Progress {
   /** What is under way: the name of a file that is fetched, or "unpacking". */
@@ -271,4 +277,44 @@ export async function removeModel(
     for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
     return true;
   });
+}
+
+interface ListPatience extends LeastRate {
+  stallMs: number;
+}
+
+const bytesMax = 2 * 2 ** 20;
+
+/** None where there is no list, it cannot be fetched, or it lacks the file. */
+async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
+  const file = new URL(url).pathname.split('/').at(-1)!;
+  // A source without a list is as good as any; that its files cannot be fetched either is told then.
+  const text = await readList(new URL('checksum.txt', url).href, signal, patience).catch(() => '');
+  signal.throwIfAborted();
+  for (const line of text.split('\n')) {
+    const words = line.split(/[\s,;:|*]+/);
+    const sha256 = words.find((word) => /^[0-9a-f]{64}$/i.test(word))?.toLowerCase();
+    if (sha256 && words.includes(file)) return [{ bytes: null, sha256 }];
+  }
+  return [];
+}
+
+async function readList(url: string, signal: AbortSignal, patience: ListPatience): Promise<string> {
+  const answer = await get(url, { signal, stallMs: patience.stallMs });
+  const chunks: Buffer[] = [];
+  const rate = new TransferRate(url, patience);
+  let bytes = 0;
+  rate.run();
+  try {
+    if (answer.status !== 200) return '';
+    for await (const chunk of answer.body) {
+      bytes += chunk.length;
+      rate.add(chunk.length);
+      if (bytes > bytesMax) break;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  } finally {
+    answer.close();
+  }
 }

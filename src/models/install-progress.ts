@@ -1,8 +1,8 @@
 // How far one installation of a model is: what it is at, the bytes of all its files together, their rate, and how it ended.
 import type { Failure } from '../errors.ts';
+import { createRecentRate } from './download.ts';
 import type { GetStage, Progress } from './get-model.ts';
-import { bytesOfRow, type ModelRow } from './model-row.ts';
-import { createRecentRate } from './recent-rate.ts';
+import { bytesOfRow, type ModelRow } from './model-table.ts';
 
 /** `elsewhere`: another process of the service, or the command line, has it under way. */
 export const installStates = [

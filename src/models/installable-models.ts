@@ -7,8 +7,7 @@ import { Failure } from '../errors.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
 import { fetchedBytes, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
-import { bytesOfRow, type ModelRow } from './model-row.ts';
-import type { ModelEngine, OfferedModel } from './model-table.ts';
+import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
 
 export interface InstallableModel {
   row: ModelRow;

@@ -1,9 +1,9 @@
 // The models that can be fetched: those that engines state, and those of the operator (SONANT_MODELS), which go first.
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition, EngineModels } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { type ModelRow, parseRows, TableFault } from './model-row.ts';
 
 /** A model, and the engine that speaks with it. */
 export interface OfferedModel {
@@ -34,5 +34,225 @@ async function readOwn(path: string): Promise<ModelRow[]> {
     const isOfText = error instanceof SyntaxError || error instanceof TomlError || error instanceof TableFault;
     if (!isOfText && code === undefined) throw error;
     throw new Failure('invalid_request', { message: `SONANT_MODELS, ${path}: ${message}` }, error);
+  }
+}
+
+/** A file as it must be. */
+export interface Build {
+  bytes: number | null;
+  sha256: string;
+}
+
+export interface RemoteFile {
+  url: string;
+  /** What it is known to be; none where nothing is known. */
+  builds: readonly Build[];
+}
+
+interface ModelPart extends RemoteFile {
+  /** Its name in the model's folder. */
+  as: string;
+  licence: string | null;
+}
+
+export interface ModelRow extends RemoteFile {
+  name: string;
+  title: string;
+  kind: string | null;
+  languages: readonly string[] | null;
+  /** 0 for a model that clones. */
+  voices: number | null;
+  /** The part of a voice's id after the name of the model, of the voice that is the best to begin with. */
+  bestVoice: string | null;
+  licence: string | null;
+  /** Where the licence is stated. */
+  licenceSource: string | null;
+  /** Whether the licence allows commercial use. */
+  commercial: boolean | null;
+  /** What it takes of a CPU. */
+  cost: string | null;
+  notes: string | null;
+  /** Whether it is offered to those who have no natural voice so far. */
+  recommended: boolean;
+  /** SHA-256 by name. */
+  files: Readonly<Record<string, string>>;
+  parts: readonly ModelPart[];
+}
+
+/** Something in a table that is not as it must be; the message says where. */
+export class TableFault extends Error {}
+
+export function parseRows(given: unknown): ModelRow[] {
+  const { models, ...more } = asObject(given, 'the table');
+  noMore(more, 'the table');
+  if (!Array.isArray(models)) throw new TableFault('the table must have a list "models"');
+  const rows = models.map((row, n) => parseRow(row, `row ${n + 1}`));
+  const twice = rows.find(({ name }, n) => rows.findIndex((row) => row.name === name) !== n);
+  if (twice) throw new TableFault(`the table has ${twice.name} twice`);
+  return rows;
+}
+
+function parseRow(given: unknown, place: string): ModelRow {
+  const row = new Fields(asObject(given, place), place);
+  const name = row.needText('name', /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, 'letters, digits, ".", "_" and "-"');
+  row.place = name;
+  const url = row.needUrl('url');
+  const parsed: ModelRow = {
+    name,
+    url,
+    title: row.text('title') ?? name,
+    kind: row.text('kind'),
+    builds: [...readBuild(row), ...row.list('other_builds').flatMap(readBuild)],
+    languages: row.texts('languages'),
+    voices: row.integer('voices'),
+    bestVoice: row.text('best_voice'),
+    licence: row.text('licence'),
+    licenceSource: row.text('licence_source'),
+    commercial: row.flag('commercial'),
+    cost: row.text('cost'),
+    notes: row.text('notes'),
+    recommended: row.flag('recommended') ?? false,
+    files: readFiles(row),
+    parts: row.list('parts').map(readPart),
+  };
+  row.end();
+  const urls = new Set([parsed, ...parsed.parts].map(({ url: each }) => each));
+  if (new Set([...urls].map(fileNameOf)).size < urls.size)
+    throw new TableFault(`${name} has two files of one name, at different URLs`);
+  return parsed;
+}
+
+/** The size of all its files; undefined where that of one is not known. */
+export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
+  const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
+  return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
+}
+
+/** Of these models, the one whose voice this is: `amy`, or `kokoro-af_bella`. The longest name is meant. */
+export function modelOfVoice(voiceId: string, names: readonly string[]): string | undefined {
+  const fitting = names.filter((name) => voiceId === name || voiceId.startsWith(`${name}-`));
+  return fitting.reduce<string | undefined>(
+    (best, name) => (name.length > (best?.length ?? 0) ? name : best),
+    undefined,
+  );
+}
+
+/** What a file that is fetched is called. */
+export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
+
+const urlWords = 'an http or https URL';
+const sha256Form = /^[0-9a-f]{64}$/;
+const sha256Words = '64 hexadecimal digits in lower case';
+const fileForm = /^(?!\.)(?!sonant-)[\w.-]{1,120}$/;
+
+function readBuild(fields: Fields): Build[] {
+  const bytes = fields.integer('bytes');
+  const sha256 = fields.text('sha256', sha256Form, sha256Words);
+  if (fields.isNested) fields.end();
+  return sha256 === null ? [] : [{ bytes, sha256 }];
+}
+
+function readPart(fields: Fields): ModelPart {
+  const url = fields.needUrl('url');
+  const as = fields.needText('as', fileForm, 'a name of a file');
+  const licence = fields.text('licence');
+  fields.isNested = false;
+  const builds = readBuild(fields);
+  fields.end();
+  return { url, as, licence, builds };
+}
+
+function readFiles(row: Fields): Readonly<Record<string, string>> {
+  const files = Object.entries(asObject(row.take('files') ?? {}, `${row.place}: files`));
+  const isRight = files.every(
+    ([name, hash]) => fileForm.test(name) && typeof hash === 'string' && sha256Form.test(hash),
+  );
+  if (!isRight) throw new TableFault(`${row.place}: files must give names of files their SHA-256, ${sha256Words}`);
+  return Object.fromEntries(files) as Record<string, string>;
+}
+
+function asObject(given: unknown, place: string): Record<string, unknown> {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
+  throw new TableFault(`${place} must be an object`);
+}
+
+function noMore(more: Record<string, unknown>, place: string): void {
+  const [name] = Object.keys(more);
+  if (name !== undefined) throw new TableFault(`${place} has ${JSON.stringify(name)}, which means nothing there`);
+}
+
+/** The members of an object; each is taken once, and none may be left. */
+class Fields {
+  place: string;
+  isNested = false;
+  #left: Record<string, unknown>;
+
+  constructor(left: Record<string, unknown>, place: string) {
+    this.#left = left;
+    this.place = place;
+  }
+
+  /** Null where it is absent. */
+  take(name: string): unknown {
+    const { [name]: value, ...left } = this.#left;
+    this.#left = left;
+    return value ?? null;
+  }
+
+  text(name: string, form = /^[^\p{Cc}]{1,1000}$/u, words = 'text'): string | null {
+    const value = this.take(name);
+    if (value === null || (typeof value === 'string' && form.test(value))) return value;
+    throw this.#fault(name, words);
+  }
+
+  needText(name: string, form: RegExp, words: string): string {
+    const value = this.text(name, form, words);
+    if (value === null) throw this.#fault(name, words);
+    return value;
+  }
+
+  needUrl(name: string): string {
+    const value = this.needText(name, /^https?:\/\/[^/\s]+\/\S+$/, urlWords);
+    // Of a host of more than 16 KiB, `canParse` says what `new URL` denies (Node 24).
+    if (URL.parse(value) === null) throw this.#fault(name, urlWords);
+    return value;
+  }
+
+  integer(name: string): number | null {
+    const value = this.take(name);
+    if (value === null || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | null;
+    throw this.#fault(name, 'a whole number');
+  }
+
+  flag(name: string): boolean | null {
+    const value = this.take(name);
+    if (value === null || typeof value === 'boolean') return value;
+    throw this.#fault(name, 'true or false');
+  }
+
+  texts(name: string): readonly string[] | null {
+    const value = this.take(name);
+    if (value === null) return null;
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
+    throw this.#fault(name, 'a list of texts');
+  }
+
+  list(name: string): Fields[] {
+    const value = this.take(name) ?? [];
+    if (!Array.isArray(value)) throw this.#fault(name, 'a list');
+    return value.map((item, n) => {
+      const place = `${this.place}: ${name}[${n}]`;
+      const fields = new Fields(asObject(item, place), place);
+      fields.isNested = true;
+      return fields;
+    });
+  }
+
+  end(): void {
+    noMore(this.#left, this.place);
+  }
+
+  #fault(name: string, words: string): TableFault {
+    return new TableFault(`${this.place}: ${name} must be ${words}`);
   }
 }

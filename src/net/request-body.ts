@@ -1,7 +1,7 @@
 // Reads the whole body of a request that holds one message, with limits of size and time. It is collected in one buffer:
 // parsing many chunks takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -35,7 +35,7 @@ export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }:
 
 /** The same in one piece, without its slot. */
 export function collectBody(
-  request: NodeRequest | ServerHttp2Stream,
+  request: NodeRequest,
   { bytesMax, slackBytes = 0, arrivalMs }: Omit<BodyLimits, 'takeSlot'>,
 ): Promise<Buffer> {
   /** Most bodies come in one piece, which is not copied. */
@@ -78,5 +78,5 @@ export function collectBody(
 const nothing = Buffer.alloc(0);
 
 /** Whether its caller has disconnected: it will emit no more events. */
-const isGone = (request: NodeRequest | ServerHttp2Stream): boolean =>
+const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);

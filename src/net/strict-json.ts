@@ -20,8 +20,7 @@ export const parseStrictJson = (body: Uint8Array, options: StrictJsonOptions = {
 export const parseStrictJsonInSteps = async (body: Uint8Array, options: StrictJsonOptions = {}): Promise<unknown> =>
   body.length <= pieceBytes ? parseStrictJson(body, options) : inSteps(readStrictJson(body, options));
 
-/** The same in steps, for a caller that has others of its own. */
-export function* readStrictJson(
+function* readStrictJson(
   body: Uint8Array,
   { pieceOf, valuesMax = requestValuesMax }: StrictJsonOptions = {},
 ): Steps<unknown> {

@@ -19,7 +19,7 @@ import type { KeyOperations } from '../api/keys.ts';
 import { parsePage } from '../api/page.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
-import { callOf } from './call-context.ts';
+import { callOf } from './calls.ts';
 import { requirePaths, requireText, unknownFields } from './required.ts';
 
 export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof ApiKeyService> {

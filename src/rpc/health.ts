@@ -4,7 +4,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { Health as HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/health/v1/health_pb.ts';
 import { Failure } from '../errors.ts';
-import { type ServedService, serve } from './served-service.ts';
+import { type ServedService, serve } from './calls.ts';
 
 export interface Health {
   served: ServedService;

@@ -16,12 +16,12 @@ import {
   type ServerReflectionResponseSchema,
 } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
-import { type ServedService, serve } from './served-service.ts';
+import { type ServedService, serve } from './calls.ts';
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
 type Question = ServerReflectionRequest['messageRequest'];
 
-export const reflectionServices: readonly DescService[] = [ServerReflection, ServerReflectionAlpha];
+const reflectionServices: readonly DescService[] = [ServerReflection, ServerReflectionAlpha];
 
 /** Describes `services` and reflection itself. */
 export function createReflection(services: readonly DescService[]): ServedService[] {

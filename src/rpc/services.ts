@@ -1,7 +1,8 @@
 // All RPC services. Every call passes the gate, the interceptor and its handler.
-import type { DescMethod } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/connect';
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import { compressionGzip } from '@connectrpc/connect-node';
+import type { FastifyInstance } from 'fastify';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
@@ -10,23 +11,20 @@ import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { KeyOperations } from '../api/keys.ts';
-import type { LexiconOperations } from '../api/lexicons.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
-import { requestBytesMax } from '../net/limits.ts';
+import { Failure } from '../errors.ts';
 import { createApiKeyService } from './api-key-service.ts';
-import { boundHandler, type Handler } from './bounded-handler.ts';
-import type { DirectMethod } from './grpc-call.ts';
+import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
+import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
 import { type Health, openHealth } from './health.ts';
-import { createLexiconService } from './lexicon-service.ts';
-import { bookMessageBytesMax, messageBytesMax, openRequestBytesMax } from './limits.ts';
-import { isUpload, limitsOf, openServices } from './method-limits.ts';
 import { createReflection } from './reflection.ts';
-import { createCallRunner } from './run-calls.ts';
-import { type ServedService, serve, serveHandlers } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
+
+/** Size of a book that was read: common clients accept it only if they raise their limit. */
+const bookMessageBytesMax = 32 << 20;
 
 export interface ServicesOptions {
   runner: Runner;
@@ -36,8 +34,8 @@ export interface ServicesOptions {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    lexicons: Handlers<typeof LexiconService>;
   };
-  lexicons: LexiconOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -48,9 +46,6 @@ export interface ServicesOptions {
 export interface Services {
   /** The handlers of gRPC-Web and Connect, and of gRPC where there is HTTP/2. */
   createHandlers(options: { grpc: boolean }): Handler[];
-  /** What gRPC calls besides these handlers: those with one message in the request. */
-  directMethods: readonly DirectMethod[];
-  runner: Runner;
   /** Whether it needs no key. */
   isOpen(handler: Handler): boolean;
   /** Whether calls from that address that have no key are to be dropped unanswered. */
@@ -61,12 +56,12 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, lexicons, keys, reflection = true, isStrict = false } = options;
-  const { gate, interceptor } = createCallRunner(runner, openServices);
+  const { runner, speech, live, handlers, keys, reflection = true, isStrict = false } = options;
+  const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
     serveHandlers(VoiceService, handlers.voices),
-    serve(LexiconService, createLexiconService(lexicons)),
+    serveHandlers(LexiconService, handlers.lexicons),
     serveHandlers(JobService, handlers.jobs),
     serveHandlers(BookService, handlers.books),
     serve(ApiKeyService, createApiKeyService(keys)),
@@ -79,29 +74,21 @@ export function createServices(options: ServicesOptions): Services {
     createHandlers({ grpc }) {
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
-      const limited = (method: DescMethod) => ({
-        ...usual,
-        readMaxBytes: limitsOf(method).bytesMax,
-        ...(method === BookService.method.readBook && { writeMaxBytes: bookMessageBytesMax }),
-      });
-      // A misspelt limit of a key must not leave it without.
-      const strict = { ...usual, jsonOptions: { ignoreUnknownFields: false } };
-      for (const { service, implementation } of guarded) {
+      for (const { service, implementation } of [...guarded, ...open]) {
         for (const method of service.methods) {
           const handle = implementation[method.localName as keyof typeof implementation] as never;
-          router.rpc(method as never, handle, service === ApiKeyService ? strict : limited(method));
+          const readMaxBytes = limitsOf(method).bytesMax;
+          const isBook = method === BookService.method.readBook;
+          const writeMaxBytes = isBook ? bookMessageBytesMax : messageBytesMax;
+          router.rpc(method as never, handle, { ...usual, readMaxBytes, writeMaxBytes });
         }
       }
-      const small = { ...usual, readMaxBytes: openRequestBytesMax };
-      for (const { service, implementation } of open) router.service(service, implementation, small);
       return router.handlers.map((handler) => {
         // A misspelt limit of a key must not leave the key without it.
         const isStrictHere = isStrict || handler.service === ApiKeyService;
-        return boundHandler(handler, { limitsOf, isStrict: isStrictHere });
+        return boundHandler(handler, { isStrict: isStrictHere });
       });
     },
-    directMethods: guarded.flatMap(toDirect),
-    runner,
     isOpen: ({ service }) => openServices.includes(service),
     isBarred: runner.isBarred,
     health,
@@ -109,20 +96,39 @@ export function createServices(options: ServicesOptions): Services {
   };
 }
 
-const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
-  service.methods
-    .filter((method) => ['unary', 'server_streaming'].includes(method.methodKind) && !isUpload(method))
-    .map((method) => {
-      const handle = implementation[method.localName] as unknown as DirectMethod['handle'];
-      return { method, limits: limitsOf(method), handle };
-    });
-
 /** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */
 const routerOptions: ConnectRouterOptions = {
-  readMaxBytes: requestBytesMax,
-  writeMaxBytes: messageBytesMax,
   acceptCompression: [compressionGzip],
-  // Unknown values of enums are rejected. Unknown fields do not come so far.
+  // Refuses unknown values of enums. Unknown fields were removed before.
   jsonOptions: { ignoreUnknownFields: false },
   compressMinBytes: 0xffffffff,
 };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether it is an RPC, whose replies follow its own protocol. */
+    isRpc?: boolean;
+  }
+}
+
+/** Serves Connect and gRPC-Web on the port of the HTTP API. */
+export function addRpcRoutes(app: FastifyInstance, handlers: readonly Handler[]): void {
+  app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, isRpc: true };
+    });
+    scope.addHook('onRequest', async ({ id, raw }) => {
+      const { host } = raw.headers;
+      const isHost = host && URL.canParse(`http://${host}`);
+      if (!isHost) throw new Failure('invalid_request', { message: 'The header Host must name a host.' });
+      // The request and the call have one id.
+      raw.headers['x-request-id'] = id;
+    });
+    // The plugin adds parsers of its own, one for JSON among them.
+    scope.removeAllContentTypeParsers();
+    scope.register(fastifyConnectPlugin, {
+      routes: (router) => router.handlers.push(...handlers),
+      contextValues: ({ raw, ip }) => toContextValues(raw, ip),
+    });
+  });
+}

@@ -19,7 +19,7 @@ import type { SpeechOperations } from '../api/speech.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/cache-control.ts';
-import { callOf } from './call-context.ts';
+import { callOf } from './calls.ts';
 import { toLiveInputs, toLiveResponse } from './live-messages.ts';
 import { requireText } from './required.ts';
 import { parseSpeechMessage, toEnumValue } from './speech-fields.ts';

@@ -7,6 +7,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { createAsyncIterable, type UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import {
   type Failure,
@@ -17,9 +18,13 @@ import {
   type RpcCode,
   retrySecondsOf,
 } from '../errors.ts';
-import { detailBytesMax, failureMessageCharsMax } from './limits.ts';
+import { type Recipient, toFailureReply } from '../net/failure-reply.ts';
+import { apiVersion } from '../net/request-id.ts';
 
 export const domain = 'sonant';
+/** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */
+export const detailBytesMax = 3 * 1024;
+const failureMessageCharsMax = 1000;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -97,3 +102,21 @@ function describe({ message, allowed = [] }: FieldViolation): string {
 /** Of bounded length, and without lone surrogates, which cannot be sent. */
 const shorten = (message: string) =>
   (message.length > failureMessageCharsMax ? `${message.slice(0, failureMessageCharsMax)}...` : message).toWellFormed();
+
+/**
+ * Answers a request that is no call of a protocol: the failure of the HTTP API, with the headers of every reply.
+ * `status` overrides that of the table; `more` are further headers.
+ */
+export function toPlainAnswer(
+  failure: Failure,
+  recipient: Recipient,
+  status?: number,
+  more?: ConstructorParameters<typeof Headers>[0],
+): UniversalServerResponse {
+  const reply = toFailureReply(failure, recipient, status);
+  const body = Buffer.from(reply.body);
+  const header = new Headers(more);
+  const own = { 'content-length': `${body.length}`, 'x-api-version': apiVersion, 'x-request-id': recipient.requestId };
+  for (const [name, value] of Object.entries({ ...reply.headers, ...own })) header.set(name, value);
+  return { status: reply.status, header, body: createAsyncIterable([body]) };
+}

@@ -5,7 +5,7 @@ import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 import { foreignToIpa, toIpa } from './x-sampa.ts';
 
-export const letterCases = ['sensitive', 'insensitive'] as const;
+const letterCases = ['sensitive', 'insensitive'] as const;
 export type LetterCase = (typeof letterCases)[number];
 
 export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;

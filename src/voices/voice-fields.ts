@@ -6,11 +6,15 @@ import {
   CreateVoiceRequestSchema,
   UpdateVoiceRequestSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
+import type { Actor } from '../access/actor.ts';
 import { checkRules } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Blend } from '../engines/engine.ts';
-import type { FieldReason, FieldViolation } from '../errors.ts';
-import type { VoiceAccess } from '../speech/stored-voices.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
+import { type Lexicons, lookUpLexicons } from '../speech/lexicons.ts';
+import { ofEveryone, type VoiceAccess } from '../speech/stored-voices.ts';
+import { isOfAnother, type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
 export interface VoiceFields {
@@ -88,3 +92,47 @@ export function checkLanguage(field: string, code: string, fault: Fault): string
   if (known === undefined) fault(field, 'format', 'must be a BCP-47 language code such as en-US');
   return known;
 }
+
+export interface LexiconChecks {
+  lexicons: Lexicons;
+  actor: VoiceUser;
+}
+
+/** Reports each that cannot be bound. */
+export function checkBoundLexicons(
+  lexiconIds: readonly string[],
+  { lexicons, actor }: LexiconChecks,
+  faults: FieldViolation[],
+): void {
+  lookUpLexicons(lexicons, lexiconIds, actor, faults);
+}
+
+/** The aliases that the voice is given, with the check that they are free; undefined where they stay as they are. */
+export function toAliasChange(
+  { voiceId, access, ownerId }: Pick<VoiceRow, 'voiceId' | 'access' | 'ownerId'>,
+  names: readonly string[] | undefined,
+  { voices, actor }: { voices: Voices; actor: Actor },
+): VoiceChange['aliases'] {
+  if (!names) return undefined;
+  const accountId = access === 'everyone' || ownerId === null ? ofEveryone : ownerId;
+  const findById = (id: string) => [voices.lookUp(id)].find((offered) => offered?.voice.voiceId === id);
+  const check: NonNullable<VoiceChange['aliases']>['check'] = (held) => {
+    const details = names.flatMap((alias, i): FieldViolation[] => {
+      const field = `aliases[${i}]`;
+      if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
+      const holder = held.find((each) => each.alias === alias);
+      // Voices of engines are not stored.
+      if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
+        return [{ field, reason: 'taken', message: 'is the id of another voice' }];
+      const other = holder && findById(holder.voiceId);
+      return other ? [{ field, reason: 'taken', message: takenBy(other, voicesFor(voices, actor)) }] : [];
+    });
+    if (details.length > 0) throw new Failure('invalid_request', { details });
+  };
+  return { names, ownerId: accountId, check };
+}
+
+const takenBy = (other: OfferedVoice, usable: Voices): string =>
+  usable.lookUp(other.voice.voiceId) === other
+    ? `is an alias of the voice ${other.voice.voiceId}`
+    : 'is an alias of another voice';

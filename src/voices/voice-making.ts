@@ -6,18 +6,24 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { Lexicons } from '../speech/lexicons.ts';
-import type { Voices } from '../speech/voice.ts';
-import type { SealedClone } from '../store/voice-rows.ts';
+import type { StoredVoice } from '../speech/stored-voices.ts';
+import { ownerOf, type Voices } from '../speech/voice.ts';
+import type { SealedClone, VoiceRow } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
-import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
 import type { CloneMaking, MadeClone, MadeClones, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
-import { toAliasChange } from './voice-aliases.ts';
 import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
-import { type CloneFields, checkLanguages, faultTo, type VoiceFields } from './voice-fields.ts';
-import { checkMayShare } from './voice-ownership.ts';
+import {
+  type CloneFields,
+  checkBoundLexicons,
+  checkLanguages,
+  faultTo,
+  type LexiconChecks,
+  toAliasChange,
+  type VoiceFields,
+} from './voice-fields.ts';
 
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
@@ -196,4 +202,28 @@ async function sealClone(
     binding: { engine, cloneId, gainDb, languageCodes },
     clone: { cloneId, sealed: await vault.seal(plain, cloneId) },
   };
+}
+
+/** `kept` is undefined for a voice just as its engine brings it. */
+export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, actor: Actor): void {
+  if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
+  const message = 'Only the owner of this voice, and keys with the scope admin, may change it.';
+  throw new Failure('access_denied', { message });
+}
+
+/** A voice that everyone may use, and its aliases, are given by admins. */
+export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoices }: Actor): void {
+  if (access === 'private' || usesAllVoices) return;
+  const message = 'Only keys with the scope admin give voices, and aliases of them, to everyone; others are private.';
+  throw new Failure('insufficient_scope', { message, requiredScopes: ['admin'] });
+}
+
+/** The row, which may have been deleted, and made again by another account, since the voice was found. */
+export function requireOwn(row: VoiceRow | undefined, actor: Actor): VoiceRow {
+  if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
+  const ownerId = row.ownerId ?? undefined;
+  const isHidden = row.access === 'private' && ownerOf({ ownerId }, actor) !== 'self' && !actor.usesAllVoices;
+  if (isHidden) throw new Failure('voice_not_found');
+  checkMayChange({ ownerId }, actor);
+  return row;
 }

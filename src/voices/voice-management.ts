@@ -9,17 +9,22 @@ import type { StoredBinding, VoiceStatus } from '../speech/stored-voices.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
-import { checkBoundLexicons, type LexiconChecks } from './bound-lexicons.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
-import { toAliasChange } from './voice-aliases.ts';
 import { checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
-import { type CloneFields, checkLanguages, faultTo, type VoiceFields } from './voice-fields.ts';
-import { type CheckedVoice, createVoiceMaking } from './voice-making.ts';
-import { checkMayChange, checkMayShare, requireOwn } from './voice-ownership.ts';
+import {
+  type CloneFields,
+  checkBoundLexicons,
+  checkLanguages,
+  faultTo,
+  type LexiconChecks,
+  toAliasChange,
+  type VoiceFields,
+} from './voice-fields.ts';
+import { type CheckedVoice, checkMayChange, checkMayShare, createVoiceMaking, requireOwn } from './voice-making.ts';
 
 export interface VoiceManagement {
   /** Those that only check add to the faults, and fail where the actor may not do it at all. */

@@ -3,7 +3,6 @@ import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
-import { sampleTextFor } from './sample-text.ts';
 
 export interface VoicePreview {
   audio: Uint8Array;
@@ -39,3 +38,36 @@ export const createVoicePreview =
     const { open } = await delivery.deliver(await speech.plan(request, owner), owner, signal, { fresh: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };
+
+const texts: Readonly<Record<string, string>> = {
+  ar: 'مرحبا. هكذا يبدو صوتي.',
+  cs: 'Dobrý den. Takto zní můj hlas.',
+  da: 'Hej. Sådan lyder min stemme.',
+  de: 'Guten Tag. So klingt meine Stimme.',
+  el: 'Γεια σας. Έτσι ακούγεται η φωνή μου.',
+  en: 'Hello. This is how my voice sounds.',
+  es: 'Hola. Así suena mi voz.',
+  fi: 'Hei. Tältä ääneni kuulostaa.',
+  fr: 'Bonjour. Voici le son de ma voix.',
+  hi: 'नमस्ते। मेरी आवाज़ ऐसी सुनाई देती है।',
+  hu: 'Jó napot. Így szól a hangom.',
+  it: 'Buongiorno. Questo è il suono della mia voce.',
+  ja: 'こんにちは。これが私の声です。',
+  ko: '안녕하세요. 제 목소리는 이렇습니다.',
+  nb: 'Hei. Slik høres stemmen min ut.',
+  nl: 'Goedendag. Zo klinkt mijn stem.',
+  pl: 'Dzień dobry. Tak brzmi mój głos.',
+  pt: 'Olá. É assim que soa a minha voz.',
+  ro: 'Bună ziua. Așa sună vocea mea.',
+  ru: 'Здравствуйте. Так звучит мой голос.',
+  sv: 'Hej. Så här låter min röst.',
+  tr: 'Merhaba. Sesim böyle duyuluyor.',
+  uk: 'Добрий день. Так звучить мій голос.',
+  vi: 'Xin chào. Giọng của tôi nghe như thế này.',
+  zh: '你好。这就是我的声音。',
+};
+/** For other languages: digits can be read in any language. */
+const digits = '1, 2, 3, 4, 5.';
+
+export const sampleTextFor = (languageCode: string): string =>
+  texts[languageCode.split('-')[0]!.toLowerCase()] ?? digits;

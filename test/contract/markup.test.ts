@@ -4,7 +4,7 @@ import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { Markup, OutputFormat, ReturnFormat, SpeechMark_Kind, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';

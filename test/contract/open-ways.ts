@@ -7,7 +7,7 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { sayCommand } from '../../src/cli/say.ts';
 import { openWyomingServer } from '../../src/compat/wyoming/wyoming-server.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openClient } from '../compat/wyoming/wyoming-client.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';

@@ -7,15 +7,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { isLongRun } from '../long/run-length.ts';
 import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
 import { englishTexts, otherTexts } from './same-texts.ts';
 
-const english = englishTexts.map((text) => ['en-US', text] as const);
+/** Every third text, and all of them in the long run or for the table. */
+const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_SOUND_TABLE !== undefined || i % 3 === 0;
+const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
 const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
 const espeakNg = await openEspeakNg();
 
 describeWays(flite, english);
-if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts]);
+if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts.filter(isOfThisRun)]);
 
 function describeWays(engine: Engine, texts: readonly (readonly [languageCode: string, text: string])[]) {
   describe(engine.name, () => {

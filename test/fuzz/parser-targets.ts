@@ -14,7 +14,7 @@ import { readHtmlBook } from '../../src/books/html-book.ts';
 import { readMarkdownBook } from '../../src/books/markdown-book.ts';
 import { readPlainBook } from '../../src/books/plain-book.ts';
 import { FrameReader, toFrame } from '../../src/compat/wyoming/frames.ts';
-import { parseRows, TableFault } from '../../src/models/model-row.ts';
+import { parseRows, TableFault } from '../../src/models/model-table.ts';
 import { atOnce } from '../../src/runtime/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { MarkupFault } from '../../src/text/marked-text.ts';

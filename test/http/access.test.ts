@@ -14,7 +14,7 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../src/access/actor.ts';
 import { scopes } from '../../src/access/scopes.ts';
 import type { OpenApi } from '../../src/http/docs/openapi-document.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import type { Call } from '../../src/api/call.ts';
 import { bookUploadBytesMax } from '../../src/books/book-limits.ts';
 import { writeMessage } from '../../src/contract/encode.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../books/epub-writer.ts';
 import { openJobsGateway } from '../jobs/open-jobs.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';

@@ -2,7 +2,7 @@
 // hear that name a voice of OpenAI, or none.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { isDistributed } from '../distributed/storage.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents, soundIn } from './event-reader.ts';

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway, type TestGateway } from './open-gateway.ts';

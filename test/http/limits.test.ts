@@ -7,7 +7,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';

@@ -1,7 +1,7 @@
 // A key that is revoked while its streams run: each of them ends within moments, and says why as its protocol can.
 import { expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';

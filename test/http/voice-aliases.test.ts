@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway } from './open-gateway.ts';
 

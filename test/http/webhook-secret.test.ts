@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { listAudit } from '../../src/store/api-key-rows.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway } from './open-gateway.ts';

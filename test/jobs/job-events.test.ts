@@ -6,7 +6,7 @@ import {
   type WatchJobResponse,
   WatchJobResponse_Kind,
 } from '../../gen/sonant/v1/job_service_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';

@@ -6,7 +6,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { JobView } from '../../src/api/jobs.ts';
 import { callUnary } from '../../src/api/service.ts';
 import { Failure } from '../../src/errors.ts';
-import { removeSegmentsOfVoice } from '../../src/jobs/removal.ts';
+import { removeSegmentsOfVoice } from '../../src/jobs/job-sweep.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
 import type { WebhookMessage, Webhooks } from '../../src/webhooks/webhook.ts';
 import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';

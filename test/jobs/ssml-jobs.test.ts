@@ -2,7 +2,7 @@
 // same document.
 import { expect, test } from 'vitest';
 import { JobService, JobStatus, type WatchJobResponse } from '../../gen/sonant/v1/job_service_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { bytesOf } from '../http/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openJobsGateway } from './open-jobs.ts';

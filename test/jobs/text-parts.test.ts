@@ -1,6 +1,6 @@
 // The text of a chapter in parts: together they are the text, and each ends where a reader would stop.
 import { expect, test } from 'vitest';
-import { divideText } from '../../src/jobs/text-parts.ts';
+import { divideText } from '../../src/jobs/job-request.ts';
 
 const joined = (text: string, charsMax: number) => [...divideText(text, charsMax)].map((part) => part.text).join('');
 

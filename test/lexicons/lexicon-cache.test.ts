@@ -1,8 +1,13 @@
 // The lexicons in memory: a change by another process is seen, and only so much is held compiled as there is room for.
+import { create } from '@bufbuild/protobuf';
 import { expect, onTestFinished, test } from 'vitest';
+import { LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { operator } from '../../src/access/actor.ts';
+import { Violations } from '../../src/contract/violations.ts';
 import { openLexiconCache } from '../../src/lexicons/lexicon-cache.ts';
+import { checkLexicon } from '../../src/lexicons/lexicon-fields.ts';
 import { createLexiconManagement } from '../../src/lexicons/lexicon-management.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { createLexiconRows } from '../../src/store/lexicon-rows.ts';
 import { matchLexicons } from '../../src/text/lexicon.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
@@ -18,11 +23,10 @@ async function open() {
   return { replica };
 }
 
-const fields = (alias: string) => ({
-  name: 'Names',
-  access: undefined,
-  content: { entries: [{ grapheme: 'AWS', alias }] },
-});
+const fields = (alias: string) => {
+  const spec = create(LexiconSpecSchema, { name: 'Names', entries: [{ grapheme: 'AWS', alias }] });
+  return atOnce(checkLexicon(spec, new Violations()));
+};
 const saidBy = (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
   const lexicon = cache.find(id);
   return lexicon && [...matchLexicons([lexicon.compile()], 'AWS', 'en')].map(({ said }) => said);

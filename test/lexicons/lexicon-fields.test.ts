@@ -1,17 +1,15 @@
 // Phonemes of a lexicon: all of the IPA is taken, and what no IPA has is refused, in JSON and in PLS alike.
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { Violations } from '../../src/contract/violations.ts';
 import { checkLexicon } from '../../src/lexicons/lexicon-fields.ts';
 import { atOnce } from '../../src/runtime/steps.ts';
 
-const messageOf = (content: Parameters<typeof checkLexicon>[0]['content']): string | undefined => {
-  try {
-    atOnce(checkLexicon({ name: 'x', access: undefined, content }));
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error.facts.details![0]!.message;
-    throw error;
-  }
+const messageOf = (content: MessageInitShape<typeof LexiconSpecSchema>): string | undefined => {
+  const violations = new Violations();
+  atOnce(checkLexicon(create(LexiconSpecSchema, { name: 'x', ...content }), violations));
+  return violations.details[0]?.message;
 };
 
 test.each([
@@ -26,7 +24,7 @@ test.each([
   ['a☺$', '☺ $'],
 ])('%s holds what no IPA has: %s', (phoneme, foreign) => {
   const pls = `<lexicon version="1.0" alphabet="ipa"><lexeme><grapheme>a</grapheme><phoneme>${phoneme}</phoneme></lexeme></lexicon>`;
-  for (const content of [{ entries: [{ grapheme: 'a', phoneme }] }, { pls, field: 'body' }]) {
+  for (const content of [{ entries: [{ grapheme: 'a', phoneme }] }, { pls }]) {
     const told = messageOf(content);
     expect(told?.split('is not written in ipa, which has no ')[1]).toBe(foreign);
     if (foreign === undefined) expect(told).toBeUndefined();

@@ -5,8 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Download, download, type Retry } from '../../src/models/download.ts';
-import { leastRateDefault } from '../../src/models/transfer-rate.ts';
+import { type Download, download, leastRateDefault, type Retry } from '../../src/models/download.ts';
 import { cutAfter, type Mirror, openMirror, send, sha256Of } from './model-mirror.ts';
 
 let root: string;

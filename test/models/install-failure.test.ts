@@ -1,7 +1,7 @@
 // What callers are told of a failed installation names no path and no password.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { toInstallFailure } from '../../src/models/install-failure.ts';
+import { toInstallFailure } from '../../src/models/model-installs.ts';
 
 const told = (error: unknown) => {
   const { reason, message, cause } = toInstallFailure(error, '/srv/sonant/data');

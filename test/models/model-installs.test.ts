@@ -10,8 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { patienceDefault } from '../../src/models/download.ts';
 import { createModelInstalls, type ModelInstallsOptions } from '../../src/models/model-installs.ts';
-import { parseRows } from '../../src/models/model-row.ts';
-import type { ModelEngine } from '../../src/models/model-table.ts';
+import { type ModelEngine, parseRows } from '../../src/models/model-table.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 import { type Mirror, openMirror } from './model-mirror.ts';
 

@@ -5,8 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Download, download } from '../../src/models/download.ts';
-import { leastRateDefault, TransferRate } from '../../src/models/transfer-rate.ts';
+import { type Download, download, leastRateDefault, TransferRate } from '../../src/models/download.ts';
 import { cutAfter, type Mirror, openMirror, sha256Of } from './model-mirror.ts';
 
 let root: string;

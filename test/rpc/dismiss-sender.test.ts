@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { expect, test } from 'vitest';
-import { streamsPerConnectionMax } from '../../src/rpc/limits.ts';
+import { streamsPerConnectionMax } from '../../src/rpc/server.ts';
 import { openTestServices } from './open-services.ts';
 import { envelope, openSession, request, speechMessage, streamPath } from './raw-grpc.ts';
 

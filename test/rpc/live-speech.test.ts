@@ -5,7 +5,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { LiveSpeechRequestSchema, OutputFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { explain, openGrpcClient } from './grpc-client.ts';
 

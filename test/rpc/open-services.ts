@@ -15,7 +15,7 @@ import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
 import { createKeyOperations } from '../../src/api/keys.ts';
-import { createLexiconOperations } from '../../src/api/lexicons.ts';
+import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
@@ -27,9 +27,8 @@ import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
 import { createConnections } from '../../src/net/connections.ts';
-import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
-import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
-import { createServices } from '../../src/rpc/services.ts';
+import { openRpcServer, type RpcServerOptions } from '../../src/rpc/server.ts';
+import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
 import type { Tracing } from '../../src/telemetry/trace.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import type { WebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
@@ -98,8 +97,8 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    lexicons: createLexiconOperations({} as LexiconManagement, voices),
     keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });

@@ -3,8 +3,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { Failure, type FailureFacts, type FieldViolation, failureTable, type Reason } from '../../src/errors.ts';
-import { detailBytesMax } from '../../src/rpc/limits.ts';
-import { toConnectError } from '../../src/rpc/status.ts';
+import { detailBytesMax, toConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { fromConnectError } from './received-failure.ts';

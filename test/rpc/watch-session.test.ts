@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2, createServer } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type WatchOptions, watchSession } from '../../src/rpc/watch-session.ts';
+import { type WatchOptions, watchSession } from '../../src/rpc/server.ts';
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const quick = { pingEveryMs: 20, pingAnswerMs: 20, readerStallMs: 100 };

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/lexicon.proto.
  */
 export const file_sonant_v1_lexicon: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIoIDCgdMZXhpY29uEjoKCmxleGljb25faWQYASABKAlCJtLOGCIyICJsZXhfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiEh4KBG5hbWUYAiABKAlCENLOGAwyCiJQcm9kdWN0cyISNwoGYWNjZXNzGAMgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQg/SzhgLMgkicHJpdmF0ZSISMgoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lckIM0s4YCDIGInNlbGYiEg8KB3ZlcnNpb24YBSABKAkSEwoLZW50cnlfY291bnQYBiABKAUSKAoHZW50cmllcxgHIAMoCzIXLnNvbmFudC52MS5MZXhpY29uRW50cnkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAidwoMTGV4aWNvbkVudHJ5EhAKCGdyYXBoZW1lGAEgASgJEg0KBWFsaWFzGAIgASgJEg8KB3Bob25lbWUYAyABKAkSEAoIYWxwaGFiZXQYBCABKAkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIMCgRjYXNlGAYgASgJIoICCgtMZXhpY29uU3BlYxJLCgRuYW1lGAEgASgJQj26SCrYAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiTSzhgMMgoiUHJvZHVjdHMiEjMKBmFjY2VzcxgCIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2Vzc0ILukgI2AEBggECEAESZAoHZW50cmllcxgDIAMoCzIXLnNvbmFudC52MS5MZXhpY29uRW50cnlCOrpIB5IBBBCgnAHSzhgsMihbeyJncmFwaGVtZSI6ICJTUUwiLCAiYWxpYXMiOiAic2VxdWVsIn1dSAESCwoDcGxzGAQgASgJIlgKE0xpc3RMZXhpY29uc1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0Il8KFExpc3RMZXhpY29uc1Jlc3BvbnNlEiQKCGxleGljb25zGAEgAygLMhIuc29uYW50LnYxLkxleGljb24SIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCJVChFHZXRMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIiI5ChJHZXRMZXhpY29uUmVzcG9uc2USIwoHbGV4aWNvbhgBIAEoCzISLnNvbmFudC52MS5MZXhpY29uIjwKFENyZWF0ZUxleGljb25SZXF1ZXN0EiQKBHNwZWMYASABKAsyFi5zb25hbnQudjEuTGV4aWNvblNwZWMiPAoVQ3JlYXRlTGV4aWNvblJlc3BvbnNlEiMKB2xleGljb24YASABKAsyEi5zb25hbnQudjEuTGV4aWNvbiJ/ChVSZXBsYWNlTGV4aWNvblJlcXVlc3QSQAoKbGV4aWNvbl9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImxleF8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISJAoEc3BlYxgCIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlYyI9ChZSZXBsYWNlTGV4aWNvblJlc3BvbnNlEiMKB2xleGljb24YASABKAsyEi5zb25hbnQudjEuTGV4aWNvbiJYChREZWxldGVMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIiIXChVEZWxldGVMZXhpY29uUmVzcG9uc2UyugYKDkxleGljb25TZXJ2aWNlEnUKDExpc3RMZXhpY29ucxIeLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXF1ZXN0Gh8uc29uYW50LnYxLkxpc3RMZXhpY29uc1Jlc3BvbnNlIiSKzhgLdm9pY2VzOnJlYWSC0+STAg8SDS9hcGkvbGV4aWNvbnMSlAEKCkdldExleGljb24SHC5zb25hbnQudjEuR2V0TGV4aWNvblJlcXVlc3QaHS5zb25hbnQudjEuR2V0TGV4aWNvblJlc3BvbnNlIkmKzhgLdm9pY2VzOnJlYWSSzhgLKglub3RfZm91bmSC0+STAiViB2xleGljb24SGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9ErYBCg1DcmVhdGVMZXhpY29uEh8uc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkNyZWF0ZUxleGljb25SZXNwb25zZSJiis4YDHZvaWNlczp3cml0ZZLOGCoiGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9KgxzdG9yYWdlX2Z1bGyC0+STAh46BHNwZWNiB2xleGljb24iDS9hcGkvbGV4aWNvbnMStQEKDlJlcGxhY2VMZXhpY29uEiAuc29uYW50LnYxLlJlcGxhY2VMZXhpY29uUmVxdWVzdBohLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlc3BvbnNlIl6KzhgMdm9pY2VzOndyaXRlks4YGSoJbm90X2ZvdW5kKgxzdG9yYWdlX2Z1bGyC0+STAis6BHNwZWNiB2xleGljb24aGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9EpgBCg1EZWxldGVMZXhpY29uEh8uc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXF1ZXN0GiAuc29uYW50LnYxLkRlbGV0ZUxleGljb25SZXNwb25zZSJEis4YDHZvaWNlczp3cml0ZZLOGA4YzAEqCW5vdF9mb3VuZILT5JMCHCoaL2FwaS9sZXhpY29ucy97bGV4aWNvbl9pZH0aDprOGAoKCExleGljb25zQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_voice]);
+  fileDesc("Chdzb25hbnQvdjEvbGV4aWNvbi5wcm90bxIJc29uYW50LnYxIooDCgdMZXhpY29uEjoKCmxleGljb25faWQYASABKAlCJtLOGCIyICJsZXhfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiEh4KBG5hbWUYAiABKAlCENLOGAwyCiJQcm9kdWN0cyISNwoGYWNjZXNzGAMgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQg/SzhgLMgkicHJpdmF0ZSISMgoFb3duZXIYBCABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lckIM0s4YCDIGInNlbGYiEg8KB3ZlcnNpb24YBSABKAkSEwoLZW50cnlfY291bnQYBiABKAUSMAoHZW50cmllcxgHIAMoCzIXLnNvbmFudC52MS5MZXhpY29uRW50cnlCBtLOGAJgARIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCL+AgoMTGV4aWNvbkVudHJ5EkgKCGdyYXBoZW1lGAEgASgJQja6SCZyJBABGGQyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJNLOGAkYATIFIkFXUyISWQoFYWxpYXMYAiABKAlCSrpIKtgBAXIlEAEYyAEyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJNLOGBkyFSJBbWF6b24gV2ViIFNlcnZpY2VzImABEkQKB3Bob25lbWUYAyABKAlCM7pIKtgBAXIlEAEYyAEyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJNLOGAJgARIuCghhbHBoYWJldBgEIAEoCUIcukgT2AEBcg5SA2lwYVIHeC1zYW1wYdLOGAJgARIdCg1sYW5ndWFnZV9jb2RlGAUgASgJQgbSzhgCYAESNAoEY2FzZRgGIAEoCUImukgd2AEBchhSCXNlbnNpdGl2ZVILaW5zZW5zaXRpdmXSzhgCYAEi3wEKC0xleGljb25TcGVjEiYKBG5hbWUYASABKAlCGLpIBXIDGMgB0s4YDDIKIlByb2R1Y3RzIhIzCgZhY2Nlc3MYAiABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABEmYKB2VudHJpZXMYAyADKAsyFy5zb25hbnQudjEuTGV4aWNvbkVudHJ5Qjy6SAeSAQQQoJwB0s4YLjIoW3siZ3JhcGhlbWUiOiAiU1FMIiwgImFsaWFzIjogInNlcXVlbCJ9XUgBaAESCwoDcGxzGAQgASgJIlgKE0xpc3RMZXhpY29uc1JlcXVlc3QSJwoFbGltaXQYASABKAVCE7pIBxoFGOgHKAHSzhgFOgMxMDBIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0Il8KFExpc3RMZXhpY29uc1Jlc3BvbnNlEiQKCGxleGljb25zGAEgAygLMhIuc29uYW50LnYxLkxleGljb24SIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCJsChFHZXRMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIhIVCg1sYW5ndWFnZV9jb2RlGAIgASgJIjkKEkdldExleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iRAoUQ3JlYXRlTGV4aWNvblJlcXVlc3QSLAoEc3BlYxgBIAEoCzIWLnNvbmFudC52MS5MZXhpY29uU3BlY0IG0s4YAggBIjwKFUNyZWF0ZUxleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24ihwEKFVJlcGxhY2VMZXhpY29uUmVxdWVzdBJACgpsZXhpY29uX2lkGAEgASgJQiy6SAPIAQHSzhgiMiAibGV4XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGIhIsCgRzcGVjGAIgASgLMhYuc29uYW50LnYxLkxleGljb25TcGVjQgbSzhgCCAEiPQoWUmVwbGFjZUxleGljb25SZXNwb25zZRIjCgdsZXhpY29uGAEgASgLMhIuc29uYW50LnYxLkxleGljb24iWAoURGVsZXRlTGV4aWNvblJlcXVlc3QSQAoKbGV4aWNvbl9pZBgBIAEoCUIsukgDyAEB0s4YIjIgImxleF8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiIiFwoVRGVsZXRlTGV4aWNvblJlc3BvbnNlMroGCg5MZXhpY29uU2VydmljZRJ1CgxMaXN0TGV4aWNvbnMSHi5zb25hbnQudjEuTGlzdExleGljb25zUmVxdWVzdBofLnNvbmFudC52MS5MaXN0TGV4aWNvbnNSZXNwb25zZSIkis4YC3ZvaWNlczpyZWFkgtPkkwIPEg0vYXBpL2xleGljb25zEpQBCgpHZXRMZXhpY29uEhwuc29uYW50LnYxLkdldExleGljb25SZXF1ZXN0Gh0uc29uYW50LnYxLkdldExleGljb25SZXNwb25zZSJJis4YC3ZvaWNlczpyZWFkks4YCyoJbm90X2ZvdW5kgtPkkwIlYgdsZXhpY29uEhovYXBpL2xleGljb25zL3tsZXhpY29uX2lkfRK2AQoNQ3JlYXRlTGV4aWNvbhIfLnNvbmFudC52MS5DcmVhdGVMZXhpY29uUmVxdWVzdBogLnNvbmFudC52MS5DcmVhdGVMZXhpY29uUmVzcG9uc2UiYorOGAx2b2ljZXM6d3JpdGWSzhgqIhovYXBpL2xleGljb25zL3tsZXhpY29uX2lkfSoMc3RvcmFnZV9mdWxsgtPkkwIeOgRzcGVjYgdsZXhpY29uIg0vYXBpL2xleGljb25zErUBCg5SZXBsYWNlTGV4aWNvbhIgLnNvbmFudC52MS5SZXBsYWNlTGV4aWNvblJlcXVlc3QaIS5zb25hbnQudjEuUmVwbGFjZUxleGljb25SZXNwb25zZSJeis4YDHZvaWNlczp3cml0ZZLOGBkqCW5vdF9mb3VuZCoMc3RvcmFnZV9mdWxsgtPkkwIrOgRzcGVjYgdsZXhpY29uGhovYXBpL2xleGljb25zL3tsZXhpY29uX2lkfRKYAQoNRGVsZXRlTGV4aWNvbhIfLnNvbmFudC52MS5EZWxldGVMZXhpY29uUmVxdWVzdBogLnNvbmFudC52MS5EZWxldGVMZXhpY29uUmVzcG9uc2UiRIrOGAx2b2ljZXM6d3JpdGWSzhgOGMwBKglub3RfZm91bmSC0+STAhwqGi9hcGkvbGV4aWNvbnMve2xleGljb25faWR9Gg6azhgKCghMZXhpY29uc0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_voice]);
 
 /**
  * A lexicon.
@@ -104,42 +104,42 @@ export const LexiconSchema: GenMessage<Lexicon> = /*@__PURE__*/
  */
 export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   /**
-   * The words as they are written: 1 to 100 characters, required.
+   * The words as they are written.
    *
    * @generated from field: string grapheme = 1;
    */
   grapheme: string;
 
   /**
-   * What is said in their place: 1 to 200 characters; or `phoneme`.
+   * What is said in their place; or `phoneme`.
    *
    * @generated from field: string alias = 2;
    */
   alias: string;
 
   /**
-   * How they are pronounced, in the alphabet: 1 to 200 characters.
+   * How they are pronounced, in the alphabet.
    *
    * @generated from field: string phoneme = 3;
    */
   phoneme: string;
 
   /**
-   * Alphabet of the phoneme: ipa or x-sampa. Default ipa.
+   * Alphabet of the phoneme. Default: ipa.
    *
    * @generated from field: string alphabet = 4;
    */
   alphabet: string;
 
   /**
-   * Only for text in this BCP-47 language. Default any.
+   * Only for text in this BCP-47 language. Default: any.
    *
    * @generated from field: string language_code = 5;
    */
   languageCode: string;
 
   /**
-   * Whether letters must be of the same case: sensitive or insensitive. Default sensitive.
+   * Whether letters must be of the same case. Default: sensitive.
    *
    * @generated from field: string case = 6;
    */
@@ -154,7 +154,7 @@ export const LexiconEntrySchema: GenMessage<LexiconEntry> = /*@__PURE__*/
   messageDesc(file_sonant_v1_lexicon, 1);
 
 /**
- * What a lexicon is made of.
+ * What a lexicon is made of: entries, or a PLS document.
  *
  * @generated from message sonant.v1.LexiconSpec
  */
@@ -175,14 +175,15 @@ export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   access: VoiceAccess;
 
   /**
-   * Its entries: at most 2 MiB as JSON.
+   * Its entries: at most 2 MiB as JSON. Of all that match, the longest applies.
    *
    * @generated from field: repeated sonant.v1.LexiconEntry entries = 3;
    */
   entries: LexiconEntry[];
 
   /**
-   * In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0.
+   * In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0. Over REST it may
+   * also be the body, as `application/pls+xml`, with the other fields in the query.
    *
    * @generated from field: string pls = 4;
    */
@@ -264,6 +265,14 @@ export type GetLexiconRequest = Message<"sonant.v1.GetLexiconRequest"> & {
    * @generated from field: string lexicon_id = 1;
    */
   lexiconId: string;
+
+  /**
+   * Of a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: those
+   * of no language.
+   *
+   * @generated from field: string language_code = 2;
+   */
+  languageCode: string;
 };
 
 /**

@@ -2995,7 +2995,7 @@ export const protoReference: ProtoReference = {
           "name": "long_text",
           "number": 9,
           "type": "bool",
-          "comment": "Its maximum length is one of a long text: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+          "comment": "Its maximum length is one of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`."
         },
         {
           "name": "event_id",
@@ -3008,6 +3008,18 @@ export const protoReference: ProtoReference = {
           "number": 11,
           "type": "bool",
           "comment": "Of an event in a stream: it is the name of the event, which its data have as `type`."
+        },
+        {
+          "name": "omit_if_empty",
+          "number": 12,
+          "type": "bool",
+          "comment": "The empty value is in no JSON."
+        },
+        {
+          "name": "strict",
+          "number": 13,
+          "type": "bool",
+          "comment": "Unknown members of its messages are always refused."
         }
       ]
     },
@@ -3792,43 +3804,43 @@ export const protoReference: ProtoReference = {
           "name": "grapheme",
           "number": 1,
           "type": "string",
-          "comment": "The words as they are written: 1 to 100 characters, required."
+          "comment": "The words as they are written."
         },
         {
           "name": "alias",
           "number": 2,
           "type": "string",
-          "comment": "What is said in their place: 1 to 200 characters; or `phoneme`."
+          "comment": "What is said in their place; or `phoneme`."
         },
         {
           "name": "phoneme",
           "number": 3,
           "type": "string",
-          "comment": "How they are pronounced, in the alphabet: 1 to 200 characters."
+          "comment": "How they are pronounced, in the alphabet."
         },
         {
           "name": "alphabet",
           "number": 4,
           "type": "string",
-          "comment": "Alphabet of the phoneme: ipa or x-sampa. Default ipa."
+          "comment": "Alphabet of the phoneme. Default: ipa."
         },
         {
           "name": "language_code",
           "number": 5,
           "type": "string",
-          "comment": "Only for text in this BCP-47 language. Default any."
+          "comment": "Only for text in this BCP-47 language. Default: any."
         },
         {
           "name": "case",
           "number": 6,
           "type": "string",
-          "comment": "Whether letters must be of the same case: sensitive or insensitive. Default sensitive."
+          "comment": "Whether letters must be of the same case. Default: sensitive."
         }
       ]
     },
     {
       "name": "LexiconSpec",
-      "comment": "What a lexicon is made of.",
+      "comment": "What a lexicon is made of: entries, or a PLS document.",
       "fields": [
         {
           "name": "name",
@@ -3846,13 +3858,13 @@ export const protoReference: ProtoReference = {
           "name": "entries",
           "number": 3,
           "type": "repeated LexiconEntry",
-          "comment": "Its entries: at most 2 MiB as JSON."
+          "comment": "Its entries: at most 2 MiB as JSON. Of all that match, the longest applies."
         },
         {
           "name": "pls",
           "number": 4,
           "type": "string",
-          "comment": "In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0."
+          "comment": "In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query."
         }
       ]
     },
@@ -3901,6 +3913,12 @@ export const protoReference: ProtoReference = {
           "number": 1,
           "type": "string",
           "comment": "Id of the lexicon."
+        },
+        {
+          "name": "language_code",
+          "number": 2,
+          "type": "string",
+          "comment": "Of a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: those of no language."
         }
       ]
     },

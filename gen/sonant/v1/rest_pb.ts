@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/rest.proto.
  */
 export const file_sonant_v1_rest: GenFile = /*@__PURE__*/
-  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIuABCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmciUQoLUmVzdEJpbmRpbmcSCgoCaWQYASABKAkSDwoHc3VtbWFyeRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghmYWlsdXJlcxgEIAMoCSLKAQoJUmVzdEZpZWxkEg4KBmlubGluZRgBIAEoCBIVCg1udWxsX2lmX2VtcHR5GAIgASgIEg0KBWdpdmVuGAMgASgIEg4KBmhpZGRlbhgEIAEoCBIOCgZoZWFkZXIYBSABKAkSDwoHZXhhbXBsZRgGIAEoCRIPCgdkZWZhdWx0GAcgASgJEgwKBGZvcm0YCCABKAkSEQoJbG9uZ190ZXh0GAkgASgIEhAKCGV2ZW50X2lkGAogASgIEhIKCmV2ZW50X3R5cGUYCyABKAg6XAoMcmVzdF9zZXJ2aWNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGOOJAyABKAsyFi5zb25hbnQudjEuUmVzdFNlcnZpY2VSC3Jlc3RTZXJ2aWNlOksKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjiiQMgASgLMhUuc29uYW50LnYxLlJlc3RNZXRob2RSBHJlc3Q6VAoKcmVzdF9maWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6okDIAEoCzIULnNvbmFudC52MS5SZXN0RmllbGRSCXJlc3RGaWVsZDpACglyZXN0X25hbWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjriQMgASgJUghyZXN0TmFtZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIuABCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmciUQoLUmVzdEJpbmRpbmcSCgoCaWQYASABKAkSDwoHc3VtbWFyeRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghmYWlsdXJlcxgEIAMoCSLxAQoJUmVzdEZpZWxkEg4KBmlubGluZRgBIAEoCBIVCg1udWxsX2lmX2VtcHR5GAIgASgIEg0KBWdpdmVuGAMgASgIEg4KBmhpZGRlbhgEIAEoCBIOCgZoZWFkZXIYBSABKAkSDwoHZXhhbXBsZRgGIAEoCRIPCgdkZWZhdWx0GAcgASgJEgwKBGZvcm0YCCABKAkSEQoJbG9uZ190ZXh0GAkgASgIEhAKCGV2ZW50X2lkGAogASgIEhIKCmV2ZW50X3R5cGUYCyABKAgSFQoNb21pdF9pZl9lbXB0eRgMIAEoCBIOCgZzdHJpY3QYDSABKAg6XAoMcmVzdF9zZXJ2aWNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGOOJAyABKAsyFi5zb25hbnQudjEuUmVzdFNlcnZpY2VSC3Jlc3RTZXJ2aWNlOksKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjiiQMgASgLMhUuc29uYW50LnYxLlJlc3RNZXRob2RSBHJlc3Q6VAoKcmVzdF9maWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6okDIAEoCzIULnNvbmFudC52MS5SZXN0RmllbGRSCXJlc3RGaWVsZDpACglyZXN0X25hbWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjriQMgASgJUghyZXN0TmFtZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * What the REST API of a service has besides `google.api.http`.
@@ -232,7 +232,7 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   form: string;
 
   /**
-   * Its maximum length is one of a long text: exceeding it is `too_long`, and the failure has `limit` and `actual`.
+   * Its maximum length is one of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`.
    *
    * @generated from field: bool long_text = 9;
    */
@@ -251,6 +251,20 @@ export type RestField = Message<"sonant.v1.RestField"> & {
    * @generated from field: bool event_type = 11;
    */
   eventType: boolean;
+
+  /**
+   * The empty value is in no JSON.
+   *
+   * @generated from field: bool omit_if_empty = 12;
+   */
+  omitIfEmpty: boolean;
+
+  /**
+   * Unknown members of its messages are always refused.
+   *
+   * @generated from field: bool strict = 13;
+   */
+  strict: boolean;
 };
 
 /**

@@ -5,19 +5,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import type { SpeechOperations } from '../../api/speech.ts';
 import type { VoiceOperations } from '../../api/voices.ts';
-import { Failure } from '../../errors.ts';
+import { formatNames } from '../../audio/formats.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import { type AdmitTo, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
+import { type Fields, isObject, sortFields } from '../../http/known-fields.ts';
 import { toOpenAiError } from '../../http/openai/failure-reply.ts';
 import { documented } from '../../http/route-docs.ts';
+import type { ParsedSpeech } from '../../http/speech/fields.ts';
 import { resultHeaders, soundHeaders } from '../../http/speech/headers.ts';
 import { beginSound } from '../../http/speech/routes.ts';
 import { eventHeaders } from '../../http/speech/server-sent-events.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
+import { speechFieldRows } from '../../speech/fields.ts';
+import { parseSpeechRequest } from '../../speech/request.ts';
 import { toNamedVoices } from '../named-voices.ts';
-import { parseOpenAiFields } from './fields.ts';
 import { openAiDocs } from './openapi.ts';
 
 export interface OpenAiRoutesOptions {
@@ -94,3 +98,49 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 }
 
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+interface ParsedOpenAi extends ParsedSpeech {
+  /** As it was sent; undefined for none. */
+  voice: string | undefined;
+  isEvents: boolean;
+}
+
+const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
+const known = ['model', 'instructions', 'stream_format', ...new Set(ours.map(({ name }) => name))];
+const streamFormats = ['audio', 'sse'];
+const sampleRateHz = 24_000;
+/** BCP-47 for an unknown language: the native language of the voice is used. */
+const ownLanguage = 'und';
+/** In place of a voice that is not named, which is found when the caller is known. */
+const unnamed = 'default';
+
+function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
+  const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
+  const { voice, input, response_format, stream_format } = fields;
+  const format = oneOf('response_format', response_format ?? 'mp3', formatNames, violations);
+  const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
+  const named = isObject(voice) ? voice.id : voice;
+  const isUnnamed = !isStrict && (named === undefined || named === null || named === '');
+  const speech = {
+    ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
+    voice_id: isUnnamed ? unnamed : named,
+    text: input,
+    text_chunks: undefined,
+    output_format: format,
+    sample_rate: sampleRateHz,
+    language_code: ownLanguage,
+    method: 'streaming',
+  };
+  // OpenAI's clients read the first violation.
+  const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
+  // Known, but ignored; the reply reports that.
+  const unsupported = fields.instructions == null ? [] : [{ name: 'instructions', meant: undefined }];
+  const given = isUnnamed ? undefined : request.voiceId;
+  return { request, voice: given, ignored: [...ignored, ...unsupported], isEvents };
+}
+
+function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
+  if (typeof value === 'string' && allowed.includes(value)) return value;
+  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
+  return allowed[0]!;
+}

@@ -1,114 +1,141 @@
-// /api/lexicons: lists, makes, replaces and deletes lexicons, as JSON or as PLS documents.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { LexiconOperations, ListedLexicon } from '../../api/lexicons.ts';
-import { lexiconOperations } from '../../api/operation.ts';
+// What the contract does not serve of lexicons: they come and go as PLS documents too, and their bodies have more values than
+// others.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { create, type DescMethod } from '@bufbuild/protobuf';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
+import { callUnary, type Handlers } from '../../api/service.ts';
+import { newReading, readQuery } from '../../contract/decode.ts';
+import { endpointsOf } from '../../contract/schema.ts';
+import { toViolation } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
-import { toEntryJson } from '../../lexicons/lexicon-fields.ts';
 import { asksFor } from '../../net/accept.ts';
-import { lexiconRequestBytesMax } from '../../net/limits.ts';
+import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/limits.ts';
+import { readBody } from '../../net/request-body.ts';
+import { parseStrictJsonInSteps } from '../../net/strict-json.ts';
+import { voiceAccesses } from '../../speech/stored-voices.ts';
 import { toLanguageCode } from '../../text/language-code.ts';
 import { writePls } from '../../text/pls.ts';
-import { type AdmitTo, run } from '../admission.ts';
-import { ignoredHeaders } from '../ignored-fields.ts';
-import { sortQuery } from '../known-fields.ts';
-import { addWithoutBody } from '../no-body.ts';
-import { takePage, takeText } from '../page-query.ts';
-import { documented } from '../route-docs.ts';
-import { parseLexicon } from './fields.ts';
-import { plsTypes, readLexiconBodies } from './lexicon-body.ts';
-import { lexiconDocs } from './openapi.ts';
+import { run } from '../admission.ts';
+import { addContractRoutes, type ContractRoutesOptions, contractRoute } from '../contract-routes.ts';
+import { checkEncoding } from '../json-body.ts';
+import { documented, queryParameter, text } from '../route-docs.ts';
+import { throwNamed } from '../unknown-fields.ts';
 
-export interface LexiconRoutesOptions {
-  lexicons: LexiconOperations;
-  admitTo: AdmitTo;
-  isStrict: boolean;
-  baseUrl(): string;
-}
+const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
+const document = { type: 'string', description: 'A document of PLS 1.0.' };
+const examplePls = writePls('Products', [{ grapheme: 'AWS', alias: 'Amazon Web Services' }], undefined);
+const plsQuery = [
+  queryParameter('name', 'With a PLS document: the name. Default: its title.'),
+  queryParameter(
+    'access',
+    'With a PLS document: who may use it.',
+    text('Who may use it.', { enum: [...voiceAccesses] }),
+  ),
+];
 
-type WithId = FastifyRequest<{ Params: { id: string } }>;
-
-const url = '/api/lexicons';
-const { listLexicons, getLexicon, createLexicon, replaceLexicon, deleteLexicon } = lexiconOperations;
-
-export function addLexiconRoutes(app: FastifyInstance, options: LexiconRoutesOptions): void {
-  addLexiconReading(app, options);
-  addLexiconChanging(app, options);
-}
-
-function addLexiconReading(app: FastifyInstance, { lexicons, admitTo, isStrict }: LexiconRoutesOptions): void {
-  app.get(url, documented(lexiconDocs.list, admitTo(listLexicons)), async (request, reply) => {
-    const { fields: query, faults: violations } = sortQuery(request, isStrict);
-    const page = takePage(query, ['lexicons'], violations);
-    if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-    const list = run(request, reply, listLexicons, (call) => lexicons.listLexicons(call, page));
-    const { items, nextCursor } = await list;
-    return { lexicons: items.map(toLexiconJson), next_cursor: nextCursor || null };
+export function addLexiconRoutes(
+  app: FastifyInstance,
+  handlers: Handlers<typeof LexiconService>,
+  options: ContractRoutesOptions,
+): void {
+  const { admitTo, isStrict } = options;
+  const { getLexicon, createLexicon, replaceLexicon } = LexiconService.method;
+  addContractRoutes(app, LexiconService, handlers, options, {
+    byHand: ['getLexicon', 'createLexicon', 'replaceLexicon'],
   });
+  const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, handlers, options);
+  const readingOf = ({ ignoredQuery = [] }: FastifyRequest) => {
+    const reading = newReading(isStrict);
+    if (isStrict) reading.violations.add(ignoredQuery.map(toViolation));
+    return reading;
+  };
 
-  app.get(`${url}/:id`, documented(lexiconDocs.get, admitTo(getLexicon)), async (request: WithId, reply) => {
-    const { fields: query, faults: violations } = sortQuery(request, isStrict);
-    const language = takeText(query, 'language_code', violations);
-    const languageCode = toLanguageCode(language);
-    if (language !== '' && languageCode === undefined) {
-      const message = 'must be a BCP-47 language code such as en-US';
-      violations.push({ field: 'language_code', reason: 'format', message });
-    }
-    if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-    const lexicon = await run(request, reply, getLexicon, (call) => lexicons.getLexicon(call, request.params.id));
+  const { operation, docs, handle } = byHand(getLexicon);
+  const answer = docs.answers[200]!;
+  const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
+  const both = { ...docs, answers: { 200: { ...answer, content } } };
+  app.get('/api/lexicons/:id', documented(both, admitTo(operation)), async (request, reply) => {
     // Beside the Origin of CORS.
     reply.raw.appendHeader('vary', 'Accept');
-    const isPls = plsTypes.some((type) => asksFor(request.headers.accept, type));
-    if (!isPls) return { ...toLexiconJson(lexicon), entries: lexicon.entries().map(toEntryJson) };
-    const entries = lexicon.entries().filter((entry) => entry.languageCode === languageCode);
+    if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
+    const message = create(getLexicon.input, { lexiconId: (request.params as { id: string }).id });
+    const { violations, ...reading } = readingOf(request);
+    const { language_code } = request.query as Record<string, unknown>;
+    readQuery(message, getLexicon.input, { language_code }, { violations, ...reading });
+    const { lexicon } = await run(request, reply, operation, (call) =>
+      callUnary(getLexicon, handlers, message, call, { violations }),
+    );
+    const languageCode = toLanguageCode(message.languageCode);
+    const entries = lexicon.entries.filter((entry: { languageCode?: string }) => entry.languageCode === languageCode);
     return reply.type('application/pls+xml; charset=utf-8').send(writePls(lexicon.name, entries, languageCode));
   });
-}
 
-function addLexiconChanging(app: FastifyInstance, options: LexiconRoutesOptions): void {
-  const { lexicons, admitTo, isStrict, baseUrl } = options;
-  const limits = { bodyBytesMax: lexiconRequestBytesMax };
   app.register(async (scope) => {
     readLexiconBodies(scope);
-    scope.post(url, documented(lexiconDocs.create, admitTo(createLexicon), limits), async (request, reply) => {
-      const { fields, ignored } = parseLexicon(request, isStrict);
-      const made = await run(request, reply, createLexicon, (call) => lexicons.createLexicon(call, fields));
-      return reply
-        .code(201)
-        .headers({ ...ignoredHeaders(request, ignored), Location: `${baseUrl()}${url}/${made.lexiconId}` })
-        .send(toLexiconJson(made));
-    });
-
-    scope.put(
-      `${url}/:id`,
-      documented(lexiconDocs.replace, admitTo(replaceLexicon), limits),
-      async (request: WithId, reply) => {
-        const { fields, ignored } = parseLexicon(request, isStrict);
-        const { id } = request.params;
-        const replaced = run(request, reply, replaceLexicon, (call) => lexicons.replaceLexicon(call, id, fields));
-        return reply.headers(ignoredHeaders(request, ignored)).send(toLexiconJson(await replaced));
-      },
-    );
-  });
-
-  addWithoutBody(app, (scope) => {
-    scope.delete(
-      `${url}/:id`,
-      documented(lexiconDocs.remove, admitTo(deleteLexicon)),
-      async (request: WithId, reply) => {
-        await run(request, reply, deleteLexicon, (call) => lexicons.deleteLexicon(call, request.params.id));
-        return reply.code(204).send();
-      },
-    );
+    for (const method of [createLexicon, replaceLexicon] as const) {
+      const { operation, docs, handle, send } = byHand(method);
+      const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+        if (!(request.body instanceof PlsBody)) return handle(request, reply);
+        // An empty body is a document that cannot be read, not a missing one.
+        const spec = create(LexiconSpecSchema, { pls: request.body.document || ' ' });
+        const { violations, ...reading } = readingOf(request);
+        const { name, access } = request.query as Record<string, unknown>;
+        readQuery(spec, LexiconSpecSchema, { name, access }, { violations, ...reading });
+        const message = create<DescMethod['input']>(method.input, {
+          lexiconId: (request.params as { id?: string }).id,
+          spec,
+        } as never);
+        const made = run(request, reply, operation, (call) =>
+          callUnary(method, handlers, message, call, { violations }),
+        );
+        return send(reply, await made.catch((error) => throwNamed(inBody(error), request.ignoredQuery ?? [])), []);
+      };
+      scope.route({
+        method: method === createLexicon ? 'POST' : 'PUT',
+        url: method === createLexicon ? '/api/lexicons' : '/api/lexicons/:id',
+        handler,
+        ...documented({ ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] }, admitTo(operation), {
+          bodyBytesMax: lexiconRequestBytesMax,
+        }),
+      });
+    }
   });
 }
 
-const toLexiconJson = (lexicon: ListedLexicon) => ({
-  lexicon_id: lexicon.lexiconId,
-  name: lexicon.name,
-  access: lexicon.access,
-  owner: lexicon.owner,
-  version: lexicon.version,
-  entry_count: lexicon.entryCount,
-  created_at: lexicon.createdAt.toISOString(),
-  updated_at: lexicon.updatedAt.toISOString(),
-});
+/** Here the document is the body. */
+function inBody(error: unknown): unknown {
+  if (!(error instanceof Failure) || !error.facts.details) return error;
+  const details = error.facts.details.map((each) => (each.field === 'pls' ? { ...each, field: 'body' } : each));
+  return new Failure(error.reason, { ...error.facts, details }, error.cause);
+}
+
+const limits = { bytesMax: lexiconRequestBytesMax, arrivalMs: bodyArrivalMs };
+const notReadable = 'The request body must be application/json or application/pls+xml, in UTF-8 and not compressed.';
+
+class PlsBody {
+  readonly document: string;
+
+  constructor(document: string) {
+    this.document = document;
+  }
+}
+
+function readLexiconBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  const add = (type: string | string[], parse: (bytes: Uint8Array) => unknown) =>
+    scope.addContentTypeParser(type, async (request: FastifyRequest, payload: IncomingMessage) => {
+      checkEncoding(request, notReadable);
+      for await (const bytes of readBody(payload, limits)) return parse(bytes);
+      return undefined;
+    });
+  add('application/json', (bytes) => (bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax })));
+  add(plsTypes, (bytes) => {
+    if (!isUtf8(bytes)) throw new Failure('invalid_request', { message: 'The body is not valid UTF-8.' });
+    return new PlsBody(Buffer.from(bytes).toString());
+  });
+  scope.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new Failure('unsupported_media_type', { message: notReadable })),
+  );
+}

@@ -1,7 +1,7 @@
 // Renders a model that can be installed, and how far that is, as JSON.
 import type { ListedModel, ListedModels } from '../../api/models.ts';
 import type { InstallStatus } from '../../models/install-progress.ts';
-import { bytesOfRow, type ModelRow } from '../../models/model-row.ts';
+import { bytesOfRow, type ModelRow } from '../../models/model-table.ts';
 
 export const toModelJson = ({ row, engine, library, isInstalled, fetchedBytes, voiceIds, install }: ListedModel) => ({
   name: row.name,

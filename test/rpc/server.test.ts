@@ -5,7 +5,7 @@ import { type ConnectError, createClient } from '@connectrpc/connect';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';

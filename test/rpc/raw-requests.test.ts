@@ -1,14 +1,12 @@
-// The adapter on Node's servers: what it answers to requests that are none, that it makes no noise, and that a caller who
+// Requests by hand: what the server answers to requests that are no calls, that it makes no noise, and that a caller who
 // is refused does not get to send the rest.
 
 import { once } from 'node:events';
-import { createServer } from 'node:http2';
-import { type AddressInfo, connect as connectSocket, type Socket } from 'node:net';
+import { connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { createTurns } from '../../src/net/connections.ts';
-import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
+import { openRpcServer } from '../../src/rpc/server.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
@@ -209,22 +207,16 @@ test('a fault ends one request and is reported, and no more', async () => {
   const handler = Object.assign(async () => Promise.reject(new Error('a bug')), {
     requestPath: '/bug',
     method: SpeechService.method.streamSpeech,
+    service: SpeechService,
   });
   const onFault = (fault: unknown) => void faults.push(fault);
-  const server = createServer(
-    createNodeAdapter({
-      handlers: [handler as never],
-      callsOf: { isOpen: () => false, isBarred: () => false },
-      turns: createTurns({ atOnce: 1, waitingPerAddressMax: 1 }),
-      isBehindProxy: false,
-      onFault,
-    }),
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const session = await openSession(`127.0.0.1:${(server.address() as AddressInfo).port}`);
-  onTestFinished(() => {
+  const { services } = await openTestServices();
+  const faulty = { ...services, createHandlers: () => [handler as never] };
+  const server = await openRpcServer({ services: faulty, address: { host: '127.0.0.1', port: 0 }, onFault });
+  const session = await openSession(`127.0.0.1:${server.port}`);
+  onTestFinished(async () => {
     session.destroy();
-    server.close();
+    await server.drain(0);
   });
   const statusOf = async (path: string) => {
     const stream = session.request({ ':method': 'POST', ':path': path });

@@ -1,23 +1,80 @@
 // Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
-import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import type { DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  type HandlerContext,
+  type Interceptor,
+  type ServiceImpl,
+} from '@connectrpc/connect';
 import { toRateLimitHeaders } from '../access/rate-limit.ts';
-import { callerLeft } from '../api/call.ts';
+import { type Call, callerLeft } from '../api/call.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
+import { callStream, callUnary, type Handlers } from '../api/service.ts';
 import { Failure, toFailure } from '../errors.ts';
+import { headerText } from '../net/header-text.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
-import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
-import { largeMessageKey } from './large-requests.ts';
-import { messageBytesMax } from './limits.ts';
-import { limitsOf } from './method-limits.ts';
+import {
+  addressKey,
+  connectionKey,
+  ignoredMembersKey,
+  ignoredMembersMax,
+  limitsOf,
+  openServices,
+  toViolations,
+} from './bodies.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
-import { ignoredMembersKey, nameIgnored, namingIgnored, toIgnoredHeader } from './unknown-members.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
+/** Size of a response message: the default limit of common gRPC clients. */
+export const messageBytesMax = 4 << 20;
+
+const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
+  undefined,
+  { description: 'running call' },
+);
+export const callKey: ContextKey<Call | undefined> = createContextKey(undefined, { description: 'call' });
+
+/** The call that a handler answers. */
+export function callOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): Call {
+  const call = values.get(callKey);
+  if (!call) throw new Error(`${method.name} was called past the runner`);
+  return call;
+}
+
+export interface ServedService {
+  service: DescService;
+  implementation: Partial<ServiceImpl<DescService>>;
+}
+
+export const serve = <S extends DescService>(service: S, implementation: ServiceImpl<S>): ServedService => ({
+  service,
+  implementation: implementation as ServedService['implementation'],
+});
+
+/** The service with the handlers that the REST API calls too. */
+export function serveHandlers<S extends DescService>(service: S, handlers: Handlers<S>): ServedService {
+  const implementation = Object.fromEntries(
+    service.methods.map((method: DescMethod) => {
+      const handle = method.methodKind === 'server_streaming' ? callStream : callUnary;
+      const serveCall = (message: Message, context: HandlerContext) =>
+        handle(method, handlers, message, callOf(context), receivedOf(message));
+      return [method.localName, serveCall];
+    }),
+  );
+  return { service, implementation: implementation as unknown as ServedService['implementation'] };
+}
+
+const receivedOf = (message: Message) => ({
+  mask: (message as Message & { updateMask?: { paths: string[] } }).updateMask?.paths,
+});
 
 export interface CallRunner {
   gate(context: HandlerContext): Promise<void>;
@@ -25,8 +82,7 @@ export interface CallRunner {
   interceptor: Interceptor;
 }
 
-/** Calls of the services named as open need no key. */
-export function createCallRunner(runner: Runner, openServices: readonly DescService[]): CallRunner {
+export function createCallRunner(runner: Runner): CallRunner {
   const gate = async (context: HandlerContext) => {
     const { method, values, requestHeader, responseHeader, protocolName, signal } = context;
     const requestId = toRequestId(requestHeader.get(requestIdHeader));
@@ -74,16 +130,16 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
     if (!request.stream) {
       return running.run(operation, (call) => {
         request.contextValues.set(callKey, call);
-        const message = request.contextValues.get(largeMessageKey) ?? request.message;
-        return next({ ...request, message, signal: call.signal });
+        return next({ ...request, signal: call.signal });
       });
     }
     try {
       const call = running.startStream(operation);
       request.contextValues.set(callKey, call);
-      const message = withLarge(request.message, request.contextValues);
-      const response = await next({ ...request, message, signal: call.signal });
-      return response.stream ? { ...response, message: running.streamFrom(() => response.message) } : response;
+      const response = await next({ ...request, signal: call.signal });
+      return response.stream
+        ? { ...response, message: running.streamFrom(() => withinSize(response.message)) }
+        : response;
     } catch (error) {
       throw running.thrown(error);
     }
@@ -91,10 +147,22 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   return { gate, interceptor };
 }
 
-/** The large one is known when what takes its place has come. */
-async function* withLarge(messages: AsyncIterable<Message>, values: ContextValues): AsyncGenerator<Message> {
-  for await (const message of messages) yield values.get(largeMessageKey) ?? message;
+/**
+ * Connect refuses an answer over `writeMaxBytes` too, but first returns from the stream, as it does when the client
+ * disconnects. Here the call ends with the failure.
+ */
+async function* withinSize(answers: AsyncIterable<Message>): AsyncGenerator<Message> {
+  for await (const answer of answers) {
+    if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
+    yield answer;
+  }
 }
+
+const leastBytesOf = (value: unknown): number => {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, member) => sum + leastBytesOf(member), 0);
+};
 
 const toDeadline = (leftMs: number | undefined) => (leftMs === undefined ? undefined : performance.now() + leftMs);
 
@@ -120,6 +188,26 @@ function namingWhatIsIgnored(proceed: Proceed): Proceed {
 
 type Proceed = Parameters<Interceptor>[0];
 
+/** An invalid message is also told of its ignored members: one may be a misspelt member that it lacks. */
+function nameIgnored(error: unknown, names: readonly string[], schema: DescMessage): unknown {
+  if (!(error instanceof Failure) || error.reason !== 'invalid_request' || names.length === 0) return error;
+  const { reason, facts, cause } = error;
+  const details = [...(facts.details ?? []), ...toViolations(names, schema, '')];
+  return new Failure(reason, { ...facts, details }, cause);
+}
+
+async function* namingIgnored<Answer>(
+  answers: AsyncIterable<Answer>,
+  names: readonly string[],
+  schema: DescMessage,
+): AsyncGenerator<Answer> {
+  try {
+    yield* answers;
+  } catch (error) {
+    throw nameIgnored(error, names, schema);
+  }
+}
+
 /** An Idempotency-Key is ignored too: nothing is remembered under it here. */
 function reportIgnored(
   { contextValues, header }: { contextValues: ContextValues; header: Headers },
@@ -129,7 +217,8 @@ function reportIgnored(
     ...contextValues.get(ignoredMembersKey),
     ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
   ];
-  if (names.length > 0) answer.header.set('x-ignored-fields', toIgnoredHeader(names));
+  if (names.length > 0)
+    answer.header.set('x-ignored-fields', names.slice(0, ignoredMembersMax).map(headerText).join(', '));
 }
 
 /**
@@ -178,22 +267,15 @@ const ownCodes = new Set([
 /** Messages of Connect for malformed requests, which it reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
-/** In what Connect says of a message that is too large to be sent. */
-const ofAnswer = /writeMaxBytes/;
-
 /** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. A request may have `bytesMax`. */
-export function fromCallError(error: unknown, bytesMax: number): unknown {
+function fromCallError(error: unknown, bytesMax: number): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
   switch (error.code) {
     case Code.Canceled:
       return callerLeft;
     case Code.ResourceExhausted:
-      return new Failure(
-        'payload_too_large',
-        { limit: ofAnswer.test(error.rawMessage) ? messageBytesMax : bytesMax },
-        error,
-      );
+      return new Failure('payload_too_large', { limit: bytesMax }, error);
     case Code.DeadlineExceeded:
       return new Failure('engine_timeout', { message: 'The call was not done by its deadline.' }, error);
     case Code.InvalidArgument:

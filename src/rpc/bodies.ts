@@ -1,0 +1,361 @@
+// Checks requests before Connect parses them. The body of a call with one message is read whole, within limits of size and
+// time. Each message is decompressed, its fields are counted, and unknown members of JSON are removed and named in
+// X-Ignored-Fields, or refused if the service is strict. Deadlines are capped at the maximum of a timer, and an empty
+// refusal gets a body.
+//     Connect, unary   the message                                           application/json, application/proto
+//     else             1 byte flags, 4 bytes length (big-endian), message    application/grpc, application/connect+json, ...
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { type DescField, type DescMessage, type DescMethod, type DescService, ScalarType } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect';
+import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
+import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { Health } from '../../gen/health/v1/health_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
+import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
+import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { bookUploadBytesMax } from '../books/book-limits.ts';
+import { Failure, type FieldViolation, toFailure } from '../errors.ts';
+import { countMembers } from '../net/json-steps.ts';
+import {
+  bodyArrivalMs,
+  jobBytesMax,
+  jobValuesMax,
+  jsonDepthMax,
+  lexiconRequestBytesMax,
+  lexiconValuesMax,
+  liveMessageBytesMax,
+  requestBytesMax,
+  requestValuesMax,
+  uploadArrivalMs,
+  uploadBytesMax,
+} from '../net/limits.ts';
+import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
+import { toRequestId } from '../net/request-id.ts';
+import { parseStrictJson } from '../net/strict-json.ts';
+import { takeUploadSlot } from '../net/upload-slots.ts';
+import { didYouMean } from '../runtime/nearest-name.ts';
+import { atOnce } from '../runtime/steps.ts';
+import { toConnectError, toPlainAnswer } from './status.ts';
+
+export type Handler = ConnectRouter['handlers'][number];
+
+const headBytes = 5;
+const isCompressedFlag = 1;
+const isLastFlag = 2;
+/** Bytes accepted beyond the message: its envelope. */
+const slackBytes = 1024;
+/** Size of a request without a key: those of health and reflection hold only names. */
+const openRequestBytesMax = 4 * 1024;
+/** The longest deadline that a timer can hold; longer ones are shortened. */
+const deadlineMsMax = 2 ** 31 - 1;
+
+/** IP address that the call comes from. */
+export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
+/** Identifies the connection of the call. */
+export const connectionKey: ContextKey<object | undefined> = createContextKey(undefined, { description: 'connection' });
+/** Paths of the members that were removed from the message of a call. */
+export const ignoredMembersKey: ContextKey<string[]> = createContextKey<string[]>([], { description: 'ignored' });
+/** Only Node's own request can be refused without closing its connection. */
+const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
+
+export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
+  createContextValues()
+    .set(nodeRequestKey, request)
+    .set(addressKey, address)
+    .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
+
+interface RequestLimits extends BodyLimits {
+  /** Fields of the message, nested ones included; members and items in JSON. */
+  valuesMax: number;
+}
+
+/** Calls of these services need no key. */
+export const openServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionAlpha];
+
+export function limitsOf(method: DescMethod): RequestLimits {
+  const usual = { arrivalMs: bodyArrivalMs, bytesMax: requestBytesMax, valuesMax: requestValuesMax };
+  const upload = { ...usual, bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+  if (method === JobService.method.createJob) return { ...upload, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
+  if (method === VoiceService.method.cloneVoice) return upload;
+  if (method === BookService.method.readBook) return { ...upload, bytesMax: bookUploadBytesMax };
+  if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
+  if (method.parent === LexiconService)
+    return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };
+  return openServices.includes(method.parent) ? { ...usual, bytesMax: openRequestBytesMax } : usual;
+}
+
+export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean }): Handler {
+  const { method } = handler;
+  const limits = { ...limitsOf(method), slackBytes };
+  const hasOneMessage = method.methodKind === 'unary' || method.methodKind === 'server_streaming';
+  const guarded = async (call: UniversalServerRequest) => {
+    const contextValues = call.contextValues ?? createContextValues();
+    const ignored: string[] = [];
+    contextValues.set(ignoredMembersKey, ignored);
+    const { header } = call;
+    const form = formOf(header);
+    const request = hasOneMessage ? contextValues.get(nodeRequestKey) : undefined;
+    const received = request ? readBody(request, limits) : (call.body as AsyncIterable<Uint8Array>);
+    const check = (bytes: Uint8Array): Uint8Array => {
+      // A field has at least one byte.
+      if (!form.isJson && bytes.length > limits.valuesMax) countFields(bytes, method.input, limits.valuesMax);
+      if (!form.isJson) return bytes;
+      if (hasOneMessage) return withoutUnknown(bytes, { method, valuesMax: limits.valuesMax, ignored, isStrict });
+      atOnce(countMembers(bytes, { depthMax: jsonDepthMax, valuesMax: limits.valuesMax }));
+      return bytes;
+    };
+    const body = checkMessages(received, form, { bytesMax: limits.bytesMax, check });
+    // Connect would compare it with the bytes that are left after decompression.
+    if (request) header.delete('content-length');
+    shortenDeadline(header);
+    const answer = await handler({ ...call, body, contextValues, signal: toLeaving(call.signal) });
+    return answer.status < 400 || answer.body ? answer : fillRefusal(answer, call, handler);
+  };
+  // A handler is a function with properties, which are copied.
+  return Object.assign(guarded, { ...handler });
+}
+
+interface Form {
+  isJson: boolean;
+  isEnveloped: boolean;
+  isCompressed: boolean;
+}
+
+function formOf(header: Headers): Form {
+  const given = header.get('content-type') ?? '';
+  // Connect accepts the charset of JSON only without quotes.
+  const type = given.replace(/;\s*charset\s*=\s*"(utf-?8)"\s*$/i, '; charset=$1');
+  if (type !== given) header.set('content-type', type);
+  const isEnveloped = !/^application\/(json|proto)\b/i.test(type);
+  const names = isEnveloped ? ['grpc-encoding', 'connect-content-encoding'] : ['content-encoding'];
+  const isCompressed = names.some((name) => header.get(name) === 'gzip');
+  // The body that Connect reads is decompressed already.
+  if (isCompressed && !isEnveloped) header.delete('content-encoding');
+  return { isJson: /json/i.test(type), isEnveloped, isCompressed };
+}
+
+interface MessageCheck {
+  bytesMax: number;
+  /** Returns the message that Connect parses. */
+  check(message: Uint8Array): Uint8Array;
+}
+
+/** The body with each message decompressed and checked. Connect reports an error of a body only if it is a ConnectError. */
+async function* checkMessages(
+  body: AsyncIterable<Uint8Array>,
+  form: Form,
+  { bytesMax, check }: MessageCheck,
+): AsyncGenerator<Uint8Array> {
+  try {
+    if (form.isEnveloped) yield* checkEnvelopes(body, form, { bytesMax, check });
+    else for await (const bytes of body) yield check(form.isCompressed ? await decompress(bytes, bytesMax) : bytes);
+  } catch (error) {
+    throw error instanceof ConnectError ? error : toConnectError(toFailure(error));
+  }
+}
+
+async function* checkEnvelopes(
+  body: AsyncIterable<Uint8Array>,
+  { isCompressed }: Form,
+  { bytesMax, check }: MessageCheck,
+): AsyncGenerator<Uint8Array> {
+  let chunks: Uint8Array[] = [];
+  let held = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    held += chunk.length;
+    while (held >= headBytes) {
+      if (chunks[0]!.length < headBytes) chunks = [Buffer.concat(chunks)];
+      const first = chunks[0]!;
+      const length = Buffer.from(first.buffer, first.byteOffset, headBytes).readUInt32BE(1);
+      if (length > bytesMax) throw new Failure('payload_too_large', { limit: bytesMax });
+      const end = headBytes + length;
+      if (held < end) break;
+      const all = chunks.length > 1 ? Buffer.concat(chunks) : first;
+      const flags = all[0]!;
+      const given = all.subarray(headBytes, end);
+      const isZipped = (flags & isCompressedFlag) !== 0;
+      // Connect refuses the last of a stream in a request, and compression that the headers do not name.
+      if ((flags & isLastFlag) !== 0 || (isZipped && !isCompressed)) yield all.subarray(0, end);
+      else {
+        const message = check(isZipped ? await decompress(given, bytesMax) : given);
+        yield message === given ? all.subarray(0, end) : toEnvelope(message, flags & ~isCompressedFlag);
+      }
+      held -= end;
+      chunks = held > 0 ? [all.subarray(end)] : [];
+    }
+  }
+  // Connect reports a message that is cut off.
+  yield* chunks;
+}
+
+function toEnvelope(message: Uint8Array, flags: number): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head[0] = flags;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+const unzip = promisify(gunzip);
+
+async function decompress(bytes: Uint8Array, bytesMax: number): Promise<Buffer> {
+  try {
+    return await unzip(bytes, { maxOutputLength: bytesMax });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new Failure('payload_too_large', { limit: bytesMax });
+    throw new Failure('invalid_request', { message: 'The message is not compressed as it says.' }, error);
+  }
+}
+
+/** Throws if the message has more than `left` fields, nested ones included; parsing unknown fields costs 0.15 s a MiB. */
+function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: number): number {
+  let at = 0;
+  const readVarint = (): number | undefined => {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = bytes[at++];
+      if (byte === undefined) return undefined;
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    return undefined;
+  };
+  while (at < bytes.length) {
+    const tag = readVarint();
+    // Connect reports what is wrong with the message.
+    if (tag === undefined) return left;
+    const [no, type] = [tag >>> 3, tag & 7];
+    let length = 0;
+    if (type === 0) while (bytes[at++]! >= 0x80);
+    else if (type === 1) at += 8;
+    else if (type === 2) length = readVarint() ?? Infinity;
+    else if (type === 5) at += 4;
+    else if (type > 5) return left;
+    const from = at;
+    at += length;
+    if (at > bytes.length) return left;
+    const field = type === 2 ? schema?.fields.find(({ number }) => number === no) : undefined;
+    left -= field && isNumeric(field) ? length : 1;
+    if (left < 0) throw new Failure('invalid_request', { message: 'The message has too many fields.' });
+    if (field?.fieldKind === 'map') left = countFields(bytes.subarray(from, at), undefined, left);
+    else if (field?.message) left = countFields(bytes.subarray(from, at), field.message, left);
+  }
+  return left;
+}
+
+/** Whether many values may be packed into one field. */
+const isNumeric = (field: DescField): boolean =>
+  field.fieldKind === 'list' &&
+  (field.listKind === 'enum' ||
+    (field.listKind === 'scalar' && field.scalar !== ScalarType.STRING && field.scalar !== ScalarType.BYTES));
+
+interface JsonCheck {
+  method: DescMethod;
+  valuesMax: number;
+  ignored: string[];
+  isStrict: boolean;
+}
+
+/** The message in strict JSON, as REST accepts it, without its unknown members, which are added to `ignored`. */
+function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStrict }: JsonCheck): Uint8Array {
+  const known = keepKnown(parseStrictJson(bytes, { valuesMax }), method.input, { prefix: '', ignored });
+  if (ignored.length === 0) return bytes;
+  if (isStrict)
+    throw new Failure('invalid_request', { details: toViolations(ignored, method.input, '; leave it out') });
+  return Buffer.from(JSON.stringify(known));
+}
+
+/** Unknown values of enums are kept, and refused by Connect: its option to ignore unknown fields would ignore them too. */
+function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: string[] }): unknown {
+  // Types of other packages have a form of their own in JSON, such as Timestamp.
+  const isOwn = schema.typeName.startsWith('sonant.');
+  if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept: [string, unknown][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const field = fieldNamed(schema, name);
+    const inner = field?.fieldKind === 'map' ? undefined : field?.message;
+    const keep = (item: unknown, path: string) =>
+      inner ? keepKnown(item, inner, { ...to, prefix: `${to.prefix}${path}.` }) : item;
+    if (!field) to.ignored.push(to.prefix + name);
+    else if (!Array.isArray(member)) kept.push([name, keep(member, name)]);
+    else kept.push([name, inner ? member.map((item, i) => keep(item, `${name}[${i}]`)) : member]);
+  }
+  return Object.fromEntries(kept);
+}
+
+const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefined =>
+  fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
+
+/** How many unknown members of a message are named. */
+export const ignoredMembersMax = 20;
+
+/** `otherwise` ends the sentence if no known name is near. */
+export function toViolations(names: readonly string[], schema: DescMessage, otherwise: string): FieldViolation[] {
+  return names.slice(0, ignoredMembersMax).map((field) => {
+    const message = `means nothing here${didYouMean(field, namesBeside(field, schema)) || otherwise}`;
+    return { field, reason: 'unknown', message };
+  });
+}
+
+/** Paths of the known members of the object that the unknown one is in. */
+function namesBeside(path: string, schema: DescMessage): string[] {
+  const outer = path.split('.').slice(0, -1);
+  let at: DescMessage | undefined = schema;
+  for (const member of outer) at = at && fieldNamed(at, member.replace(/\[\d+\]$/, ''))?.message;
+  const prefix = outer.map((member) => `${member}.`).join('');
+  return at?.fields.map(({ name }) => prefix + name) ?? [];
+}
+
+/** Connect answers a request that is no call of its protocols with a status alone. */
+function fillRefusal(
+  { status, header }: UniversalServerResponse,
+  call: UniversalServerRequest,
+  { allowedMethods }: Handler,
+): UniversalServerResponse {
+  const requestId = toRequestId(call.header.get('x-request-id'));
+  const recipient = { requestId, accept: call.header.get('accept') ?? undefined };
+  if (status === 405) {
+    const allow = allowedMethods.join(', ');
+    return toPlainAnswer(new Failure('method_not_allowed'), recipient, status, { allow });
+  }
+  if (status === 415) return toPlainAnswer(new Failure('unsupported_media_type'), recipient, status);
+  const message = 'This method streams in both directions, which needs HTTP/2.';
+  return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), recipient, status, header);
+}
+
+/** Shared by all calls, since every call creates one at its end; created late, since it loads the web's Headers. */
+let disconnected: ConnectError | undefined;
+
+/** Aborts when the connection closes: the caller has disconnected, whatever the reason. */
+function toLeaving(closed: AbortSignal): AbortSignal {
+  const left = new AbortController();
+  disconnected ??= new ConnectError('the caller has left', Code.Canceled);
+  const leave = () => left.abort(disconnected);
+  if (closed.aborted) leave();
+  else closed.addEventListener('abort', leave, { once: true });
+  return left.signal;
+}
+
+/** A timer beyond its maximum would fire at once. */
+function shortenDeadline(headers: Headers): void {
+  const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
+  const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];
+  if (unit && Number(count) * millisecondsOf[unit]! > deadlineMsMax)
+    headers.set('grpc-timeout', `${Math.floor(deadlineMsMax / 1000)}S`);
+  const connectMs = headers.get('connect-timeout-ms');
+  if (connectMs !== null && /^\d{1,10}$/.test(connectMs) && Number(connectMs) > deadlineMsMax)
+    headers.set('connect-timeout-ms', String(deadlineMsMax));
+}

@@ -1,0 +1,300 @@
+// The HTTP/2 server (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It stays up whatever a client does,
+// and detects dead connections. Drained, it accepts no new calls, lets running calls finish for a while, and then ends
+// them.
+import type { ServerResponse } from 'node:http';
+import {
+  constants,
+  createSecureServer,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { Failure } from '../errors.ts';
+import { clientAddressOf } from '../net/client-address.ts';
+import { type Connections, createConnections } from '../net/connections.ts';
+import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/limits.ts';
+import { type ListenAddress, openListener } from '../net/listen.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
+import { type Handler, toContextValues } from './bodies.ts';
+import { toStatus } from './calls.ts';
+import type { Services } from './services.ts';
+import { toPlainAnswer } from './status.ts';
+
+export const streamsPerConnectionMax = 100;
+/** Calls that a connection may cancel at once, and then per second; beyond that, it is closed. */
+const resetBurst = 200;
+const resetsPerSecond = 33;
+/** How long the server discards the rest of a request after the answer. */
+const dropMs = 250;
+/** Memory of a connection, including audio that waits to be read. */
+const connectionMemoryMiB = 64;
+/** A connection is pinged at this interval, and closed if no answer arrives in time. */
+const usualPings = { pingEveryMs: 20_000, pingAnswerMs: 10_000 };
+
+export interface RpcServerOptions {
+  services: Services;
+  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  address?: ListenAddress;
+  /** Those that listeners count; by default, those of this one alone. */
+  connections?: Connections;
+  isBehindProxy?: boolean;
+  /** PEM. */
+  tls?: { cert: string; key: string };
+  /** Called with faults that are not reported to a caller. */
+  onFault(fault: unknown): void;
+}
+
+export interface RpcServer {
+  /** 0 where it does not listen. */
+  readonly port: number;
+  /** Serves a connection that another listener has taken. */
+  accept(socket: Socket): void;
+  /** Lets the calls that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
+
+export async function openRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const { services, address, tls, isBehindProxy = false, onFault } = options;
+  const { connections = createConnections({ perAddressMax: Infinity }) } = options;
+  const server = createHttp2Server(tls, createListener({ services, connections, isBehindProxy, onFault }));
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  const streams = new Set<ServerHttp2Stream>();
+  let isDraining = false;
+  const isStalled = (session: ServerHttp2Session) =>
+    streams.values().some((stream) => stream.session === session && stream.writableLength > 0);
+  server.on('connection', (socket: Socket) => keep(sockets, socket));
+  server.on('stream', (stream) => {
+    keep(streams, stream);
+    const { socket } = stream.session ?? {};
+    if (socket) stream.once('close', connections.use(socket));
+  });
+  server.on('session', (session) => {
+    keep(sessions, session);
+    watchSession(session, { isStalled: () => isStalled(session) });
+    if (isDraining) session.close();
+  });
+  server.on('error', onFault);
+  const accept = (socket: Socket) => void server.emit('connection', socket);
+  const listener = address && (await openListener({ address, what: 'gRPC', connections, accept, onFault }));
+
+  const drain = async (timeoutMs: number) => {
+    isDraining = true;
+    services.health.close();
+    listener?.close();
+    // Sends GOAWAY, so that clients send new calls elsewhere.
+    for (const session of sessions) session.close();
+    const late = setTimeout(() => services.stop(), timeoutMs);
+    await within(timeoutMs + farewellMs, allClosed(streams));
+    clearTimeout(late);
+    await within(farewellMs, allClosed(sockets));
+    for (const socket of sockets) socket.destroy();
+  };
+
+  let drained: Promise<void> | undefined;
+  return {
+    port: listener?.port ?? 0,
+    accept,
+    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+  };
+}
+
+function createHttp2Server(tls: RpcServerOptions['tls'], listener: Listener): Server {
+  const options = {
+    maxHeaderListPairs: headersMax,
+    maxSessionMemory: connectionMemoryMiB,
+    streamResetBurst: resetBurst,
+    streamResetRate: resetsPerSecond,
+    settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
+  };
+  return tls
+    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, listener)
+    : createServer(options, listener);
+}
+
+type Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+type ListenerOptions = Required<Pick<RpcServerOptions, 'services' | 'connections' | 'isBehindProxy' | 'onFault'>>;
+
+/** Answers requests with Connect's handlers. connectNodeAdapter would print twenty lines for each client that disconnects. */
+function createListener({ services, connections, isBehindProxy, onFault }: ListenerOptions): Listener {
+  const byPath = new Map(services.createHandlers({ grpc: true }).map((handler) => [handler.requestPath, handler]));
+  const drop = ({ stream }: Http2ServerRequest) => {
+    // The connection of a proxy has other callers.
+    if (isBehindProxy) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else stream.session?.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  };
+  return (request, response) => {
+    const { stream } = request;
+    // An error also closes the stream, which ends the call.
+    request.on('error', ignore);
+    response.on('error', ignore);
+    const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+    const address = clientAddressOf(request, isBehindProxy);
+    const isOpen = handler !== undefined && services.isOpen(handler);
+    // The caller of an open method may go on after refusals.
+    const isUnwanted = () => isOpen && services.isBarred(address);
+    if (isUnwanted()) return drop(request);
+    // A call that is cancelled in the same packet costs no more than this.
+    const isTaken = connections.turns.take(address, () => {
+      if (stream.destroyed) return;
+      // Calls before it in the same packet may have been too many.
+      if (isUnwanted()) return drop(request);
+      answer(handler, { request, response, address }).catch((fault) => {
+        if (stream.destroyed) return;
+        onFault(fault);
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
+    });
+    if (isTaken) return;
+    if (isOpen) drop(request);
+    // Clients may send such a call again.
+    else stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  };
+}
+
+const ignore = () => {};
+
+interface Exchange {
+  request: Http2ServerRequest;
+  response: Http2ServerResponse;
+  address: string;
+}
+
+async function answer(handler: Handler | undefined, { request, response, address }: Exchange): Promise<void> {
+  const { stream } = request;
+  const call = handler && toCall(request, address);
+  const answer = handler && call ? await handler(call) : refuse(handler, request);
+  // The client has disconnected: closes what makes the answer.
+  if (stream.destroyed) return void answer.body?.[Symbol.asyncIterator]().return?.().catch(ignore);
+  stream.once('wantTrailers', () => {
+    if (!request.complete) dismissSender(stream);
+  });
+  const { status, header, trailer } = answer;
+  const sent: UniversalServerResponse = { status };
+  if (header) sent.header = header;
+  if (answer.body && request.method !== 'HEAD') sent.body = answer.body;
+  // Connect fills the trailer while it writes the body.
+  if (trailer) Object.defineProperty(sent, 'trailer', { get: () => escapeMessage(trailer) });
+  await universalResponseToNodeResponse(sent, response as unknown as ServerResponse);
+}
+
+/** Undefined if the request names no host or its path is malformed. */
+function toCall(request: Http2ServerRequest, address: string): UniversalServerRequest | undefined {
+  try {
+    return universalRequestFromNodeRequest(request, undefined, toContextValues(request, address));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of an unknown method, gRPC clients get the status UNIMPLEMENTED, others a 404. */
+function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
+  const requestId = toRequestId(headers['x-request-id']);
+  const recipient = { requestId, accept: headers.accept };
+  if (handler) {
+    const message = 'The request must name a host, and its path must be well-formed.';
+    return toPlainAnswer(new Failure('invalid_request', { message }), recipient);
+  }
+  const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
+  if (!isGrpc) return toPlainAnswer(new Failure('not_found'), recipient);
+  const failure = new Failure('method_not_allowed', { message: 'There is no such method.' });
+  const header = new Headers({
+    'content-type': 'application/grpc',
+    'x-request-id': requestId,
+    'x-api-version': apiVersion,
+  });
+  return { status: 200, header, trailer: setTrailerStatus(new Headers(), toStatus(failure, 'grpc', requestId)) };
+}
+
+/** Connect escapes more of grpc-message than gRPC does, and some clients unescape only what gRPC escapes. */
+function escapeMessage(trailer: Headers): Headers {
+  const message = trailer.get('grpc-message');
+  if (message) {
+    const bytes = Buffer.from(decodeURIComponent(message)).toString('latin1');
+    const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+    trailer.set('grpc-message', bytes.replace(/[^ -$&-~]/g, escaped));
+  }
+  return trailer;
+}
+
+/**
+ * Ends the stream of a client that still sends when its call has been answered. The rest is discarded for a moment before
+ * the reset: a stream that nobody reads is never closed and counts against the limit of its connection, and an immediate
+ * reset costs Node's clients the rest of the answer, and proxies the status.
+ */
+function dismissSender(stream: ServerHttp2Stream): void {
+  stream.removeAllListeners('data').resume();
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), dropMs).unref();
+  stream.once('close', () => clearTimeout(timer));
+}
+
+type Closing = Socket | ServerHttp2Session | ServerHttp2Stream;
+
+function keep<T extends Closing>(set: Set<T>, one: T): void {
+  set.add(one);
+  one.once('close', () => set.delete(one));
+}
+
+const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
+  Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
+
+/** Waits for the promise, at most that long. */
+async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+export interface WatchOptions {
+  /** Whether audio waits until the peer reads. */
+  isStalled(): boolean;
+  pingEveryMs?: number;
+  pingAnswerMs?: number;
+  readerStallMs?: number;
+}
+
+/**
+ * Closes an HTTP/2 connection that does not start the protocol, or whose peer no longer answers pings. A proxy that waits
+ * for a slow reader may read nothing meanwhile, pings included: while audio waits to be written, the peer has as long as
+ * readers of other protocols have.
+ */
+export function watchSession(session: ServerHttp2Session, options: WatchOptions): void {
+  const limits = { ...usualPings, readerStallMs, ...options };
+  const silent = setTimeout(() => session.destroy(), handshakeMs);
+  let next: NodeJS.Timeout;
+  const later = (work: () => void, ms: number) => {
+    next = setTimeout(work, ms);
+  };
+  const ping = () => {
+    if (session.destroyed) return;
+    let waitedMs = 0;
+    const give = () => {
+      waitedMs += limits.pingAnswerMs;
+      if (limits.isStalled() && waitedMs < limits.readerStallMs) later(give, limits.pingAnswerMs);
+      else session.destroy();
+    };
+    later(give, limits.pingAnswerMs);
+    session.ping((error) => {
+      clearTimeout(next);
+      if (!error) later(ping, limits.pingEveryMs);
+    });
+  };
+  later(ping, limits.pingEveryMs);
+  session.once('remoteSettings', () => clearTimeout(silent));
+  session.once('close', () => {
+    clearTimeout(silent);
+    clearTimeout(next);
+  });
+}
