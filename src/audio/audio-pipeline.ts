@@ -1,16 +1,15 @@
 // The stages from the samples of an engine to the bytes of a response: gain, tempo, resampling, limiter, encoder. One
-// pipeline serves a complete response and keeps its state between segments, so the file has no clicks or gaps. Rate, gain
-// and tempo may change between segments, and silence may be inserted.
+// pipeline serves a complete response and keeps its state between segments, so the result is one valid file without clicks
+// or gaps. Rate, gain and tempo may change between segments, and silence may be inserted.
 import type { AudioFormat } from './formats.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
 import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-/** How much silence is encoded at a time. */
+/** Number of samples of silence that are encoded at a time. */
 const silenceBlock = 4096;
 
-/** Kind of the input. */
 export interface AudioInput {
   inRateHz: number;
   gainDb: number;
@@ -30,7 +29,7 @@ const openStages = ({ inRateHz, tempo }: AudioInput, outRateHz: number) => ({
   resampler: new Resampler({ inRateHz, outRateHz }),
 });
 
-/** Multiplies the samples by the gain, and each by its own factor. */
+/** Multiplies all samples by the gain, and each by its own factor if there are factors. */
 function scale(samples: Int16Array, gainDb: number, factors: Float32Array | undefined): Float32Array {
   const scaled = toFloat(samples, gainDb);
   if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
@@ -55,7 +54,6 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     ready = [];
     return bytes;
   };
-  /** Returns the audio that the stages before the encoder hold back, and resets these stages. */
   const endInput = (): Uint8Array => {
     const { stretch, resampler } = stages;
     if (stretch) resampler.pass(stretch.flush(), 1, encode);
@@ -72,9 +70,9 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       else resampler.pass(samples, factorOf(input.gainDb), encode);
       return take();
     },
-    /** Returns the rest of the input so far, as if the stream ended. */
+    /** Encodes the audio that the stages still hold back, and resets them. Returns the bytes that are ready. */
     endInput,
-    /** Changes the kind of further input. Call `endInput` first. */
+    /** Sets rate, gain and tempo of further input. Call `endInput` first, or audio that the stages hold back is lost. */
     setInput(next: AudioInput): void {
       input = next;
       stages = openStages(input, encodedRateHz);
@@ -82,7 +80,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     setGain(gainDb: number): void {
       input = { ...input, gainDb };
     },
-    /** Ends the input so far, and adds silence of this duration in the output. */
+    /** Ends the input so far, then encodes silence of this length in the output, whatever the tempo. */
     silence(seconds: number): Uint8Array {
       const rest = endInput();
       for (let left = Math.round(seconds * encodedRateHz); left > 0; left -= silenceBlock) {
@@ -90,13 +88,11 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       }
       return join(Uint8Array, [rest, take()]);
     },
-    /** Returns the last bytes. */
+    /** Ends the stream. Returns its last bytes. */
     end(): Uint8Array {
       return join(Uint8Array, [endInput(), encoder.end()]);
     },
-    /**
-     * After `end`, returns the first bytes of the complete file if they differ from those of the stream, or else undefined.
-     */
+    /** After `end`, the first bytes of the complete file, which replace those of the stream. Undefined if they are equal. */
     get head(): Uint8Array | undefined {
       return encoder.head?.();
     },

@@ -4,12 +4,9 @@
 export interface Encoder {
   /** Returns the bytes that are ready, which may lag behind the samples. Does not retain the samples. */
   encode(samples: Float32Array): Uint8Array;
-  /** Returns the last bytes. */
+  /** Ends the stream. Returns its last bytes. */
   end(): Uint8Array;
-  /**
-   * After `end`, returns the first bytes of the complete file, which replace those of the stream. A stream cannot know its
-   * length.
-   */
+  /** After `end`, returns the first bytes of the complete file. They replace the stream's, which lack the length. */
   head?(): Uint8Array;
   /** Frees the encoder. Not needed after `end`. */
   close(): void;

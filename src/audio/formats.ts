@@ -1,5 +1,5 @@
-// The output formats. Each row has a content type, a file extension and a streaming encoder. The rest of the service uses
-// only the row.
+// The output formats. Each row has a content type, a file extension and a streaming encoder. The rest of the service knows a
+// format only by its row.
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { toInt16 } from './level.ts';
@@ -47,13 +47,13 @@ export interface AudioFormat {
   extension: string;
   /** `sampleRateHz` is the requested rate. The encoder accepts samples at its `encodedRateHz`. */
   openEncoder(sampleRateHz: number): Promise<Encoder>;
-  /** Present if the format supports only some rates. */
+  /** Returns the encoder's rate for a requested rate. Absent if the format supports all rates. */
   encodedRateHz?(sampleRateHz: number): number;
   /** Size of a second of audio without headers; an estimate if the format compresses. */
   bytesPerSecond(sampleRateHz: number): number;
   /** Whether encoding takes longer than all other processing of the audio. */
   isCompressed?: boolean;
-  /** The size of the header. */
+  /** Size of the header in bytes, in a format of a header and plain samples. */
   headBytes?: number;
   /** Encoder delay that players do not skip, because the format cannot declare it. */
   delaySamples?: number;

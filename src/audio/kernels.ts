@@ -1,17 +1,17 @@
-// Calls the WebAssembly SIMD loops over samples (wasm/audio-kernels.ts). Each thread has one instance, with fixed memory
-// that all streams share and that keeps only filter weights between calls. Results are views that are valid until the next
-// call, and may be the input of that call. A call accepts and returns at most `blockSamplesMax` samples. Memory: input from
-// elsewhere | history and input of a filter | output of the first stage | of the last | weights
+// Calls loops over samples that are compiled to WebAssembly with SIMD (wasm/audio-kernels.ts). Each thread has one instance,
+// with memory of a fixed size that all streams share. Between calls it keeps only filter weights. Results are views of it,
+// valid until the next call, which may take them as input. A call handles at most `blockSamplesMax` samples. Memory:
+//      input from elsewhere | history and input of a filter | output of the first stage | of the last | weights
 import { readFileSync } from 'node:fs';
 
 /** Half a second at 32 kHz, more than is processed at a time. */
 export const blockSamplesMax = 16_384;
-/** Length of the longest filter, which reduces the rate by 1024. */
+/** Length of the longest filter, which divides the rate by 1024. */
 export const tapsMax = 2 ** 16;
-/** Total weights of all stored filters. */
+/** Maximum number of weights of all stored filters. */
 export const weightsMax = 2 ** 22;
 
-/** Filter weights: `up` rows of `taps`, a multiple of 8. Each output uses the row `down` rows after the previous one. */
+/** Filter weights: `up` rows of `taps`, a multiple of 8. Each output uses the row `down` rows after the previous output's. */
 export interface FilterBank {
   up: number;
   down: number;
@@ -80,20 +80,18 @@ function addressOf(samples: Float32Array | Int16Array): number {
   return inputAt;
 }
 
-/** Multiplies the samples by the factor. */
+/** Returns the samples times the factor. */
 export function scaled(samples: Int16Array, factor: number): Float32Array {
   kernels.scale(addressOf(samples), firstAt, samples.length, factor);
   return firstFloats.subarray(0, samples.length);
 }
 
-/** Multiplies the samples by the factor, into `filterInput` from an index on. */
+/** Writes the samples times the factor into `filterInput`, from `index` on. */
 export function scaleIntoFilter(samples: Int16Array, factor: number, index: number): void {
   kernels.scale(addressOf(samples), filteredAt + index * floatBytes, samples.length, factor);
 }
 
-/**
- * Computes this many outputs from `filterInput` at an index. Returns them and the number of inputs that the filter advanced.
- */
+/** Computes `count` outputs from `filterInput` at `index`. `passed` is the number of inputs that the filter advanced. */
 export function filtered(bank: FilterBank, index: number, phase: number, count: number) {
   const { up, down, taps } = bank;
   const from = filteredAt + index * floatBytes;
@@ -101,7 +99,7 @@ export function filtered(bank: FilterBank, index: number, phase: number, count: 
   return { samples: firstFloats.subarray(0, count), passed };
 }
 
-/** Bends values above the knee along a tanh. Returns the samples themselves if all are below. */
+/** Bends values above the knee along a tanh. Returns the samples themselves if none is above. */
 export function limited(samples: Float32Array, knee: number, range: number): Float32Array {
   const isChanged = kernels.limit(addressOf(samples), lastAt, samples.length, knee, range) !== 0;
   return isChanged ? lastFloats.subarray(0, samples.length) : samples;
@@ -123,14 +121,14 @@ export function rounded(samples: Float32Array): Int16Array {
 export const countAudible = (samples: Int16Array, frame: number, quiet: number): number =>
   kernels.countAudible(addressOf(samples), samples.length, frame, quiet);
 
-/** Counts the samples whose absolute value is at least this size. */
+/** Counts the samples whose absolute value is at least `size`. */
 export const countAbove = (samples: Int16Array, size: number): number =>
   kernels.countAbove(addressOf(samples), samples.length, size);
 
 const places = new Map<Float32Array, number>();
 let weightsEnd = 0;
 
-/** Returns the address of the weights. If there is no room, discards all others. */
+/** Returns the address of the weights. If there is no room for them, discards all other weights. */
 function placeOf({ weights }: FilterBank): number {
   const known = places.get(weights);
   if (known !== undefined) return known;

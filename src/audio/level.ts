@@ -17,10 +17,10 @@ export function fromDb(gainDb: number): number {
   return 10 ** (gainDb / 20);
 }
 
-/** Factor of 16-bit samples that maps full scale to +-1 times the gain. */
+/** Factor that maps 16-bit full scale to +-1 times the gain. */
 export const factorOf = (gainDb: number): number => fromDb(gainDb) / fullScale;
 
-/** Converts full scale to +-1, times the gain. Does not clip. */
+/** Converts samples to floats, full scale to +-1 times the gain. Does not clip. */
 export function toFloat(samples: Int16Array, gainDb: number): Float32Array<ArrayBuffer> {
   const factor = factorOf(gainDb);
   const floats = new Float32Array(samples.length);

@@ -23,7 +23,7 @@ export function measureLoudness({ samples, sampleRateHz }: Pcm): number {
   return toLufs(mean(audible.filter((power) => toLufs(power) > gate)));
 }
 
-/** Returns the gain in decibels to the target loudness; 0 for silence. */
+/** Returns the gain in decibels to the target loudness, within +-`gainDbMax`; 0 for silence. */
 export function gainDbFor(pcm: Pcm): number {
   const loudness = measureLoudness(pcm);
   if (loudness === -Infinity) return 0;

@@ -43,7 +43,7 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   };
   return {
     encode(samples) {
-      // LAME's memory grows to the largest block so far and never shrinks.
+      // LAME's memory grows to the largest block that it encodes and never shrinks, so blocks are small.
       const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([toLevel(clamped(block))])));
       return pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces);
     },

@@ -12,12 +12,12 @@ import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;
 const bitsPerSecond = 32_000;
-/** Complexity, up to 10. A higher value doubles the time and does not improve speech. */
+/** From 0 to 10. A higher value doubles the time and does not make speech sound better. */
 const complexity = 5;
 const packetsPerSecond = 50;
 const packetsPerPage = 10;
 export const oggFlags = { continued: 1, first: 2, last: 4 } as const;
-/** Stream id. A fixed number gives the same bytes for the same audio. */
+/** Serial number of the Ogg stream. A fixed number gives the same bytes for the same audio. */
 const streamNumber = 0x534e_5431;
 
 export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
@@ -53,7 +53,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
       pages.next({ packets: [opusTags(version)], position: 0 }),
     ];
   };
-  /** Returns the full pages, except the last page of the file. The header pages are before the first. */
+  /** Encodes samples. Returns the full pages except the file's last one, with the header pages before the first. */
   const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];
     for (let from = 0; from < samples.length; ) {
@@ -92,7 +92,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
 }
 
 const pageSizesMax = 255;
-/** Encodes a size as a series of 255, and the rest. */
+/** Lacing values of a packet: as many of 255 as its size holds, and the remainder. */
 const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];
 
 interface Page {

@@ -21,7 +21,7 @@ export interface SeamLimits {
   gainDb: number;
   leadSecondsMax: number;
   trailSecondsMax: number;
-  /** Margins for callers that want less quiet than usual. */
+  /** Limits the margins around the sound, if less quiet than usual is wanted. */
   marginSecondsMax?: number;
 }
 
@@ -33,7 +33,7 @@ export class SeamTrimmer {
   readonly #leadMax: number;
   readonly #trailSecondsMax: number;
   #hasSound = false;
-  /** Undecided quiet: before the audio the end of the lead, after it the quiet beyond the margin. */
+  /** Undecided quiet: before the sound the end of the lead, after it the quiet beyond the margin. */
   #held: Int16Array[] = [];
   /** How much of the current quiet has been returned. */
   #trail = 0;
@@ -69,7 +69,7 @@ export class SeamTrimmer {
     return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** At the end of the segment, returns the desired quiet between the samples returned and the next segment. */
+  /** At the end of the segment, returns held-back quiet, so that the quiet after the sound lasts up to `seconds` in total. */
   takeTrail(seconds = this.#trailSecondsMax): Int16Array {
     const trail = join(Int16Array, this.#held).subarray(0, Math.max(0, this.#toSamples(seconds) - this.#trail));
     this.#held = [];

@@ -58,7 +58,7 @@ export class Tempo {
     return Math.round(frame * this.#hop * this.#factor);
   }
 
-  /** Whether there is input for every position that the next frame may use, and the frame ends before the input. */
+  /** Whether the input covers every position that the next frame may use, and the nominal position of the frame after it. */
   #isNextKnown(): boolean {
     const searched = this.#nominal(this.#frames) + this.#reach + 2 * this.#hop;
     return Math.max(searched, this.#nominal(this.#frames + 1)) <= this.#received;

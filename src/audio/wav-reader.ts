@@ -37,7 +37,7 @@ const sizeIn64 = 0xffff_ffff;
 /** Writers that do not know the size write 0, the largest number, or one near it. No supported WAV is that large. */
 const openSizeMin = 0x7fff_0000;
 
-/** Reads the part of the header that the bytes hold. */
+/** Reads as much of the header as the bytes contain. */
 export function readWavHeader(bytes: Buffer): WavHeader {
   let format: WavFormat | undefined;
   let dataBytes64: number | undefined;

@@ -27,7 +27,7 @@ export function createWavEncoder(sampleRateHz: number): Encoder {
   return { encode, end: () => encode(new Float32Array(0)), head, close() {} };
 }
 
-/** The same samples without a header. */
+/** Encodes like `createWavEncoder`, but without a header. */
 export function createPcmEncoder(): Encoder {
   return { encode: toBytes, end: () => new Uint8Array(0), close() {} };
 }
@@ -41,7 +41,7 @@ export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array
 /** Returns the bytes of samples in memory. All machines that Sonant supports are little-endian. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-/** Sizes over 4 GiB cannot be written and are left open. */
+/** Sizes that do not fit into 32 bits are written as unknown. */
 export function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(wavHeadBytes);
   header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));

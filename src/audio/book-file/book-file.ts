@@ -27,7 +27,7 @@ const writers: Readonly<Record<FormatName, (part: BookPart) => AsyncGenerator<Ui
   alaw: (part) => writePlainBook('alaw', part),
 });
 
-/** Fails if the file of a chapter is not what its encoder writes for this number of samples. */
+/** Fails if the file of a chapter is not the encoder's output for the chapter's `sampleCount`. */
 export async function* writeBookFile(
   format: FormatName,
   sampleRateHz: number,
@@ -43,14 +43,13 @@ export async function* writeBookFile(
 
 // The timeline. Frame formats can only join complete frames, so the padding of a chapter counts as part of its gap. The gap
 // has the number of silent frames that puts the next chapter closest to its nominal start, so rounding does not accumulate.
-// If gaps are shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), chapters start later, and the timeline says
-// so.
+// If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), the timeline has later starts of chapters.
 
 type ChapterLength = Pick<BookChapter, 'sampleCount' | 'gapSampleCount'>;
 
 interface Framing {
   frameSamples: number;
-  /** The frames of a chapter's file. */
+  /** Number of frames in the file of a chapter with this number of samples. */
   countOf(sampleCount: number): number;
 }
 
@@ -90,7 +89,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
   return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
 }
 
-/** The timeline for marks and captions, identical to the timeline of the joined file. */
+/** Returns the timeline for marks and captions, which is the timeline of the joined file. */
 export function bookTimeline(
   format: FormatName,
   sampleRateHz: number,

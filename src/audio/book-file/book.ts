@@ -5,7 +5,7 @@ export interface BookChapter {
   title: string;
   /** Number of samples that the chapter's encoder received. */
   sampleCount: number;
-  /** Silence after the chapter in the joined file. */
+  /** Number of samples of silence after the chapter in the joined file. */
   gapSampleCount: number;
   /** The chapter's finished file, as the encoder of the format wrote it. May be read more than once. */
   file(): AsyncIterable<Uint8Array>;
@@ -31,7 +31,7 @@ export interface BookCover {
   bytes: Uint8Array;
 }
 
-/** Position of a chapter in the audio of the joined file, without the samples that players skip. */
+/** Position of a chapter in the joined file, counted from the first sample that players do not skip. */
 export interface ChapterSpan {
   startSample: number;
   /** The end of the chapter's audio, before the gap. */
@@ -64,7 +64,7 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged, or of another sound.`);
 
-/** The bytes after the head. There must be `byteCount` of them, if it is given. */
+/** Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and their number differs. */
 export async function* bytesAfter(
   chapter: Pick<BookChapter, 'file'>,
   { index, headBytes, byteCount }: { index: number; headBytes: number; byteCount?: number },
@@ -80,8 +80,8 @@ export async function* bytesAfter(
 }
 
 /**
- * Cuts a stream into parts, several at a time. `lengthAt` returns the length of the part that begins at an offset, or
- * undefined if it needs more bytes. Returns the remaining bytes at the end.
+ * Cuts a stream into parts and yields several at a time. `lengthAt` returns the length of the part at an offset, or undefined
+ * if it needs more bytes. Returns the bytes that are left at the end.
  */
 export async function* inParts(
   source: AsyncIterable<Uint8Array>,
@@ -104,8 +104,8 @@ export async function* inParts(
 }
 
 export interface BookPlan extends BookTimeline {
-  /** The frames of each chapter and of the silence after it. If the format has no frames, a frame is one sample. */
+  /** Number of frames of each chapter and of the silence after it. If the format has no frames, a frame is one sample. */
   frames: readonly { sound: number; silence: number }[];
-  /** Length in samples. */
+  /** Length of a frame in samples. */
   frameSamples: number;
 }

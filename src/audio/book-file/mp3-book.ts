@@ -8,10 +8,10 @@ import { type BookPart, type BookPlan, bytesAfter } from './book.ts';
 import { id3Tag } from './tags.ts';
 
 const bitsPerSecond = 64_000;
-/** Lower rates use MPEG-2, with half the samples. */
+/** Lower rates use MPEG-2, with half as many samples per frame. */
 const mpeg1RateMinHz = 32_000;
 const mp3HeaderBytes = 4;
-/** LAME's delay before the audio, and its minimum padding after it. */
+/** LAME's delay before the audio, and its minimum padding after it, in samples. */
 const mp3EncoderDelay = 576;
 const paddingMin = 576;
 
@@ -19,7 +19,7 @@ const isMpeg1 = (sampleRateHz: number): boolean => sampleRateHz >= mpeg1RateMinH
 
 export const mp3FrameSamples = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 1152 : 576);
 
-/** Number of frames that LAME makes from a number of samples. */
+/** Number of frames that LAME writes for `sampleCount` samples. */
 export const mp3FrameCount = (sampleCount: number, sampleRateHz: number): number =>
   Math.ceil((sampleCount + mp3EncoderDelay + paddingMin) / mp3FrameSamples(sampleRateHz));
 
@@ -90,7 +90,7 @@ interface Place {
   bytes: number;
 }
 
-/** The frames and bytes before each chapter or silence, and in total. */
+/** The frames and bytes before each chapter and each silence, and in total. */
 function placesOf({ frames }: BookPlan, rateHz: number, silentBytes: number): Place[] {
   const places: Place[] = [{ frames: 0, bytes: 0 }];
   for (const { sound, silence } of frames) {

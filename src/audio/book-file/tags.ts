@@ -68,7 +68,7 @@ function chapterFrame({ title, startSeconds, endSeconds }: ChapterMark, index: n
   return frame('CHAP', [Buffer.from(idOf(index), 'latin1'), span, ...textFrame('TIT2', title)]);
 }
 
-/** The root is first. */
+/** Returns the tables of contents, the root first. */
 function tablesOf(count: number): Buffer[] {
   const ids = Array.from({ length: count }, (_, i) => idOf(i));
   if (count <= entriesMax) return [table('toc\0', ids, rootFlag)];
@@ -86,7 +86,7 @@ const table = (id: string, entries: readonly string[], flag = 0): Buffer =>
     Buffer.from(entries.join(''), 'latin1'),
   ]);
 
-/** Vorbis comments with the tags and chapters. Entries of `more` are added unchanged. */
+/** Returns Vorbis comments with the tags and chapters. Adds the entries of `more` unchanged. */
 export function vorbisComments(
   program: string,
   tags: BookTags,

@@ -28,7 +28,7 @@ export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> 
   yield after;
 }
 
-/** Contains only samples: the format cannot store marks. */
+/** Yields the samples without a head. Formats that have no head cannot store marks. */
 export async function* writePlainBook(
   format: FormatName,
   { sampleRateHz, chapters, plan }: BookPart,

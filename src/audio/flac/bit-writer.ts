@@ -1,7 +1,7 @@
 // Writes bit fields, most significant bit first, into a growing buffer, and computes the CRCs of FLAC frames (RFC 9639,
 // sections 9.1.8 and 9.3).
 
-/** Maximum number of bits that fit beside the seven that may be pending. */
+/** Maximum number of bits per call, since up to seven more may be pending in the 32-bit number. */
 const widthMax = 24;
 
 export class BitWriter {
@@ -35,7 +35,7 @@ export class BitWriter {
     if (this.#waitingBits > 0) this.put(0, 8 - this.#waitingBits);
   }
 
-  /** Returns the bytes written so far, which must be complete. */
+  /** Returns the bytes written so far. The last one must be complete. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

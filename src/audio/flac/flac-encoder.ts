@@ -32,7 +32,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
     sums.bytesMax = Math.max(sums.bytesMax, bytes.length);
     return bytes;
   };
-  /** Includes the header before the first frame. */
+  /** Joins frames, with the header before the first one. */
   const joined = (frames: readonly Uint8Array[], isEnd = false) => {
     if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
     hasBegun = true;
@@ -74,7 +74,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   };
 }
 
-/** In a stream, unknown fields are 0. */
+/** Returns the header of a stream. Fields that are unknown before its end are 0. */
 export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(flacHeadBytes);
   bytes.set(Buffer.from('fLaC\x80\0\0\x22', 'latin1'));

@@ -58,7 +58,7 @@ const orderMax = 12;
 const coefficientBits = 12;
 const shiftMax = 15;
 
-/** Returns the predictor with the smallest result, or undefined if none helps. */
+/** Returns the predictor with the fewest estimated bits, or undefined if none helps. */
 function findPredictor(samples: Int16Array): Predictor | undefined {
   const correlation = autocorrelate(samples);
   if (correlation[0] === 0) return undefined;
@@ -89,7 +89,7 @@ function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): In
   return residual;
 }
 
-/** Autocorrelation of the block under a Welch window, which hides the jumps at its ends. */
+/** Returns the autocorrelation of the block under a Welch window, so that its ends do not count as jumps. */
 function autocorrelate(samples: Int16Array): Float64Array {
   const half = (samples.length - 1) / 2;
   const windowed = new Float64Array(samples.length);
@@ -101,11 +101,11 @@ function autocorrelate(samples: Int16Array): Float64Array {
   });
 }
 
-/** Estimated bits of a block with this prediction error. A sample takes at least one bit. */
+/** Estimated bits of a block with this prediction error, without the constant part of each sample. */
 const bitsFor = (error: number, length: number, order: number): number =>
   length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
 
-/** Quantises the weights. The rounding error of each is carried over to the next. */
+/** Quantises the weights. Adds the rounding error of each to the next. Returns undefined if a weight is too large. */
 function quantise(weights: readonly number[]): Predictor | undefined {
   const largest = Math.max(...weights.map(Math.abs));
   const shift = Math.min(coefficientBits - 2 - Math.floor(Math.log2(largest)), shiftMax);
@@ -125,7 +125,7 @@ interface RicePlan {
   /** The block has 2^order partitions. */
   order: number;
   parameters: readonly number[];
-  /** At most this many bits. */
+  /** Upper bound of the size in bits. */
   bits: number;
 }
 
@@ -135,7 +135,7 @@ const parameterBits = 4;
 /** Two bits for the coding method, four for the order. */
 const headBits = 6;
 
-/** Returns the best coding of the residual of a block, which lacks the warm-up samples. */
+/** Returns the best coding of the residual of a block. The residual lacks the warm-up samples. */
 function planRice(residual: Int32Array, blockLength: number): RicePlan {
   const lead = blockLength - residual.length;
   let order = orderLargest;

@@ -10,7 +10,7 @@ interface FrameHeader {
   kind: number;
 }
 
-// Bit rates in kbit/s by the index in the header; 0 for the free format and the reserved index, which are not supported.
+// Bit rates in kbit/s by the index in the header. 0 marks the free format and the reserved index, which are not supported.
 const bitRates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
 const bitRates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
 const sampleRates1 = [44_100, 48_000, 32_000];
