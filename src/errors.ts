@@ -88,7 +88,7 @@ export type Reason = keyof typeof failureTable;
 /** Reasons whose failures can be retried only if they have a wait. */
 const sometimesRetryable: readonly Reason[] = ['idempotency_conflict', 'engine_error'];
 
-/** How documents state whether the same request may succeed later. */
+/** Whether the same request may succeed later, in the words of the documents. */
 export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
   if (failureTable[reason].retryable) return 'yes';
   return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
@@ -129,7 +129,7 @@ export const fieldReasons = Object.freeze({
   audio_quality: 'the recording is too quiet, clipped or without speech',
 });
 
-/** Or the reason why the named resource was refused, such as `voice_not_found`. */
+/** Why a field is invalid, or why the resource that it names was refused, such as `voice_not_found`. */
 export type FieldReason = keyof typeof fieldReasons | Reason;
 
 /** An invalid field: its name, a stable reason, and a sentence. */
@@ -144,7 +144,7 @@ export interface FieldViolation {
 /** Details for the caller. Never a path, a stack or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
-  /** The known name that an unknown one was probably meant to be. */
+  /** The known name, as in `message`, that an unknown one was probably meant to be. */
   meant?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];

@@ -13,7 +13,7 @@ import {
 } from './unknown-fields.ts';
 import { Violations } from './violations.ts';
 
-/** Findings of one read. */
+/** Options and findings of reading one request. */
 export interface Reading {
   /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict: boolean;
@@ -21,7 +21,7 @@ export interface Reading {
   violations: Violations;
   /** Paths of the fields with a value, which may be empty. */
   given: string[];
-  /** Paths of the empty lists. */
+  /** Paths of the given lists that are empty. */
   emptyLists: string[];
   /** Paths of the fields that are null. */
   cleared: string[];
@@ -47,7 +47,7 @@ interface MemberReader extends Member {
 interface Reader {
   known: readonly string[];
   members: ReadonlyMap<string, MemberReader>;
-  /** Members that are required but may be null. */
+  /** Names of the members that must be present, even if null. */
   required: readonly string[];
 }
 
@@ -253,7 +253,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // The members given in a nested message are not recorded: an update mask names the field, and a list is replaced whole.
+    // Members given in an inner message do not matter for an update mask, since it names the field as a whole.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

@@ -61,7 +61,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // Only the document needs these.
+    // Getters, because only the document needs these.
     ...(body && {
       get body() {
         return toBody(method, endpoint);
@@ -79,7 +79,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
 const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
-/** The comment without its part about failures, which the document states separately. */
+/** The first paragraph without its part about failures, which the document states separately. */
 const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
 
 let comments: ReadonlyMap<string, string> | undefined;
@@ -282,7 +282,7 @@ function schemaOf(field: DescField, side: Side): Schema {
   return { ...orNull(value), ...fallback, description };
 }
 
-/** The schema of a single value, a list item or a map value. */
+/** Returns the schema of a single value, a list item or a map value. */
 function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
   if (values) {
     const { names, toNumber } = enumNames(values);
@@ -300,7 +300,7 @@ function valueSchema({ enum: values, message, scalar }: DescField, side: Side, r
         ...(names.length > 0 && { enum: [...names] }),
         ...(minLen > 0n && { minLength: Number(minLen) }),
         ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-        // Patterns that only forbid line breaks are not documented.
+        // Patterns that only forbid control characters are not documented.
         ...(pattern && !pattern.includes('\\P{Cc}') ? { pattern } : prefix ? { pattern: `^${prefix}` } : {}),
       };
     }

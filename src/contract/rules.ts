@@ -1,5 +1,5 @@
-// Checks the `buf.validate` rules of the protos with functions made once for each message. The official library takes 75 ms
-// to import and ten times as long for a message. A test compares the two.
+// Checks the `buf.validate` rules of the protos with functions made once for each message type. The official library takes
+// 75 ms to import and ten times as long for a message. A test checks the same messages with both.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
 import type { FieldReason } from '../errors.ts';
@@ -95,7 +95,7 @@ const isZero = (value: unknown): boolean =>
 const zeroOf = ({ fieldKind, scalar }: DescField) =>
   fieldKind === 'list' ? [] : fieldKind === 'map' ? {} : scalar === ScalarType.STRING ? '' : 0;
 
-/** Returns undefined if the field has no rules. */
+/** Returns undefined if there is nothing to check. */
 function toCheck(field: DescField, rules: FieldRules): Check | undefined {
   const { form, longText } = restOf(field);
   switch (field.fieldKind) {
@@ -146,7 +146,7 @@ function toMessageCheck(desc: DescMessage): Check | undefined {
   return (value, path, report) => check(value, `${path}.`, report, none);
 }
 
-/** Checks a single value, a list item or a map value. */
+/** Returns the check of a single value, a list item or a map value; undefined if there is nothing to check. */
 function toValueCheck(
   { enum: values, scalar }: DescField,
   rules: FieldRules | undefined,
@@ -176,7 +176,7 @@ function toValueCheck(
 }
 
 interface TextWords {
-  /** Sentence that replaces a pattern in messages. */
+  /** Message for a text that does not match its pattern. */
   form?: string;
   longText?: boolean;
 }

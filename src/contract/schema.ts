@@ -29,7 +29,7 @@ export interface Endpoint {
   body: DescField | '*' | undefined;
   /** Response field that is the body; undefined for the entire response. */
   responseBody: DescField | undefined;
-  /** What it has of its own as an additional binding. */
+  /** Options of an additional binding; undefined for the usual endpoint. */
   binding: RestBinding | undefined;
 }
 

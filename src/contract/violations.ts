@@ -1,12 +1,12 @@
-// Collects the violations of one request from all checks, at most one for each field.
+// Collects the violations of one request from all checks. After one check has reported a field, later checks cannot.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
-/** How many are reported of one request. */
+/** Number of violations after which `report` adds no more. */
 const violationsMax = 100;
 
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
-  /** Size limit of a text that is too long. Copied to the failure. */
+  /** Limit and actual size of a text that is too long. Copied to the failure. */
   limit?: number;
   actual?: number;
 }

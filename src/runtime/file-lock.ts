@@ -10,7 +10,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** Undefined if another process holds the lock. */
+/** Returns undefined if another process holds the lock. */
 export function tryLock(path: string): FileLock | undefined {
   const database = new Database(path, { timeout: 0 });
   try {

@@ -65,14 +65,14 @@ function openThreadPort(port: MessagePort): Port {
   };
 }
 
-/** Sets the priority of this thread, if threads have priorities of their own. */
+/** Lowers the priority of this thread, if the system has priorities for threads. */
 function lowerPriority(): void {
   if (process.platform !== 'linux' || !existsSync('/proc/thread-self')) return;
   const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   try {
     setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // The system does not allow a change of priority.
+    // The system does not allow it.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SYSTEM_ERROR') throw error;
   }
 }

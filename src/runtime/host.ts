@@ -41,13 +41,13 @@ export interface WorkerStart {
 
 export interface HostedWorker extends WorkerStart {
   readonly pid: number | undefined;
-  /** Time by `performance.now`. */
+  /** Time of the last use, by `performance.now`. */
   readonly usedAtMs: number;
 }
 
 export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   open(start: WorkerStart): WorkerLink<Task, Piece, Facts, End> | Promise<WorkerLink<Task, Piece, Facts, End>>;
-  /** Maximum number of workers of one group, and of additional workers for its background runs. Further runs wait. */
+  /** Maximum number of workers of one group. Its background runs may have as many in addition. Further runs wait. */
   workersMax: number;
   startMsMax: number;
   /** How long a worker may continue a cancelled task before it is killed. */
@@ -72,7 +72,7 @@ interface Run<Task, Piece, Facts, End> {
   unread: number;
   end: End | undefined;
   isCancelled: boolean;
-  /** Undefined before and after the run has a worker. */
+  /** Undefined while the run waits, and after it has ended. */
   worker: Worker<Task, Piece, Facts, End> | undefined;
   over: PromiseWithResolvers<void>;
 }
@@ -290,7 +290,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     worker.link?.send(task);
   }
 
-  /** The reader does not want the rest of the run. */
+  /** Ends a run when its reader does not want the rest. */
   #cancel(run: Run<Task, Piece, Facts, End>): void {
     const { worker } = run;
     if (!worker) {
@@ -326,7 +326,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     if (idleMsMax !== undefined) worker.timer = setTimeout(() => void worker.kill(), idleMsMax).unref();
   }
 
-  /** In order of arrival. */
+  /** Assigns waiting runs to workers, in order of arrival. */
   #placeWaiting(): void {
     if (!this.#isClosed) this.#waiting = this.#waiting.filter((run) => !this.#place(run));
   }

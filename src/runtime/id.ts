@@ -13,7 +13,7 @@ const timeChars = 10;
 /** Filled in bulk: a system call for each id would cost more than the rest of it. */
 const randomChars = Buffer.alloc(4096);
 let randomCharsUsed = randomChars.length;
-/** The last time in milliseconds and its text. */
+/** Time of the last id in milliseconds, and its text. */
 let known = { ms: -1, text: '' };
 
 export function createId(prefix: string, randomBits = 80): string {

@@ -4,7 +4,7 @@
 
 /** Longest name that is compared. Names come from callers, and the comparison is quadratic. */
 const charsMax = 64;
-/** Maximum number of known names that are compared. */
+/** Known names beyond this number are not compared. */
 const namesMax = 500;
 /** One letter in this many may be wrong. */
 const charsPerFault = 3;
@@ -25,7 +25,7 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return question && `;${question}`;
 }
 
-/** Returns " did you mean X?", or "" if the meaning is unknown. */
+/** Returns " did you mean X?", to follow a semicolon, or "" if the meaning is unknown. */
 export const questionOf = (meant: string | undefined): string => (meant === undefined ? '' : ` did you mean ${meant}?`);
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
@@ -64,7 +64,7 @@ function hasWords(one: readonly string[], other: readonly string[]): boolean {
   );
 }
 
-/** Edit distance of the names. If it cannot be under `max`, any number that is not. */
+/** Edit distance of the names if it is under `max`, or else any number from `max` on. */
 const faultsOf = (a: string, b: string, max: number): number =>
   Math.abs(a.length - b.length) >= max ? max : distance(a, b, max);
 

@@ -7,7 +7,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createId } from './id.ts';
 
-/** Empty if the id cannot be read. */
+/** Returns "" if the file cannot be read. */
 function readIfThere(read: () => string): string {
   try {
     return read().trim();

@@ -17,7 +17,7 @@ export class LimitReached extends Error {
 interface OnceOptions {
   /** The module that runs the task. */
   file: URL;
-  /** Limit of the JavaScript heap. Native memory is not limited. */
+  /** Limit of the JavaScript heap. Native memory does not count. */
   heapMegabytesMax: number;
   signal: AbortSignal;
 }

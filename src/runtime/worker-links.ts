@@ -107,7 +107,7 @@ export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions
 /** How tasks and replies are written into pipes. */
 export interface PipeCodec<Task, Piece, Facts, End> {
   encode(task: Task): string;
-  /** The bytes that ask the process to end its task. */
+  /** Message that asks the process to end its task. */
   cancel: string;
   /** Returns a parser of the process's output, which throws if the output is malformed. */
   createParser(onReply: (reply: WorkerReply<Piece, Facts, End>) => void): (bytes: Buffer) => void;
@@ -119,7 +119,7 @@ export interface PipeOptions<Task, Piece, Facts, End> extends ProcessOptions {
   codec: PipeCodec<Task, Piece, Facts, End>;
 }
 
-/** A process without an event loop. It blocks while nobody reads its output. */
+/** A process that needs no event loop. It blocks while nobody reads its output. */
 export function pipeLink<Task, Piece, Facts, End>({
   command,
   args,
