@@ -13,7 +13,7 @@ import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
 const sends = 5;
-/** Uncounted sends, during which V8 compiles. */
+/** Number of sends that do not count. V8 compiles during them. */
 const warmUps = 3;
 const askEveryMs = 5;
 /** Of the kinds that are shown on their own. */
@@ -147,7 +147,7 @@ async function call({ grpcPort, apiKey }: AskedService, { path, type, body }: Se
   let status: unknown;
   stream.on('response', (head) => (status = head['grpc-status']));
   stream.on('trailers', (trailers) => (status = trailers['grpc-status']));
-  // The connection may be reset after a refused message.
+  // The stream may be reset after a refused message.
   stream.on('error', () => {});
   const closed = new Promise((resolve) => stream.once('close', resolve));
   stream.resume().end(body);

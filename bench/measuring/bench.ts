@@ -20,13 +20,13 @@ export interface Table {
 
 export interface Column {
   name: string;
-  /** Decimal places. */
+  /** Decimal places of numbers. */
   digits?: number;
 }
 
 export type Cell = string | number | undefined;
 
-/** A figure that must be between `min` and `max`. */
+/** A figure that must be neither above `max` nor below `min`. */
 export interface Goal {
   name: string;
   figure: number;

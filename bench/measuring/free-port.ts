@@ -1,4 +1,4 @@
-// Finds a free port for a program that cannot choose one.
+// Finds a free port, for a program that must be given a port.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 

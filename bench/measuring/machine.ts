@@ -42,7 +42,7 @@ function git(...args: string[]): string {
 
 export interface MachineWatch {
   loadAtStart: number;
-  /** Share of all cores' time used by other processes than this one and its children. */
+  /** Share of all cores' time that processes other than this one and its children used. */
   othersShare: number;
   isDisturbed: boolean;
 }
@@ -77,7 +77,7 @@ export const collectGarbage: () => void = runInNewContext('gc');
 
 const ownMs = (): number => ownCpuMs() + childrenCpuMs();
 
-/** CPU time of this process, with all threads. */
+/** CPU time of this process in milliseconds, all threads together. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -86,7 +86,7 @@ export function ownCpuMs(): number {
 /** Length of a tick of /proc: 10 ms on all current Linux systems. */
 const tickMs = 10;
 
-/** CPU time of the children that have ended; 0 if there is no /proc. */
+/** CPU time in milliseconds of the children that have ended; 0 if there is no /proc. */
 export function childrenCpuMs(): number {
   try {
     // proc(5): fields 16 and 17; the second field is a name in brackets, which may hold anything.

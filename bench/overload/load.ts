@@ -21,7 +21,7 @@ export interface Load {
   service: OpenCheckout;
   seconds: number;
   request(n: number): SpeechWanted;
-  /** Time after which clients without any audio disconnect. Default: they wait. */
+  /** Clients that have received no audio by then disconnect. Default: they wait. */
   leaveMs?: number;
 }
 
@@ -31,7 +31,7 @@ export interface SpeechWanted {
   sound?: Buffer | undefined;
 }
 
-/** Audio that is incomplete by then counts as failed. */
+/** Audio that is incomplete by then does not count as served. */
 const usefulMsMax = 5000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -65,7 +65,7 @@ export async function pacedLoop({ service, seconds, request }: Load): Promise<Of
   return all;
 }
 
-/** Runs this many clients, one request at a time each. */
+/** Runs `clients` clients, one request at a time each. */
 export async function closedLoop({ service, seconds, request }: Load, clients: number): Promise<Offered[]> {
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
@@ -85,7 +85,7 @@ export async function closedLoop({ service, seconds, request }: Load, clients: n
   return all;
 }
 
-/** Sends this many requests a second, evenly. */
+/** Sends `perSecond` requests a second, evenly. */
 export async function openLoop({ service, seconds, request, leaveMs }: Load, perSecond: number): Promise<Offered[]> {
   const running: Promise<Offered>[] = [];
   const begunMs = performance.now();
