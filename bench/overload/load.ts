@@ -13,7 +13,7 @@ export interface Offered {
   endMs: number;
   /** Whether it was refused with 503; what is neither served nor refused came too late, or was cut off. */
   isRefused: boolean;
-  /** Whether it is the return of one that was refused, at the time that it was told. */
+  /** Whether it repeats a refused request at the time that the refusal stated. */
   isReturn: boolean;
 }
 
@@ -21,17 +21,17 @@ export interface Load {
   service: OpenCheckout;
   seconds: number;
   request(n: number): SpeechWanted;
-  /** Clients that have heard nothing by then disconnect. Default: they wait. */
+  /** Clients that have received no audio by then disconnect. Default: they wait. */
   leaveMs?: number;
 }
 
 export interface SpeechWanted {
   fields: object;
-  /** The whole sound that it must be answered with, where that is known. */
+  /** The expected audio, if known. */
   sound?: Buffer | undefined;
 }
 
-/** Sound that is not whole by then is of no use to whoever has asked. */
+/** Audio that is incomplete by then does not count as served. */
 const usefulMsMax = 5000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -65,7 +65,7 @@ export async function pacedLoop({ service, seconds, request }: Load): Promise<Of
   return all;
 }
 
-/** So many clients, one request at a time each. */
+/** Runs `clients` clients, one request at a time each. */
 export async function closedLoop({ service, seconds, request }: Load, clients: number): Promise<Offered[]> {
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
@@ -85,7 +85,7 @@ export async function closedLoop({ service, seconds, request }: Load, clients: n
   return all;
 }
 
-/** So many a second, evenly. */
+/** Sends `perSecond` requests a second, evenly. */
 export async function openLoop({ service, seconds, request, leaveMs }: Load, perSecond: number): Promise<Offered[]> {
   const running: Promise<Offered>[] = [];
   const begunMs = performance.now();

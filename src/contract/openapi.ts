@@ -1,4 +1,4 @@
-// The documentation of REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs: parameters and bodies from fields,
+// Documents REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs. Parameters and bodies come from fields,
 // limits from rules, descriptions from comments, examples from options.
 import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
@@ -61,7 +61,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // Only the document needs them.
+    // Getters, because only the document needs these.
     ...(body && {
       get body() {
         return toBody(method, endpoint);
@@ -75,11 +75,11 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
   };
 }
 
-/** "GetVoice" is "Get voice". */
+/** Converts "GetVoice" to "Get voice". */
 const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
-/** Without how it fails, which the document states by itself. */
+/** The first paragraph without its part about failures, which the document states separately. */
 const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
 
 let comments: ReadonlyMap<string, string> | undefined;
@@ -224,7 +224,7 @@ const eventsEndedSchema: Schema = {
   },
 };
 
-/** The members of a message as the fields of a form or a body. */
+/** Converts the members of a message to the fields of a form or a body. */
 export const requestSchema = (desc: DescMessage, title: string): Schema =>
   toObject(title, membersOf(desc), { side: 'request' });
 
@@ -236,7 +236,7 @@ const toMessage = (desc: DescMessage, side: Side): Schema =>
     description: commentOf(shortName(desc)),
   });
 
-/** Whether a message in a request differs from the same one in a response. */
+/** Whether the schemas of a message differ between requests and responses. */
 const hasRules = (desc: DescMessage): boolean => desc.fields.some((field) => isRequired(field, restOf(field)));
 
 function toObject(
@@ -282,7 +282,7 @@ function schemaOf(field: DescField, side: Side): Schema {
   return { ...orNull(value), ...fallback, description };
 }
 
-/** Of a field with one value, an item of a list, or a value of a map. */
+/** Returns the schema of a single value, a list item or a map value. */
 function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
   if (values) {
     const { names, toNumber } = enumNames(values);
@@ -300,7 +300,7 @@ function valueSchema({ enum: values, message, scalar }: DescField, side: Side, r
         ...(names.length > 0 && { enum: [...names] }),
         ...(minLen > 0n && { minLength: Number(minLen) }),
         ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-        // Those that only keep a text on one line are not worth to be read.
+        // Patterns that only forbid control characters are not documented.
         ...(pattern && !pattern.includes('\\P{Cc}') ? { pattern } : prefix ? { pattern: `^${prefix}` } : {}),
       };
     }
@@ -331,7 +331,7 @@ function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
   return (rules?.type.case === kind ? rules.type.value : {}) as Partial<Own>;
 }
 
-/** An object in which each member has its own example, or one that its type allows. */
+/** Returns an object in which each member has its own example, or a value that its type allows. */
 const exampleOf = (desc: DescMessage): Record<string, unknown> =>
   Object.fromEntries(
     membersOf(desc).map(({ name, field, rest: { example } }) => {

@@ -15,7 +15,7 @@ const timeChars = 10;
 /** Filled in bulk: a system call for each id would cost more than the rest of it. */
 const randomChars = Buffer.alloc(4096);
 let randomCharsUsed = randomChars.length;
-/** Of the millisecond in which the last id was made. */
+/** Time of the last id in milliseconds, and its text. */
 let known = { ms: -1, text: '' };
 
 export function createId(prefix: string, randomBits = 80): string {
