@@ -1,5 +1,5 @@
 // What handlers share: names of enum values, pages, update masks, and times.
-import type { DescMessage } from '@bufbuild/protobuf';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs } from '../contract/schema.ts';
@@ -51,6 +51,13 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
   if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
   violations.report('update_mask', 'enum', `must name what changes, of ${allowed.join(', ')}`, { allowed });
   return new Set();
+}
+
+/** Reports the fields of messages that are not in this version of the protos, by the paths of the messages. */
+export function reportUnknown(messages: Readonly<Record<string, Message | undefined>>, violations: Violations): void {
+  for (const [path, message] of Object.entries(messages))
+    for (const { no } of message?.$unknown ?? [])
+      violations.report(path, 'unknown', `field ${no} means nothing here; leave it out`);
 }
 
 const changeable = (desc: DescMessage): string[] =>

@@ -97,10 +97,10 @@ export function contractRoute(
     send,
     async handle(request, reply) {
       const { message, reading, mask } = read(request);
-      const { ignored, violations, given, emptyLists } = reading;
+      const { ignored, violations, given, emptyLists, cleared } = reading;
       // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
-      const received: Received = { violations, given: values, mask };
+      const received: Received = { violations, given: values, cleared, mask };
       try {
         if (method.methodKind === 'server_streaming') {
           const events = stream(request, reply, operation, (call) =>

@@ -3020,6 +3020,12 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "bool",
           "comment": "Unknown members of its messages are always refused."
+        },
+        {
+          "name": "null_if_unset",
+          "number": 14,
+          "type": "bool",
+          "comment": "It is null where the service leaves it out: an empty list of what is allowed is not the same as none."
         }
       ]
     },
