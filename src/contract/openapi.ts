@@ -241,13 +241,14 @@ export const requestSchema = (desc: DescMessage, title: string): Schema =>
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(side === 'response' || !hasRules(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
+  toObject(side === 'response' || !differs(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
     side,
     description: commentOf(shortName(desc)),
   });
 
 /** Whether a message in a request differs from the same one in a response. */
-const hasRules = (desc: DescMessage): boolean => desc.fields.some((field) => isRequired(field, restOf(field)));
+const differs = (desc: DescMessage): boolean =>
+  desc.fields.some((field) => isRequired(field, restOf(field)) || hasPresence(field));
 
 function toObject(
   title: string,

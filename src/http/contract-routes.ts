@@ -88,6 +88,7 @@ export function contractRoute(
 ): ContractRoute {
   const operation = operationOf(method);
   const isGuarded = getOption(method.parent, rest_service).guarded;
+  const { nullResets } = getOption(method, rest);
   const read = createReader(method, endpoint, options.isStrict);
   const send = createSender(method, endpoint, options.baseUrl);
   const write = createEventWriter(method, endpoint);
@@ -97,9 +98,10 @@ export function contractRoute(
     send,
     async handle(request, reply) {
       const { message, reading, mask } = read(request);
-      const { ignored, violations, given, emptyLists, cleared } = reading;
+      const { ignored, violations, given, emptyLists } = reading;
       // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
+      const cleared = nullResets ? reading.cleared : [];
       const received: Received = { violations, given: values, cleared, mask };
       try {
         if (method.methodKind === 'server_streaming') {

@@ -106,7 +106,8 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   bearer: string;
 
   /**
-   * Of an update: whether a member that is null is reset to its default. Otherwise it is as absent.
+   * Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller
+   * may not have as much. Otherwise it is as absent.
    *
    * @generated from field: bool null_resets = 9;
    */
