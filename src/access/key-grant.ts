@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import { isAddressBlock, isBlockWithin } from '../net/address-list.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
 import { checkLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
-import { isScope, type Scope } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 
 export interface KeyGrant {
   range: KeyRange;
@@ -59,15 +59,17 @@ export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void 
   violations.throwIfAny();
 }
 
-function checkScopes(grant: KeyGrant, scopes: readonly string[], violations: Violations): void {
-  const isMissing = (scope: string) => isScope(scope) && !grant.scopes.includes(scope);
+/** A scope that there is not is one that the grant lacks. */
+function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
+  const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);
   if (missing.length === 0) return;
   const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
   if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
-  // Beside an unknown scope, the violation is one of a scope too: the list has that of its item.
-  const field = violations.has('scopes') ? `scopes[${scopes.findIndex(isMissing)}]` : 'scopes';
-  violations.report(field, 'scope', message);
+  // The list has no violation of its own where an item has one.
+  const hasFaultyItem = violations.has('scopes');
+  for (const [i, scope] of scopes.entries())
+    if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);
 }
 
 /** Malformed blocks are violations of their own. */

@@ -101,13 +101,14 @@ const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.pars
 
 function toPathParameter(field: DescField): Parameter {
   const { description, ...schema } = schemaOf(field, 'request');
+  const { idPrefix, example } = restOf(field);
   return {
     in: 'path',
     name: 'id',
     description: String(description),
-    schema: { ...schema, minLength: undefined },
+    schema: { ...schema, minLength: undefined, ...(idPrefix && { pattern: `^${idPrefix}` }) },
     required: true,
-    example: fromJson(restOf(field).example),
+    example: fromJson(example),
   };
 }
 
@@ -241,10 +242,14 @@ export const requestSchema = (desc: DescMessage, title: string): Schema =>
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(side === 'response' || !differs(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
-    side,
-    description: commentOf(shortName(desc)),
-  });
+  toObject(
+    side === 'response' || !differs(desc) ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'),
+    membersOf(desc),
+    {
+      side,
+      description: commentOf(shortName(desc)),
+    },
+  );
 
 /** Whether a message in a request differs from the same one in a response. */
 const differs = (desc: DescMessage): boolean =>

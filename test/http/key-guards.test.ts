@@ -66,6 +66,27 @@ test.each(['scopes', 'voice_ids', 'allowed_ips'])(
   },
 );
 
+test('the fields of a new key have limits', async () => {
+  for (const [body, field] of [
+    [{ name: '' }, 'name'],
+    [{ name: 'x'.repeat(101) }, 'name'],
+    [{ name: 'bell\u0007' }, 'name'],
+    [{ scopes: ['speech:sing'] }, 'scopes[0]'],
+    [{ scopes: ['voices:read admin'] }, 'scopes[0]'],
+    [{ scopes: ['voices:read', ''] }, 'scopes[1]'],
+    [{ expires_in_days: 3651 }, 'expires_in_days'],
+    [{ expires_in_days: 0.5 }, 'expires_in_days'],
+    [{ voice_ids: Array(101).fill('far') }, 'voice_ids'],
+    [{ voice_ids: ['no such voice'] }, 'voice_ids[0]'],
+    [{ allowed_ips: Array(101).fill('127.0.0.1') }, 'allowed_ips'],
+  ] as const) {
+    const { status, json } = await send('', body);
+    expect([status, json.error, json.details]).toMatchObject([400, 'invalid_request', [{ field }]]);
+  }
+  const largest = { name: '👋'.repeat(100), expires_in_days: 3650, voice_ids: Array(100).fill('far') };
+  expect((await send('', largest)).json).toMatchObject({ name: largest.name, voice_ids: ['far'] });
+});
+
 test('over gRPC, which knows no other, an empty list is as left out', async () => {
   const { key } = await make({ scopes: managing, voice_ids: ['far'] });
   const spec = { scopes: [], voiceIds: [], name: '' };

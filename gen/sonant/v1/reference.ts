@@ -3026,6 +3026,12 @@ export const protoReference: ProtoReference = {
           "number": 14,
           "type": "bool",
           "comment": "It is null where the service leaves it out: an empty list of what is allowed is not the same as none."
+        },
+        {
+          "name": "id_prefix",
+          "number": 15,
+          "type": "string",
+          "comment": "Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed."
         }
       ]
     },
