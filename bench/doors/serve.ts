@@ -18,7 +18,7 @@ import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
-import { createKeyOperations } from '../../src/api/keys.ts';
+import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
@@ -108,9 +108,9 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

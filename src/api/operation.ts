@@ -40,7 +40,6 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
 operationsOf(LexiconService);
-export const keyOperations = operationsOf(ApiKeyService);
 /** Only in the HTTP API, here and below. Which models there are is as public as the voices; to install one is the operator's. */
 export const modelOperations = {
   listVoiceModels: { name: 'ListVoiceModels', scopes: ['voices:read'], managesKeys: false },

@@ -7,7 +7,7 @@ import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobHandlers } from '../api/jobs.ts';
-import { createKeyOperations } from '../api/keys.ts';
+import { createKeyHandlers } from '../api/keys.ts';
 import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
@@ -92,9 +92,13 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      keys: createKeyHandlers({
+        keys,
+        voices,
+        secrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
+      }),
       lexicons: createLexiconHandlers(options.lexicons, voices),
     },
-    keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,

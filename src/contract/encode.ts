@@ -29,7 +29,7 @@ function writerOf(desc: DescMessage): readonly MemberWriter[] {
       name,
       local: field.localName,
       outer: outer?.localName,
-      unset: rest.nullIfEmpty ? null : unsetOf(field),
+      unset: rest.nullIfEmpty || rest.nullIfUnset ? null : unsetOf(field),
       isNullIfEmpty: rest.nullIfEmpty,
       isOmittedIfEmpty: rest.omitIfEmpty,
       write: writeOf(field),

@@ -101,13 +101,14 @@ const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.pars
 
 function toPathParameter(field: DescField): Parameter {
   const { description, ...schema } = schemaOf(field, 'request');
+  const { idPrefix, example } = restOf(field);
   return {
     in: 'path',
     name: 'id',
     description: String(description),
-    schema: { ...schema, minLength: undefined },
+    schema: { ...schema, minLength: undefined, ...(idPrefix && { pattern: `^${idPrefix}` }) },
     required: true,
-    example: fromJson(restOf(field).example),
+    example: fromJson(example),
   };
 }
 
@@ -121,9 +122,10 @@ function toHeaderParameter(field: DescField): Parameter {
   return { in: 'header', name: restOf(field).header, description, schema: { type: 'string' } };
 }
 
-function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
+function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
   // The route adds the types of the file.
   if (isFile(body)) return { examples: {} };
+  const { name, input } = method;
   const isUpdate = body !== '*';
   const desc = isUpdate ? (body as DescField).message! : input;
   const members = membersOf(desc).filter(({ field }) => !inPath.includes(field));
@@ -132,11 +134,20 @@ function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNul
     return own === undefined ? [] : [[member.name, own] as const];
   });
   const isOptional = members.every(({ field, rest }) => !isRequired(field, rest));
+  const schema = toObject(name, members, { side: 'request', isPartial: isUpdate });
   return {
-    schema: toObject(name, members, { side: 'request', isPartial: isUpdate }),
+    schema: getOption(method, rest).nullResets ? withNull(schema) : schema,
     examples: { usual: Object.fromEntries(examples) },
     ...(isOptional && !isUpdate && { isOptional: true }),
   };
+}
+
+/** The schema of an object whose members may be null, and those of their objects. */
+function withNull(schema: Schema): Schema {
+  const toNullable = ([name, each]: [string, Schema]) => [name, { ...withNull(each), type: [each.type, 'null'] }];
+  const { properties } = schema;
+  if (!properties) return schema;
+  return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(toNullable)) };
 }
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
@@ -231,13 +242,18 @@ export const requestSchema = (desc: DescMessage, title: string): Schema =>
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(side === 'response' || !hasRules(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
-    side,
-    description: commentOf(shortName(desc)),
-  });
+  toObject(
+    side === 'response' || !differs(desc) ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'),
+    membersOf(desc),
+    {
+      side,
+      description: commentOf(shortName(desc)),
+    },
+  );
 
-/** Whether the schemas of a message differ between requests and responses. */
-const hasRules = (desc: DescMessage): boolean => desc.fields.some((field) => isRequired(field, restOf(field)));
+/** Whether a message in a request differs from the same one in a response. */
+const differs = (desc: DescMessage): boolean =>
+  desc.fields.some((field) => isRequired(field, restOf(field)) || hasPresence(field));
 
 function toObject(
   title: string,
@@ -259,9 +275,9 @@ function toObject(
 /** The schema of a field, with its description. */
 function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
-  const { nullIfEmpty, given, default: usual } = restOf(field);
+  const { nullIfEmpty, nullIfUnset, given, default: usual } = restOf(field);
   const description = descriptionOf(field);
-  const isNullable = nullIfEmpty || (side === 'response' && hasPresence(field) && !given);
+  const isNullable = nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given);
   const orNull = (schema: Schema) => (isNullable ? { ...schema, type: [schema.type, 'null'] } : schema);
   if (field.fieldKind === 'list') {
     const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');

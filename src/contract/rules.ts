@@ -77,10 +77,16 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
           );
         if (ignoresZero && !(isGiven && value !== undefined)) return;
       }
-      check?.(value ?? zeroOf(field), path, report);
+      if (mask && !mask.includes(name) && field.fieldKind === 'message')
+        checkOf(field.message)(value, `${path}.`, report, { mask: innerPathsOf(name, mask) });
+      else check?.(value ?? zeroOf(field), path, report);
     },
   ];
 }
+
+/** Of a mask that names only fields of a message: their paths in it. */
+const innerPathsOf = (name: string, mask: readonly string[]) =>
+  mask.flatMap((path) => (path.startsWith(`${name}.`) ? [path.slice(name.length + 1)] : []));
 
 const valueInOneof = (message: any, { oneof, localName }: DescField) => {
   const chosen = message[oneof!.localName];

@@ -88,6 +88,7 @@ export function contractRoute(
 ): ContractRoute {
   const operation = operationOf(method);
   const isGuarded = getOption(method.parent, rest_service).guarded;
+  const { nullResets } = getOption(method, rest);
   const read = createReader(method, endpoint, options.isStrict);
   const send = createSender(method, endpoint, options.baseUrl);
   const write = createEventWriter(method, endpoint);
@@ -100,7 +101,8 @@ export function contractRoute(
       const { ignored, violations, given, emptyLists } = reading;
       // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
-      const received: Received = { violations, given: values, mask };
+      const cleared = nullResets ? reading.cleared : [];
+      const received: Received = { violations, given: values, cleared, mask };
       try {
         if (method.methodKind === 'server_streaming') {
           const events = stream(request, reply, operation, (call) =>

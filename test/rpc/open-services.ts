@@ -14,7 +14,7 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
-import { createKeyOperations } from '../../src/api/keys.ts';
+import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
@@ -97,9 +97,9 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
     },
-    keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

@@ -2428,13 +2428,13 @@ export const protoReference: ProtoReference = {
           "name": "voice_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "The voices it may use; empty for all."
+          "comment": "The voices it may use; for all, null in REST and empty in gRPC."
         },
         {
           "name": "allowed_ips",
           "number": 11,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from; empty for any."
+          "comment": "The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC."
         },
         {
           "name": "limits",
@@ -2536,7 +2536,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "CreateApiKeyResponse",
-      "comment": "Response of CreateApiKey.",
+      "comment": "The new key, with the secret key itself.",
       "fields": [
         {
           "name": "key",
@@ -2668,7 +2668,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateApiKeyResponse",
-      "comment": "Response of RotateApiKey, with the new key.",
+      "comment": "The new key, with the secret key itself.",
       "fields": [
         {
           "name": "key",
@@ -2809,7 +2809,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateOwnWebhookSecretResponse",
-      "comment": "Response of RotateOwnWebhookSecret, with the new secret.",
+      "comment": "The new secret.",
       "fields": [
         {
           "name": "secret",
@@ -2899,7 +2899,7 @@ export const protoReference: ProtoReference = {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Of an update: whether a member that is null is reset to its default. Otherwise it is as absent."
+          "comment": "Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller may not have as much. Otherwise it is as absent."
         },
         {
           "name": "additional",
@@ -3020,6 +3020,18 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "bool",
           "comment": "Unknown members of its messages are always refused."
+        },
+        {
+          "name": "null_if_unset",
+          "number": 14,
+          "type": "bool",
+          "comment": "It is null where the service leaves it out: an empty list of what is allowed is not the same as none."
+        },
+        {
+          "name": "id_prefix",
+          "number": 15,
+          "type": "string",
+          "comment": "Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed."
         }
       ]
     },
