@@ -11,7 +11,7 @@ import { createKeyOperations } from '../api/keys.ts';
 import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
-import { createModelOperations } from '../api/models.ts';
+import { createModelHandlers } from '../api/models.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
@@ -93,6 +93,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       jobs: options.jobs,
       books: createBookHandlers(),
       lexicons: createLexiconHandlers(options.lexicons, voices),
+      models: createModelHandlers({ installs: options.installs, engines, voices }),
     },
     keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
@@ -105,6 +106,5 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
-    models: createModelOperations({ installs: options.installs, engines, voices }),
   };
 }

@@ -141,7 +141,7 @@ function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNul
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
   if (method.methodKind === 'server_streaming') return toEventAnswers(method, responseBody);
-  const { status, location, noStore } = getOption(method, rest);
+  const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(method.parent, rest_service).guarded;
   const headers = [
     ...method.output.fields.flatMap((field) => restOf(field).header || []),
@@ -153,7 +153,9 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const desc = responseBody?.message ?? method.output;
   const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
+  const done = { ...content, example: { ...content.example, [doneField]: true } };
   return {
+    ...(doneField !== '' && { 200: { description, content: { 'application/json': done } } }),
     [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
   };
 }

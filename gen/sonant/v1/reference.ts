@@ -490,7 +490,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "InstallVoiceModel",
-          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and a few may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
+          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and 8 may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
           "input": "InstallVoiceModelRequest",
           "output": "InstallVoiceModelResponse",
           "isStream": false,
@@ -2906,6 +2906,12 @@ export const protoReference: ProtoReference = {
           "number": 10,
           "type": "repeated RestBinding",
           "comment": "What the endpoints of additional bindings have of their own, in their order."
+        },
+        {
+          "name": "done_field",
+          "number": 11,
+          "type": "string",
+          "comment": "A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`."
         }
       ]
     },
@@ -4097,7 +4103,7 @@ export const protoReference: ProtoReference = {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "Of what the table states the SHA-256: the archive or the weights; empty if of nothing."
+          "comment": "What the table states the SHA-256 of: `archive` or `weights`; empty if of nothing."
         },
         {
           "name": "recommended",
@@ -4235,7 +4241,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in lower case."
+          "comment": "The failure reason, as in error responses."
         },
         {
           "name": "message",
