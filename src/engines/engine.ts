@@ -227,7 +227,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
 }
 
 export interface EngineModels {
-  /** What can be fetched: rows as src/models/model-row.ts describes them. */
+  /** What can be fetched: rows as src/models/model-table.ts describes them. */
   table: unknown;
   /** The folder with a folder for each model, which is named after it. What begins with a dot there is no model. */
   folder(dataDir: string): string;

@@ -51,7 +51,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   engine: string;
 
   /**
-   * What it speaks, as BCP-47; not known where it is empty.
+   * What it speaks, as BCP-47; not set where it is not known.
    *
    * @generated from field: repeated string languages = 5;
    */
@@ -121,7 +121,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   notes: string;
 
   /**
-   * What the table states the SHA-256 of: `archive` or `weights`; empty if of nothing.
+   * What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing.
    *
    * @generated from field: string checked_by = 15;
    */
@@ -135,7 +135,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   recommended: boolean;
 
   /**
-   * The id of its voice to begin with; empty where none is known.
+   * The id of its voice to begin with; not set where none is known.
    *
    * @generated from field: string best_voice_id = 17;
    */
@@ -191,7 +191,7 @@ export type ModelPart = Message<"sonant.v1.ModelPart"> & {
   file: string;
 
   /**
-   * Its licence; empty where it is not known.
+   * Its licence; not set where it is not known.
    *
    * @generated from field: string licence = 2;
    */
@@ -219,7 +219,7 @@ export type ModelLibrary = Message<"sonant.v1.ModelLibrary"> & {
   name: string;
 
   /**
-   * Its licence. InstallVoiceModel installs the library under it, where it is missing.
+   * Its licence. The first installation of a model installs the library under it, where it is missing.
    *
    * @generated from field: string licence = 2;
    */
@@ -500,7 +500,7 @@ export const InstallVoiceModelRequestSchema: GenMessage<InstallVoiceModelRequest
  */
 export type InstallVoiceModelResponse = Message<"sonant.v1.InstallVoiceModelResponse"> & {
   /**
-   * The model.
+   * The model. If it is not installed, its installation is under way.
    *
    * @generated from field: sonant.v1.VoiceModel model = 1;
    */

@@ -4043,7 +4043,7 @@ export const protoReference: ProtoReference = {
           "name": "languages",
           "number": 5,
           "type": "repeated string",
-          "comment": "What it speaks, as BCP-47; not known where it is empty."
+          "comment": "What it speaks, as BCP-47; not set where it is not known."
         },
         {
           "name": "voices",
@@ -4103,7 +4103,7 @@ export const protoReference: ProtoReference = {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "What the table states the SHA-256 of: `archive` or `weights`; empty if of nothing."
+          "comment": "What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing."
         },
         {
           "name": "recommended",
@@ -4115,7 +4115,7 @@ export const protoReference: ProtoReference = {
           "name": "best_voice_id",
           "number": 17,
           "type": "string",
-          "comment": "The id of its voice to begin with; empty where none is known."
+          "comment": "The id of its voice to begin with; not set where none is known."
         },
         {
           "name": "installed",
@@ -4157,7 +4157,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence; empty where it is not known."
+          "comment": "Its licence; not set where it is not known."
         }
       ]
     },
@@ -4175,7 +4175,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence. InstallVoiceModel installs the library under it, where it is missing."
+          "comment": "Its licence. The first installation of a model installs the library under it, where it is missing."
         },
         {
           "name": "installed",
@@ -4354,7 +4354,7 @@ export const protoReference: ProtoReference = {
           "name": "model",
           "number": 1,
           "type": "VoiceModel",
-          "comment": "The model."
+          "comment": "The model. If it is not installed, its installation is under way."
         }
       ]
     },
