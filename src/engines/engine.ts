@@ -157,7 +157,7 @@ export interface Blending {
   groupOf(voiceId: string): string | undefined;
   /**
    * All blends that are wanted, each time: the voice of each, in the same order, undefined where a part is not there or
-   * the parts are of several groups. It speaks what all of its parts speak (`src/engines/blend-languages.ts`), with the
+   * the parts are of several groups. It speaks what all of its parts speak (`languagesOfBlend`), with the
    * accent of the first. `keep` holds for it as for any voice: one that is not wanted any more speaks to the end of the
    * requests under way.
    */

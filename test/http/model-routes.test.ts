@@ -13,7 +13,7 @@ import {
 import { writeMessage } from '../../src/contract/encode.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { installsWaitingMax } from '../../src/models/model-installs.ts';
-import { takeLock } from '../../src/runtime/file-lock.ts';
+import { takeLock } from '../../src/runtime/locks.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { archives, type Installing, type InstallingOptions, openInstalling, table } from './open-installing.ts';
 

@@ -1,6 +1,9 @@
 // A lock between processes: a file that one of them holds. The operating system takes it back from a process that ends,
 // however it ends. It is SQLite's lock of a database that has nothing in it, since Node has none of its own.
+
 import { existsSync } from 'node:fs';
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 
@@ -52,5 +55,45 @@ export async function takeLock(path: string, signal: AbortSignal, onWait: () => 
     if (lock) return lock;
     if (waits === 0) onWait();
     await sleep(pollMs, undefined, { signal });
+  }
+}
+
+const lockName = 'lock';
+const triesMax = 3;
+
+export interface LockedFolder {
+  path: string;
+  /** With all that is in it. */
+  remove(): Promise<void>;
+}
+
+/** A new folder in `parent`, whose name begins with the prefix. */
+export async function openLockedFolder(parent: string, prefix: string): Promise<LockedFolder> {
+  for (let tries = 1; ; tries++) {
+    const path = await mkdtemp(join(parent, prefix));
+    const lock = tryLock(join(path, lockName));
+    const remove = async () => {
+      lock?.release();
+      await rm(path, { recursive: true, force: true });
+    };
+    if (lock) return { path, remove };
+    // A process that removes left folders has looked at it between the two steps.
+    await remove();
+    if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
+  }
+}
+
+/** Removes the folders whose processes are gone; those of other users, and those without a lock, are left alone. */
+export async function removeLeftFolders(parent: string, prefix: string): Promise<void> {
+  const names = existsSync(parent) ? await readdir(parent) : [];
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(parent, name);
+    const found = await lstat(path).catch(() => undefined);
+    const isOurs = found?.isDirectory() && (process.getuid === undefined || found.uid === process.getuid());
+    if (!isOurs || !existsSync(join(path, lockName))) continue;
+    const lock = tryLock(join(path, lockName));
+    lock?.release();
+    if (lock) await rm(path, { recursive: true, force: true });
   }
 }
