@@ -22,7 +22,7 @@ import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
-import { createModelOperations } from '../../src/api/models.ts';
+import { createModelHandlers } from '../../src/api/models.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
@@ -39,7 +39,6 @@ import { openRpcServer } from '../../src/rpc/server.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
 import { createSpeechService } from '../../src/rpc/speech-service.ts';
 import { createId } from '../../src/runtime/id.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -110,6 +109,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       books: createBookHandlers(),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
@@ -120,7 +120,6 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
-    models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
   };
   const services = createServices({ runner, ...operations });
   const served = [

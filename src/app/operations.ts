@@ -11,7 +11,7 @@ import { createKeyHandlers } from '../api/keys.ts';
 import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
-import { createModelOperations } from '../api/models.ts';
+import { createModelHandlers } from '../api/models.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
@@ -98,6 +98,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
         secrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
       }),
       lexicons: createLexiconHandlers(options.lexicons, voices),
+      models: createModelHandlers({ installs: options.installs, engines, voices }),
     },
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
@@ -109,6 +110,5 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
-    models: createModelOperations({ installs: options.installs, engines, voices }),
   };
 }

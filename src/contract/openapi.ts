@@ -152,7 +152,7 @@ function withNull(schema: Schema): Schema {
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
   if (method.methodKind === 'server_streaming') return toEventAnswers(method, responseBody);
-  const { status, location, noStore } = getOption(method, rest);
+  const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(method.parent, rest_service).guarded;
   const headers = [
     ...method.output.fields.flatMap((field) => restOf(field).header || []),
@@ -165,6 +165,7 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
   return {
+    ...(doneField !== '' && { 200: { description, content: { 'application/json': { schema: content.schema } } } }),
     [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
   };
 }

@@ -233,9 +233,10 @@ async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGen
 
 function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {
   const { output, parent } = method;
-  const { status, location, noStore } = getOption(method, rest);
+  const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(parent, rest_service).guarded;
   const desc = responseBody?.message ?? output;
+  const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
     .map((field) => [restOf(field).header, field.localName] as const)
@@ -250,6 +251,7 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
     for (const [name, localName] of headers) reply.header(name, result[localName] ?? 0);
     if (code === 204) return reply.send();
     const value = responseBody ? result[responseBody.localName] : result;
+    if (done !== undefined && value[done]) return reply.code(200).send(writeMessage(desc, value));
     if (location !== '') reply.header('Location', baseUrl() + fill(location, desc, value));
     return reply.send(writeMessage(desc, value));
   };

@@ -8,6 +8,7 @@ import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
@@ -33,6 +34,7 @@ export interface ServicesOptions {
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
     lexicons: Handlers<typeof LexiconService>;
+    models: Handlers<typeof ModelService>;
     keys: Handlers<typeof ApiKeyService>;
   };
   /** Whether reflection is served. */
@@ -62,6 +64,7 @@ export function createServices(options: ServicesOptions): Services {
     serveHandlers(LexiconService, handlers.lexicons),
     serveHandlers(JobService, handlers.jobs),
     serveHandlers(BookService, handlers.books),
+    serveHandlers(ModelService, handlers.models),
     serveHandlers(ApiKeyService, handlers.keys),
   ];
   const names = guarded.map(({ service }) => service);

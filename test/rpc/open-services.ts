@@ -18,6 +18,7 @@ import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
+import { createModelHandlers } from '../../src/api/models.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
@@ -26,6 +27,7 @@ import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
+import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/server.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
@@ -99,6 +101,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       books: createBookHandlers(),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },
     reflection,
   });

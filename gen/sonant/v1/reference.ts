@@ -490,7 +490,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "InstallVoiceModel",
-          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and a few may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
+          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and 8 may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
           "input": "InstallVoiceModelRequest",
           "output": "InstallVoiceModelResponse",
           "isStream": false,
@@ -2906,6 +2906,12 @@ export const protoReference: ProtoReference = {
           "number": 10,
           "type": "repeated RestBinding",
           "comment": "What the endpoints of additional bindings have of their own, in their order."
+        },
+        {
+          "name": "done_field",
+          "number": 11,
+          "type": "string",
+          "comment": "A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`."
         }
       ]
     },
@@ -4049,7 +4055,7 @@ export const protoReference: ProtoReference = {
           "name": "languages",
           "number": 5,
           "type": "repeated string",
-          "comment": "What it speaks, as BCP-47; not known where it is empty."
+          "comment": "What it speaks, as BCP-47; not set where it is not known."
         },
         {
           "name": "voices",
@@ -4109,7 +4115,7 @@ export const protoReference: ProtoReference = {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "Of what the table states the SHA-256: the archive or the weights; empty if of nothing."
+          "comment": "What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing."
         },
         {
           "name": "recommended",
@@ -4121,7 +4127,7 @@ export const protoReference: ProtoReference = {
           "name": "best_voice_id",
           "number": 17,
           "type": "string",
-          "comment": "The id of its voice to begin with; empty where none is known."
+          "comment": "The id of its voice to begin with; not set where none is known."
         },
         {
           "name": "installed",
@@ -4163,7 +4169,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence; empty where it is not known."
+          "comment": "Its licence; not set where it is not known."
         }
       ]
     },
@@ -4181,7 +4187,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence. InstallVoiceModel installs the library under it, where it is missing."
+          "comment": "Its licence. The first installation of a model installs the library under it, where it is missing."
         },
         {
           "name": "installed",
@@ -4247,7 +4253,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in lower case."
+          "comment": "The failure reason, as in error responses."
         },
         {
           "name": "message",
@@ -4360,7 +4366,7 @@ export const protoReference: ProtoReference = {
           "name": "model",
           "number": 1,
           "type": "VoiceModel",
-          "comment": "The model."
+          "comment": "The model. If it is not installed, its installation is under way."
         }
       ]
     },
