@@ -16,7 +16,7 @@ const sends = 5;
 /** Number of sends that do not count. V8 compiles during them. */
 const warmUps = 3;
 const askEveryMs = 5;
-/** Of the kinds that are shown on their own. */
+/** Number of kinds of input that are shown separately. */
 const worstShown = 15;
 const goalMs = 5;
 
