@@ -1,6 +1,6 @@
 // The fields of a request that creates or updates a key, and the checks that need nothing else.
 import type { FieldReason, FieldViolation } from '../errors.ts';
-import { isAddressBlock } from '../net/address-list.ts';
+import { isAddressBlock } from '../net/addresses.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { LimitFields } from './key-limits.ts';

@@ -1,7 +1,7 @@
 // A grant: which keys its holder may see and change, and the most that a key made by the holder may be allowed. A key
 // grants no more than it has itself; the command line grants everything.
 import { Failure, type FieldViolation } from '../errors.ts';
-import { isAddressBlock, isBlockWithin } from '../net/address-list.ts';
+import { isAddressBlock, isBlockWithin } from '../net/addresses.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
 import { faultsOfLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
 import { isScope, type Scope } from './scopes.ts';

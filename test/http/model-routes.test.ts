@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { installsWaitingMax } from '../../src/models/model-installs.ts';
-import { takeLock } from '../../src/runtime/file-lock.ts';
+import { takeLock } from '../../src/runtime/locks.ts';
 import { archives, type Installing, type InstallingOptions, openInstalling, table } from './open-installing.ts';
 
 const patience = { timeout: 60_000, interval: 150 };
