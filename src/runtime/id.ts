@@ -44,8 +44,8 @@ function randomText(chars: number): string {
   return randomChars.toString('latin1', from, randomCharsUsed);
 }
 
-// The name of this process in data that processes share. Cloned machines have equal host names, so the name includes the id of
-// the machine's start.
+// The name of this process in data that processes share. Cloned machines have equal host names, so the name includes the
+// id of the machine's start.
 //     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
 //     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
 
@@ -67,7 +67,7 @@ export const processName = `${machine}|${process.pid}|${run}`;
 
 const namesHere = `${machine}|`;
 
-/** Whether the process has ended. False for processes of other machines or containers, or before this machine's last start. */
+/** Whether the process is known to have ended. Unknown, so false, for other machines, containers and earlier starts. */
 export function isDead(name: string): boolean {
   if (!name.startsWith(namesHere)) return false;
   const [pid, itsRun] = name.slice(namesHere.length).split('|');
