@@ -16,14 +16,14 @@ const sends = 5;
 /** Number of sends that do not count. V8 compiles during them. */
 const warmUps = 3;
 const askEveryMs = 5;
-/** Of the kinds that are shown on their own. */
+/** Number of kinds of input that are shown separately. */
 const worstShown = 15;
 const goalMs = 5;
 
 interface Measured {
   door: string;
   kind: string;
-  /** Of each send. */
+  /** Longest turn of the event loop during each send. */
   turnsMs: number[];
   waitsMs: number[];
 }
@@ -138,7 +138,7 @@ async function post({ httpPort, apiKey }: AskedService, { path, type, encoding, 
   if ([401, 403, 404, 415, 429].includes(answer.status)) throw new Error(`${path}: ${answer.status}`);
 }
 
-/** Over a connection of its own: Node counts what it had still to send to calls that were refused against a connection. */
+/** Uses a new connection, because Node counts unsent data of refused calls against their connection. */
 async function call({ grpcPort, apiKey }: AskedService, { path, type, body }: Sent): Promise<void> {
   const session = connect(`http://127.0.0.1:${grpcPort}`);
   session.on('error', () => {});

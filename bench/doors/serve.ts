@@ -1,5 +1,5 @@
-// The process of one contender, so that what it costs is its own: opens it, tells its parent where, and answers every
-// message of the parent with the CPU it has used. Ends with its parent.
+// The process of one contender, so that its cost is measured alone. It opens the contender, sends the address to its
+// parent, and answers each message with the CPU time used so far. It ends with its parent.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ export interface Addresses {
   httpPort?: number;
   grpcPort?: number;
   apiKey?: string;
-  /** A clip that is stored: its path over HTTP, and the file. */
+  /** A stored clip: its HTTP path, and the file. */
   clip?: { path: string; file: string };
 }
 
@@ -69,7 +69,7 @@ const contenders = {
 } satisfies Record<string, () => Promise<Addresses>>;
 export type ContenderName = keyof typeof contenders;
 
-/** Everything as it is served, keys and rows and files included, but for the pipeline. */
+/** Opens the service as in production, with keys, rows and files, but without the pipeline. */
 async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
@@ -77,7 +77,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
-  // More than a key may have: the servers beside it have no limit.
+  // The compared servers have no limits, so this limit is higher than a key may have.
   const limiter = createLimiter({ spentSince: async () => 0, share: 1_000 });
   const keyVerifier = createKeyVerifier({ rows });
   const addresses = createFailedAttempts({ perMinute: 60 });

@@ -99,7 +99,7 @@ export function childrenCpuMs(): number {
   }
 }
 
-/** Of other processes: of each thread, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
+/** CPU time of other processes, from the nanoseconds of each thread, because the ticks of `stat` are too coarse. */
 export const threadsCpuMs = (pids: readonly (number | string)[]): number =>
   pids.reduce<number>((sum, pid) => {
     const ns = tasksOf(pid).map((task) => Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]));

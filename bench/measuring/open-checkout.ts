@@ -1,5 +1,5 @@
-// Opens the service of a checkout in this process, in a temporary folder, with a key whose limits no bench reaches. The checkout is an
-// argument, so a bench can compare two in the same rounds.
+// Opens the service of a checkout in this process, in a temporary folder, with a key whose limits no bench reaches. The
+// checkout is an argument, so a bench can compare two in the same rounds.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

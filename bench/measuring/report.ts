@@ -14,7 +14,7 @@ export interface BenchReport extends Findings {
   seconds: number;
   machine: MachineFacts;
   watch: MachineWatch;
-  /** Of what was compared in rounds; not there where nothing was. */
+  /** Spreads of the comparisons in rounds; absent if nothing was compared. */
   rounds?: RoundSpreads | undefined;
 }
 

@@ -1,8 +1,7 @@
-// Makes speech faster or slower at the same pitch, for engines that cannot. Waveform-similarity overlap-add (WSOLA): the
-// output is a sequence of short frames, each taken from near its time in the input, shifted so that it continues the
-// frame before it, and cross-faded with it. Promises: output time t is input time t*factor, within a frame;
-// round(length/factor) samples after flush; the same bits however the input is split; little more than the input of one
-// frame in memory.
+// Makes speech faster or slower at the same pitch, by waveform-similarity overlap-add (WSOLA): short frames, each taken from
+// near its time in the input, shifted so that it continues the frame before it, and cross-faded with it. Promises: output time
+// t is input time t*factor, within a frame; round(length/factor) samples after flush; the same bits however the input is split;
+// little more than the input of one frame in memory.
 import { join } from './pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;

@@ -226,7 +226,7 @@ function readScalar(type: ScalarType): Read {
   }
 }
 
-/** Of a name in a path: a caller may send one that is as long as the body. */
+/** Maximum length of a name in a path. A caller may send a name as long as the body. */
 const nameCharsMax = 100;
 const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 

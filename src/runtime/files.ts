@@ -1,5 +1,4 @@
-// Creates a folder and its parents, one at a time. The recursive mkdir of Node never ends on a file system that reports
-// ENOENT for a parent that exists, as /proc does.
+// Folders and files: creates folders, writes a file once, hashes files, and opens the temporary folders of a process.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, mkdirSync } from 'node:fs';
@@ -8,6 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { type LockedFolder, openLockedFolder, removeLeftFolders } from './locks.ts';
 
+/**
+ * Creates a folder and its parents, one at a time. Node's recursive mkdir never ends on a file system that reports ENOENT for
+ * a parent that exists, as /proc does.
+ */
 export function makeFolder(path: string, mode?: number): void {
   const make = () => mkdirSync(path, mode);
   try {
@@ -25,9 +28,10 @@ const prefix = 'sonant-process-';
 
 export const openTemporaryFolder = (): Promise<LockedFolder> => openLockedFolder(tmpdir(), prefix);
 
+/** Removes the temporary folders of killed processes. */
 export const removeLeftTemporaryFolders = (): Promise<void> => removeLeftFolders(tmpdir(), prefix);
 
-/** Returns false if the file exists already; it is not changed then. */
+/** Writes a file atomically, with fsync and mode 0600. Returns false, and changes nothing, if the file exists. */
 export async function writeOnce(file: string, text: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(4).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);

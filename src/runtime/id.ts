@@ -44,7 +44,12 @@ function randomText(chars: number): string {
   return randomChars.toString('latin1', from, randomCharsUsed);
 }
 
-/** Empty where it cannot be read. */
+// The name of this process in data that processes share. Cloned machines have equal host names, so the name includes the
+// id of the machine's start.
+//     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
+//     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
+
+/** Returns "" if the file cannot be read. */
 function readIfThere(read: () => string): string {
   try {
     return read().trim();
@@ -62,6 +67,7 @@ export const processName = `${machine}|${process.pid}|${run}`;
 
 const namesHere = `${machine}|`;
 
+/** Whether the process is known to have ended. Unknown, so false, for other machines, containers and earlier starts. */
 export function isDead(name: string): boolean {
   if (!name.startsWith(namesHere)) return false;
   const [pid, itsRun] = name.slice(namesHere.length).split('|');
@@ -73,7 +79,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is somebody else's.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

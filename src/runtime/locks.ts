@@ -1,6 +1,6 @@
-// A lock between processes: a file that one of them holds. The operating system takes it back from a process that ends,
-// however it ends. It is SQLite's lock of a database that has nothing in it, since Node has none of its own.
-
+// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process ends,
+// however it ends. Node has no file locks, so this is SQLite's lock of an empty database. A locked folder contains such a
+// file, so the folders of killed processes can be recognised, whatever their process id or container.
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** Undefined where another holds it. */
+/** Returns undefined if another process holds the lock. */
 export function tryLock(path: string): FileLock | undefined {
   const database = new Database(path, { timeout: 0 });
   try {
@@ -27,8 +27,8 @@ export function tryLock(path: string): FileLock | undefined {
 }
 
 /**
- * Whether anybody holds it; nobody whom this process can see, where the file cannot be opened. Writes nothing, and holds a
- * shared lock while it looks, so that `tryLock` at that moment may fail.
+ * Whether any process holds the lock; false if the file cannot be opened. Writes nothing. Holds a shared lock while it
+ * checks, so `tryLock` may fail at that moment.
  */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
@@ -47,7 +47,7 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** Waits for it; `onWait` is called once if it has to. */
+/** Waits for the lock. Calls `onWait` once if it has to wait. */
 export async function takeLock(path: string, signal: AbortSignal, onWait: () => void): Promise<FileLock> {
   for (let waits = 0; ; waits++) {
     signal.throwIfAborted();
@@ -63,11 +63,11 @@ const triesMax = 3;
 
 export interface LockedFolder {
   path: string;
-  /** With all that is in it. */
+  /** Removes the folder with its contents. */
   remove(): Promise<void>;
 }
 
-/** A new folder in `parent`, whose name begins with the prefix. */
+/** Creates a folder in `parent` whose name begins with the prefix. */
 export async function openLockedFolder(parent: string, prefix: string): Promise<LockedFolder> {
   for (let tries = 1; ; tries++) {
     const path = await mkdtemp(join(parent, prefix));
@@ -77,13 +77,13 @@ export async function openLockedFolder(parent: string, prefix: string): Promise<
       await rm(path, { recursive: true, force: true });
     };
     if (lock) return { path, remove };
-    // A process that removes left folders has looked at it between the two steps.
+    // A process that removes abandoned folders may have checked this one between the two steps.
     await remove();
     if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
   }
 }
 
-/** Removes the folders whose processes are gone; those of other users, and those without a lock, are left alone. */
+/** Removes the folders whose processes have ended. Leaves folders of other users and folders without a lock. */
 export async function removeLeftFolders(parent: string, prefix: string): Promise<void> {
   const names = existsSync(parent) ? await readdir(parent) : [];
   for (const name of names) {
