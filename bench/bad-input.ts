@@ -1,6 +1,6 @@
-// What a megabyte of bad input costs those beside its sender: each kind at each door, again and again, and the longest turn
-// of the service's event loop meanwhile, in CPU of its main thread, since nobody else is served in it. An honest caller
-// asks for /healthz all the time; its waits are by the clock, with whatever else the machine does.
+// Measures the cost of a megabyte of bad input to other callers: for each kind of input at each API, the longest turn of the
+// service's event loop, in CPU time of its main thread. An honest caller polls /healthz in the meantime; its waits are
+// wall-clock time.
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
@@ -13,17 +13,17 @@ import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
 const sends = 5;
-/** V8 compiles what the first ones run. */
+/** Number of sends that do not count. V8 compiles during them. */
 const warmUps = 3;
 const askEveryMs = 5;
-/** Of the kinds that are shown on their own. */
+/** Number of kinds of input that are shown separately. */
 const worstShown = 15;
 const goalMs = 5;
 
 interface Measured {
   door: string;
   kind: string;
-  /** Of each send. */
+  /** Longest turn of the event loop during each send. */
   turnsMs: number[];
   waitsMs: number[];
 }
@@ -133,12 +133,12 @@ async function post({ httpPort, apiKey }: AskedService, { path, type, encoding, 
   };
   const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { method: 'POST', headers, body });
   await answer.arrayBuffer();
-  // gRPC-Web tells in its trailers.
+  // gRPC-Web sends the status in its trailers.
   if (answer.ok && !type.startsWith('application/grpc-web')) throw new Error(`${path} took bad input`);
   if ([401, 403, 404, 415, 429].includes(answer.status)) throw new Error(`${path}: ${answer.status}`);
 }
 
-/** Over a connection of its own: Node counts what it had still to send to calls that were refused against a connection. */
+/** Uses a new connection, because Node counts unsent data of refused calls against their connection. */
 async function call({ grpcPort, apiKey }: AskedService, { path, type, body }: Sent): Promise<void> {
   const session = connect(`http://127.0.0.1:${grpcPort}`);
   session.on('error', () => {});
@@ -147,7 +147,7 @@ async function call({ grpcPort, apiKey }: AskedService, { path, type, body }: Se
   let status: unknown;
   stream.on('response', (head) => (status = head['grpc-status']));
   stream.on('trailers', (trailers) => (status = trailers['grpc-status']));
-  // A refused message may be reset.
+  // The stream may be reset after a refused message.
   stream.on('error', () => {});
   const closed = new Promise((resolve) => stream.once('close', resolve));
   stream.resume().end(body);

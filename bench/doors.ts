@@ -1,7 +1,6 @@
-// The gateway and the core against servers that do nothing but send the same bytes, in node:http, node:http2 and grpc-js,
-// and over gRPC against grpc-js in front of the same handlers; and stored audio against nginx. The pipeline has its sound
-// ready, so the doors are all that is measured. Each contender has a process of its own; the load comes from this one. CPU
-// is the server's alone.
+// Compares the gateway and the core with servers that only send the same bytes (node:http, node:http2, grpc-js), gRPC with
+// grpc-js in front of the same handlers, and stored audio with nginx. The audio is ready, so only the APIs are measured.
+// Each contender has its own process. The load comes from this process, and CPU is the server's alone.
 import {
   create,
   type DescMethodServerStreaming,
@@ -22,19 +21,19 @@ import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
 
 const rounds = 5;
-/** V8 goes on compiling for the first twenty thousand requests, and of a whole service more than of a bare server. */
+/** V8 compiles during the first twenty thousand requests, and longer for a service than for a bare server. */
 const warmUps = 40;
 const atOnce = 8;
-/** About so long is a turn of the quickest contender. */
+/** Number of requests per turn. */
 const counts = { voice: 1000, sound: 500, stream: 250, events: 200, file: 500 };
-/** Connect has more layers around each message than grpc-js: a small call costs three times as much. */
+/** Connect has more layers around each message than grpc-js, so a small call costs three times as much. */
 const grpcGoals = { voice: 0.3, unary: 0.9, stream: 1 };
 const goals = { buffer: 0.75, grpc: grpcGoals, events: 0.6, firstSoundMs: 2 };
 const firstSounds = 300;
 
 type Run = () => Promise<Cost>;
 
-/** The first contender is ours, the second the one that ours is divided by. */
+/** The first contender is Sonant. The ratio compares it with the second. */
 interface Load {
   title: string;
   count: number;

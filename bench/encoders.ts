@@ -1,6 +1,6 @@
-// What encoding costs, by format and sample rate, on speech. MP3 is taken against the same LAME compiled for this
-// machine, Opus against its libopus and FLAC against its own encoder, inside ffmpeg, where that is installed. Our FLAC is
-// TypeScript, and slower by what vectors make.
+// Measures the cost of encoding speech, by format and sample rate. If ffmpeg is installed, MP3 is compared with native
+// LAME, Opus with libopus, and FLAC with ffmpeg's encoder. Sonant's FLAC encoder is TypeScript, so it has no vector
+// instructions.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../src/audio/formats.ts';
@@ -14,7 +14,7 @@ import { compare, cpuOf, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-/** Native code is as fast as its vectors: four or eight samples at a time, where WebAssembly and JavaScript take one. */
+/** Native code processes four or eight samples at a time, WebAssembly and JavaScript one. */
 const goalsMax = { mp3: 1.5, opus: 4, flac: 10 } as const;
 const isCompared = (format: FormatName): format is keyof typeof goalsMax => format in goalsMax;
 const hasNative = isInstalled('ffmpeg');
@@ -56,10 +56,10 @@ export const bench: Bench = {
   },
 };
 
-/** At the rate that each format takes it at. */
+/** The audio of each format, at the rate of its encoder. */
 type Sounds = Record<FormatName, Float32Array>;
 
-/** The native encoder is what ffmpeg takes with it, less what it takes without. */
+/** The cost of a native encoder is the cost of ffmpeg with it, less the cost without it (`nativeWithout`). */
 function contenders(sound: Sounds, sampleRateHz: number) {
   const ffmpeg = (...output: string[]) => (hasNative ? runFfmpeg(sound.mp3, sampleRateHz, output) : undefined);
   const ours = formatNames.map((format) => [format, () => encode(format, sound[format], sampleRateHz)]);

@@ -1,20 +1,20 @@
-// What the engine costs by itself, through its pool, and through the pipeline. The raw program speaks the whole text in one
-// run; the pool and the pipeline speak it in segments.
+// Compares the engine's bare program, the engine through its pool, and the engine through the pipeline. The bare program
+// speaks a text in one run; the pool and the pipeline speak it in segments.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { drain, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { openRawEngine, type RawEngine } from './measuring/raw-engine.ts';
 import { compare, cpuOf, cpuRatio, wallOf } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
-/** Rounds for each length of text: long ones are steady enough in few. */
+/** Rounds for each length of text. Long texts vary less and need fewer. */
 const roundsOf = new Map([
   [60, 9],
   [1000, 5],
   [5000, 1],
 ]);
-/** The pipeline at its plainest: one resampler, no encoder. */
+/** The simplest pipeline: one resampler, no encoder. */
 const format = { output_format: 'pcm', sample_rate: 24_000 };
-/** Another model each; the rest of the voices are these at another pitch. */
+/** The first four voices have models of their own. The others are these models at another pitch. */
 const modelCount = 4;
 
 export const bench: Bench = {

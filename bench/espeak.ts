@@ -1,5 +1,5 @@
-// eSpeak NG: its bare library in a loop, the engine, and the way through the pipeline, at the library's own rate and at 24 kHz.
-// CPU is that of all processes. Contenders have their turns in each round, and only costs of the same round are divided.
+// Compares eSpeak NG's bare library in a loop with the engine and the pipeline, at the library's own rate and at 24 kHz.
+// CPU is that of all processes. All contenders run in each round, and only costs of one round are divided.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../src/app/command-line.ts';
@@ -16,9 +16,9 @@ import { passage } from './measuring/texts.ts';
 
 const voiceId = 'espeak-en-us';
 const rounds = 5;
-/** V8 goes on compiling the pipeline for the first hundreds of texts; the bare library has nothing to compile. */
+/** V8 compiles the pipeline during the first hundreds of texts. The bare library needs no warm-up. */
 const warmUps = 16;
-/** Texts of a turn, by their length. */
+/** Number of texts per turn, by length of text. */
 const countOf = new Map([
   [60, 40],
   [1000, 4],

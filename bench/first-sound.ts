@@ -1,5 +1,5 @@
-// How long a reader waits for the first sound, against how long all of it takes; and how much longer when someone else's
-// long text is being spoken.
+// Measures the time to the first audio, and how much of the total time that is. Then measures how much it grows while
+// another caller's long text is spoken.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { drain, type Fields, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { median } from './measuring/rounds.ts';
@@ -80,7 +80,7 @@ async function timesOf(speech: OpenedSpeech, fields: Fields): Promise<Times> {
   return { firstMs: firstMs!, wholeMs: performance.now() - start };
 }
 
-/** Short requests one after the other, first alone, then for as long as a long one lasts. */
+/** Sends short requests one after the other, first alone, then while a long request runs. */
 async function besideLong(speech: OpenedSpeech): Promise<{ aloneMs: number; besideMs: number[] }> {
   let count = 0;
   const short = async () => (await timesOf(speech, { ...format, text: passage(shortChars, count++) })).firstMs;

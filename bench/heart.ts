@@ -1,6 +1,6 @@
-// The whole way through the pipeline against its parts, each measured alone on the same text and the same sound: the raw
-// program on the very segments that the pipeline sends it, the resampler, the encoder. What else the pipeline needs (level and
-// limiter, segmentation) is shown as a share, and what is left over is the pipeline's own: threads, messages, events.
+// Compares the pipeline with its parts, each measured alone on the same text and audio: the raw program on the pipeline's
+// segments, the resampler and the encoder. Level, limiter and segmentation are shown as shares. The rest is the pipeline's
+// own cost: threads, messages and events.
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { limit, toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
@@ -14,11 +14,11 @@ import { passage } from './measuring/texts.ts';
 const sampleRateHz = { mp3: 44_100, wav: 44_100, pcm: 24_000 } as const satisfies Partial<Record<FormatName, number>>;
 type Output = keyof typeof sampleRateHz;
 const formats = Object.keys(sampleRateHz) as Output[];
-/** A turn of the engine takes a second on it, and a round has two turns of each of fifteen contenders. */
+/** Short, because the engine takes a second for it and a round has two turns of each of fifteen contenders. */
 const text = passage(600);
 const rounds = 5;
 const goalMax = 1.05;
-/** The parts are given as much at a time as the pipeline gives them. */
+/** The parts receive slices of this length, like in the pipeline. */
 const sliceSeconds = 0.25;
 
 export const bench: Bench = {
@@ -67,7 +67,7 @@ type PartName = 'engine' | 'oneRun' | 'segmentation';
 type OutputPart = 'pipeline' | 'resampler' | 'encoder' | 'level';
 type Contender = PartName | `${OutputPart} ${Output}`;
 
-/** What does not depend on what comes out. */
+/** The parts that do not depend on the output format. */
 function engineWorks(speech: OpenedSpeech, raw: RawEngine): Record<PartName, Work> {
   const { languageCodes, voiceId } = speech.voices[0]!;
   const { readsNumbers, segmentCharsMax } = speech.engine.capabilities;
@@ -84,7 +84,7 @@ function outputWorks(speech: OpenedSpeech, raw: RawEngine, seconds: number): Rec
   const voice = speech.voices[0]!;
   const spoken = raw.say(voice.voiceId, toRuns(speech.segments));
   const inRateHz = spoken.sampleRateHz;
-  // As long as what the pipeline sends, since it takes silence off at the seams.
+  // Cut to the length of the pipeline's output, because the pipeline trims silence at the seams.
   const samples = spoken.samples.subarray(0, seconds * inRateHz);
   const sliceSamples = sliceSeconds * inRateHz;
   const slices = Array.from({ length: Math.ceil(samples.length / sliceSamples) }, (_, n) =>

@@ -1,6 +1,6 @@
-// How much of what is said is understood: the forty sentences through the pipeline, heard by a speech recognizer. The
-// default voice in wav and mp3 at every sample rate, against the raw program; then every voice, every speed, and
-// speech played backwards, of which nothing should be understood.
+// Measures how many words of the forty sentences a speech recognizer understands, through the pipeline: the default voice
+// in wav and mp3 at every sample rate, against the raw program; every voice; every speed; and speech played backwards, of
+// which it should understand nothing.
 import { availableParallelism } from 'node:os';
 import { outputSampleRatesHz } from '../src/audio/formats.ts';
 import type { Pcm } from '../src/audio/pcm.ts';
@@ -10,10 +10,10 @@ import type { Bench, Findings } from './measuring/bench.ts';
 import { type Fields, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { openRawEngine } from './measuring/raw-engine.ts';
 
-/** Said at both of these, the sentences are enough to tell two points from chance. */
+/** With both rates there are enough samples to distinguish a difference of two points from chance. */
 const paces = [1, 1.1];
 const speakingRates = [0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4];
-/** Slow speech takes long to listen to. */
+/** For slow speech, which takes long to recognize. */
 const everyOtherSentence = sentences.filter((_, n) => n % 2 === 0);
 const wav = { output_format: 'wav', sample_rate: 44_100 };
 const goalMax = { wordErrors: 25, pointsOverRaw: 2 };
@@ -81,7 +81,7 @@ async function say(speech: OpenedSpeech, fields: Fields): Promise<EncodedSound> 
   return { bytes: audio, format: info.format, sampleRateHz: info.sampleRateHz };
 }
 
-/** As many recognizers are at work as there are cores. */
+/** Runs one recognizer per core. */
 async function recognizeAll(conditions: readonly Condition[]): Promise<Heard[]> {
   const heard: Heard[] = [];
   const waiting = conditions.entries();

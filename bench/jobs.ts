@@ -1,6 +1,6 @@
-// How long an interactive request waits for its first sound beside four running jobs, against without them: the real service
-// in a process of its own, asked over HTTP at random moments, so that jobs are at work in between. Blocks with the jobs and
-// without take turns (A B B A), so that a machine that slows down treats both alike.
+// Measures the time to the first audio of an interactive request beside four running jobs, and without them. The service
+// has its own process and is called over HTTP at random moments, between which jobs speak. Blocks with and without jobs
+// alternate (A B B A), so a machine that slows down affects both equally.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const jobChars = 200_000;
 const chaptersPerJob = 10;
 const rounds = 2;
 const requestsPerBlock = 16;
-/** Between two requests, so that jobs come to speak. */
+/** Pause between two requests, in which jobs speak. */
 const gapMs = { min: 300, max: 900 };
 const goalMax = 1.2;
 const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'speech:stream', 'usage:read'];
@@ -90,7 +90,7 @@ async function createJob(service: Service, id: string, n: number): Promise<void>
   if (answer.status !== 202) throw new Error(await answer.text());
 }
 
-/** Lets a job go on, or ends it; what was spoken stays. */
+/** Retries or cancels a job. Chapters already spoken are kept. */
 async function turn(service: Service, id: string, isOn: boolean): Promise<void> {
   const answer = await service.ask(`/api/audio/jobs/${id}/${isOn ? 'retry' : 'cancel'}`, { method: 'POST' });
   if (!answer.ok) throw new Error(await answer.text());

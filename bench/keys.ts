@@ -1,5 +1,5 @@
-// What it costs to let a caller in: from the cache, and from a table of a thousand and of a million keys on SQLite; and
-// whether a key that is unknown is told from one that is known by the time it takes.
+// Measures the cost of admitting a caller: with the key in the cache, and from a table of a thousand and of a million keys
+// in SQLite. Also checks whether the time reveals that a key is unknown.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,19 +15,19 @@ import type { Bench } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
 const sizes = { few: 1_000, many: 1_000_000 };
-/** So many of them are presented. */
+/** Number of keys that are presented. */
 const presentedCount = 1_000;
 const rounds = 15;
 const goals = { warmUs: 30, coldUs: 60, manyToFew: 1.25 };
 const scopes = ['speech:synthesize'];
-/** Longer than anything is remembered. */
+/** Longer than any cache lifetime. */
 const laterMs = 60_000;
 
 interface Table {
   keys: string[];
-  /** Lets all in, in microseconds each. */
+  /** Admits all keys. Returns the time of each in microseconds. */
   admitAll(keys: readonly string[]): Promise<number[]>;
-  /** From here on nothing is remembered. */
+  /** Makes all cached keys expire. */
   forget(): void;
   close(): Promise<void>;
 }
@@ -81,14 +81,14 @@ function cold(table: Table, keys: readonly string[]): Promise<number[]> {
   return table.admitAll(keys);
 }
 
-/** Known and unknown keys in turns, so that whatever else the machine does falls on both. */
+/** Alternates known and unknown keys, so that other load on the machine affects both. */
 async function interleaved(table: Table, strangers: readonly string[]) {
   table.forget();
   const all = await table.admitAll(table.keys.flatMap((key, i) => [key, strangers[i]!]));
   return { known: all.filter((_, i) => i % 2 === 0), unknown: all.filter((_, i) => i % 2 === 1) };
 }
 
-/** As they are kept, without the records that a change leaves. */
+/** Inserts rows directly, without audit records. */
 async function insertAll(rows: Rows, batch: readonly ApiKeyRow[]): Promise<void> {
   const sql = `insert into api_keys (key_id, id_part, hash, hash_kind, owner_id, name, scopes, created_at_ms)
     values ($1, $2, $3, $4, $5, $6, $7, $8)`;

@@ -1,6 +1,6 @@
-// How many sentences are told to be in the language that they are in: 5, 10 and 20 words of the Universal Declaration of
-// Human Rights in 20 languages, among all of these and among those of a voice; what a sentence costs; and what it is worth
-// that a sentence is first taken to be in the language of the one before it.
+// Measures how many sentences are assigned to their own language: 5, 10 and 20 words of the Universal Declaration of Human
+// Rights in 20 languages, among all of these and among the languages of a voice. Also measures the cost of a sentence, and
+// the gain from assuming the language of the sentence before.
 import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
@@ -14,13 +14,13 @@ const percent = (right: number, all: number): number => (100 * right) / all;
 
 type Teller = () => (sentence: string, languages: readonly string[], own: string) => string;
 
-/** The highest score alone. */
+/** Chooses the highest score only, without the sentence before. */
 const byScore: Teller = () => (sentence, among, own) => {
   const scores = scoreLanguages(sentence, among).map((score) => score ?? -Infinity);
   return Math.max(...scores) > -Infinity ? among[scores.indexOf(Math.max(...scores))]! : own;
 };
 
-/** Share of single sentences that are right, each with nothing before it. */
+/** Counts the single sentences, without a sentence before them, that are assigned correctly. */
 function measureSingle(among: readonly Language[], wordCount: number) {
   let [right, all] = [0, 0];
   for (const language of among) {
@@ -32,7 +32,7 @@ function measureSingle(among: readonly Language[], wordCount: number) {
   return { right, all };
 }
 
-/** The same numbers at every run. */
+/** Random numbers that are equal in every run. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,7 +41,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Texts in which the voice's own language and others take turns, for one to four sentences of 1 to 12 words. */
+/** Uses texts that change between the voice's own and other languages after one to four sentences of 1 to 12 words. */
 function measureTexts(teller: Teller): Map<number, { right: number; all: number }> {
   const random = createRandom(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -1,5 +1,5 @@
-// What a decision about the limits of a key costs: kept in this process, and on a Redis or Valkey of this machine, beside
-// a bare trip there and back; one after the other, and 64 at a time.
+// Measures the cost of a decision about the limits of a key, in this process and in a local Redis or Valkey, against a bare
+// round trip, one after the other and 64 at a time.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const silent = () => {};
 const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: 1_000_000_000_000 };
 let lastCaller = 0;
 
-/** Each of another owner's, so that none is over a limit. */
+/** Callers of 500 owners in turn, so that none exceeds a limit. */
 const newCaller = () => {
   const callerId = `owner${lastCaller++ % 500}`;
   return { callerId, keyId: callerId, limits };

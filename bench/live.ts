@@ -1,7 +1,7 @@
-// Live speech over the embedded engine. How long from the character that ends the first sentence to the first byte of sound,
-// against the engine's own first sound of the same segment in the same run, alone and beside 20 other live streams; and the
-// CPU of a live stream above the engine, against the server-streaming call with the same text. The service is a process of its
-// own; the engine alone is in this one, and stands beside the service when that speaks for others.
+// Measures live speech over the embedded engine: the time from the character that ends the first sentence to the first byte
+// of audio, against the engine's own first audio of that segment, alone and beside 20 other live streams. Also the CPU of a
+// live stream above the engine's, against server streaming of the same text. The service has its own process; the bare
+// engine runs in this one, beside the service while it speaks for others.
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,12 +22,12 @@ import { passage } from './measuring/texts.ts';
 const { COUNT = '150' } = process.env;
 const count = Number(COUNT);
 const others = 20;
-/** What a person hears in a second, which is what a live stream takes in. */
+/** Characters spoken in a second, which is the pace of a live stream's input. */
 const charsPerSecond = 15;
 const sampleRateHz = 24_000;
 const voiceId = 'clara';
 const text = passage(1000);
-/** The clock of the CPU ticks every 10 ms. */
+/** Several calls per measurement, because the CPU clock ticks every 10 ms. */
 const callsAtATime = 4;
 const goals = { ratio: 1.1, moreMs: 5, cpu: 1.1 };
 
@@ -101,7 +101,7 @@ function rowOf(name: string, firsts: Firsts): Cell[] {
   return [name, median(engineMs), p99[0], median(liveMs), p99[1], ratioOf(firsts), moreOf(firsts), p99[1] - p99[0]];
 }
 
-/** In turns: the engine by itself, and a live stream with the same first sentence. */
+/** Alternates between the bare engine and a live stream with the same first sentence. */
 async function measureFirst(service: Service, engine: Engine, times: number): Promise<Firsts> {
   const live = await openSocket(service);
   const firsts: Firsts = { engineMs: [], liveMs: [] };
@@ -114,7 +114,7 @@ async function measureFirst(service: Service, engine: Engine, times: number): Pr
   return firsts;
 }
 
-/** Short enough to be one segment. */
+/** Returns a sentence short enough for one segment. */
 function firstSentence(n: number): string {
   const sentence = /^[^.?!]*[.?!]/.exec(passage(200, n))![0];
   return sentence.length <= 60 ? sentence : firstSentence(n + 1);
@@ -143,7 +143,7 @@ async function openSocket({ url, key }: Service) {
   });
   return {
     send,
-    /** From the first letter of the next sentence, which ends this one, to the first byte. */
+    /** Time from the first letter of the next sentence, which ends this one, to the first byte of audio. */
     async firstMs(sentence: string): Promise<number> {
       const flushed = new Promise<void>((resolve) => (onFlushed = resolve));
       const first = new Promise<number>((resolve) => (onFirst = () => resolve(performance.now())));
@@ -160,7 +160,7 @@ async function openSocket({ url, key }: Service) {
   };
 }
 
-/** Streams that write as fast as a person hears, for as long as they are let. */
+/** Starts streams that write at the pace of speech until they are stopped. */
 function startOthers(service: Service) {
   let isOver = false;
   const talk = async (n: number) => {

@@ -1,5 +1,5 @@
-// What each element of SSML makes of what is heard, by the embedded engine, eSpeak NG if it is installed, and the engine of
-// the tests; and how long documents that are not well-formed take to be refused.
+// Measures the effect of each SSML element on the audio, with the embedded engine, the engine of the tests, and eSpeak NG
+// if it is installed. Also measures the time to refuse documents that are not well-formed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ async function measure(engines: readonly Engine[], voiceId: string, other: strin
 const documentCount = 300;
 const tries = 3;
 
-/** Milliseconds, the best of a few tries, for what others do on the machine is not ours. */
+/** Milliseconds, the best of a few tries, to exclude other load on the machine. */
 function refusalMs(): number[] {
   const malformed = malformedDocuments(documentCount);
   const refuse = (document: string): number => {
@@ -78,7 +78,7 @@ function refusalMs(): number[] {
     try {
       readSsml(document);
     } catch {
-      // Why it is refused is a matter of the tests.
+      // The tests check the reason of the refusal.
     }
     return performance.now() - sinceMs;
   };

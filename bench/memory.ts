@@ -1,5 +1,5 @@
-// Whether the service keeps its size: memory after a thousand requests and after ten thousand, with the garbage collector
-// left to itself. And what a reader costs who takes the first sound of a long text and then stops reading.
+// Checks whether the memory of the service grows between a thousand and ten thousand requests, without forced garbage
+// collection. Also measures the memory held for a reader that stops after the first audio of a long text.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { collectGarbage } from './measuring/machine.ts';
@@ -10,10 +10,10 @@ import { passage, shortText } from './measuring/texts.ts';
 const requestCount = 10_000;
 const readers = 4;
 const marks = [1000, 2000, 5000, requestCount];
-/** The size at a mark is the median over so many requests before it. */
+/** The size at a mark is the median over this many requests before it. */
 const windowRequests = 500;
 const sampleEvery = 25;
-/** The quickest voice, at its quickest, as plain as can be; one in ten asks for more. */
+/** The fastest voice at a fast rate, in the simplest format. One request in ten uses `rich`. */
 const plain = { voice_id: 'otto', speaking_rate: 2, output_format: 'pcm', sample_rate: 24_000 };
 const rich = { voice_id: 'otto', speaking_rate: 2, output_format: 'mp3', sample_rate: 44_100, timestamps: 'word' };
 
@@ -84,7 +84,7 @@ const mib = 2 ** 20;
 interface Size {
   resident: number;
   heap: number;
-  /** What buffers hold; the memory of WebAssembly is not among it. */
+  /** Memory of buffers, without that of WebAssembly. */
   buffers: number;
 }
 
@@ -114,7 +114,7 @@ async function measureGrowth(): Promise<Cell[][]> {
   });
 }
 
-/** What is held, without what is merely not collected yet. */
+/** Returns the size after garbage collection. */
 async function settledSize(): Promise<Size> {
   for (let n = 0; n < 3; n++) {
     await sleep(settleMs / 3);
@@ -146,7 +146,7 @@ async function measureStalled(format: string): Promise<Cell[]> {
     each('resident'),
     each('heap'),
     each('buffers'),
-    // Memory that was free already may have been taken: then the resident size says too little.
+    // The resident size is too small if memory that was already free was used.
     Math.max(each('resident'), each('heap') + each('buffers')),
     before.resident,
     stopped.resident,

@@ -1,7 +1,7 @@
-// Neural models, run by the real library. First, what the service costs around a model that does next to nothing: CPU of this
-// process and of the model's, against an engine in this process that yields the same sound, which is the least that the
-// contract of an engine costs. Then how requests at once are best spread over processes and threads, with a model that
-// computes as one of some size does.
+// Neural models in the real library. First the cost of the service around a model that does almost nothing: CPU of this
+// process and the model's, against an engine in this process with the same audio, which is the minimum of an engine. Then
+// the best distribution of concurrent requests over processes and threads, with a model that computes as much as one of
+// realistic size.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { passage } from './measuring/texts.ts';
 const text = passage(500);
 const rounds = 5;
 const requestsAtOnce = 4;
-/** Multiplications of each letter, so that a second of sound takes some tenths of a second of one core. */
+/** Multiplications per letter, so that a second of audio takes a few tenths of a second of one core. */
 const work = 150;
 const ticksPerSecond = 100;
 const never = new AbortController().signal;
@@ -37,7 +37,7 @@ async function openModel(folder: string, options: { threads: number; processes: 
   return { engine, pids };
 }
 
-/** The same sound, kept in memory, as the plainest engine. */
+/** The simplest engine: returns the same audio from memory. */
 function asFixed(engine: Engine, spoken: ReadonlyMap<string, readonly SpokenPcm[]>): Engine {
   return {
     name: engine.name,
@@ -55,7 +55,7 @@ function openPipeline(engine: Engine) {
     voices: createVoices([engine]),
     schedule: new Schedule({ speakingMax: 64, waitingMax: 0 }),
   });
-  /** The seconds of sound, and how long until its first byte. */
+  /** Returns the seconds of audio, and the time to the first byte. */
   return async (format: string, caller = 'bench'): Promise<{ seconds: number; firstMs: number }> => {
     const fields = { voice_id: engine.voices[0]!.voiceId, language_code: 'en', text };
     const request = parseSpeechRequest({ ...fields, output_format: format, sample_rate: 24_000 });
@@ -70,7 +70,7 @@ function openPipeline(engine: Engine) {
   };
 }
 
-/** CPU time of a process, user and system, by the system's clock of a hundredth of a second. */
+/** CPU time of a process, user and system, in steps of 10 ms. */
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;

@@ -1,7 +1,7 @@
-// More requests than can be served: what a service with flite serves in a second, by its CPU and by the clock, when it is
-// offered once, twice and ten times what it can do, and how soon that is heard; what is refused, how soon, and whether who
-// comes back when told is served; clients that leave after two seconds; 64 clients that wait; and short streams among long
-// texts. The service has a core of its own, where there are two. SONANT_BENCH_BEFORE names another checkout to measure as well.
+// Offers a service with flite once, twice and ten times its capacity. Measures the requests served per second and CPU
+// second, the time to the first audio, and refusals: how soon they arrive and whether clients that return as told are
+// served. Also clients that leave after two seconds, 64 waiting clients, and short streams among long texts. The service
+// has its own core, if there are two. SONANT_BENCH_BEFORE names another checkout to measure too.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -15,15 +15,15 @@ const seconds = 4;
 const rounds = 3;
 const times = [1, 2, 10];
 const cores = availableParallelism();
-/** As many as keep all threads busy. */
+/** Enough clients to keep all threads busy. */
 const fewClients = 2 * cores;
-/** Before any is counted. */
+/** Number of refusals before the measurement. */
 const refusalsBefore = 1500;
 const warmUpSeconds = 12;
-/** Clients that ask for a sentence each, one after the other: a batch script with as many threads. */
+/** Clients that request one sentence after the other, like a batch script with this many threads. */
 const politeClients = 64;
 const politeSeconds = 8;
-/** Of clients that leave without a word. */
+/** Time after which impatient clients disconnect. */
 const leaveMs = 2000;
 const goodputMin = 0.9;
 const firstSoundMax = 2;
@@ -60,7 +60,7 @@ async function measureCheckout(root: string, name: string) {
   const request = await learnStreams(service.addresses);
   const load = { service: service.addresses, seconds, request };
   const warmUp = await measure('', service, () => closedLoop(load, fewClients));
-  // What is run often is compiled well: so are refusals, when overload has lasted for a moment.
+  // V8 optimises code that runs often, so refusals are cheaper after a moment of overload.
   await openLoop({ ...load, seconds: warmUpSeconds }, Math.max(20 * perSecond(warmUp), refusalsBefore / warmUpSeconds));
   let capacity = 0;
   const clients = times.map((n) => ({
@@ -132,11 +132,11 @@ async function measureCheckout(root: string, name: string) {
   return { table, goals };
 }
 
-/** On the first core, where there are several and the program that pins is there; the clients are this process. */
+/** Starts the service on the first core, if there are several cores and the pinning program. Clients are this process. */
 async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
   const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
-  // What it logs is written, as ever, and not kept.
+  // Log lines are written as usual and discarded.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };
   const file = join(import.meta.dirname, 'overload/serve.ts');
   const service = await startProcess<OpenCheckout>(file, [root], { ...options, stdio: [...options.stdio] });
@@ -152,7 +152,7 @@ async function measure(title: string, service: Service, load: () => Promise<Offe
   return { title, offered, wallMs, cpuMs: (await service.cpuMs()) - before };
 }
 
-/** Each in each round, so that what else the machine does meets all of them alike. */
+/** Measures all in each round, so that other load on the machine affects all equally. */
 async function measureInTurn(
   service: Service,
   loads: readonly { title: string; run: () => Promise<Offered[]> }[],

@@ -1,5 +1,5 @@
-// Many requests at once: each must give exactly the bytes that it gives alone, and the machine should be no slower for
-// it. Throughput at so many at once is taken against one at a time.
+// Sends many requests at once. Each must return exactly the bytes that it returns alone, and throughput should not be lower
+// than with one request at a time.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { compare, cpuOf, cpuRatio, wallOf } from './measuring/rounds.ts';
@@ -58,7 +58,7 @@ export const bench: Bench = {
   },
 };
 
-/** How many of the requests sound different among others. */
+/** Counts the requests whose audio differs if they run among others. */
 async function countDifferent(speech: OpenedSpeech): Promise<number> {
   const formats = ['mp3', 'wav', 'pcm'];
   const rates = [44_100, 24_000, 48_000];
@@ -74,7 +74,7 @@ async function countDifferent(speech: OpenedSpeech): Promise<number> {
   return together.filter(({ audio }, n) => !Buffer.from(alone[n]!).equals(audio)).length;
 }
 
-/** Speaks a number of texts, so many at a time. */
+/** Speaks a number of texts, `readers` at a time. */
 async function speakAll(speech: OpenedSpeech, readers: number): Promise<void> {
   let next = 0;
   const read = async () => {

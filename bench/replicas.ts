@@ -1,6 +1,6 @@
-// The service as one process on SQLite and memory, and as 1, 2 and 4 replicas on one PostgreSQL and one Redis, requests
-// given to them in turns: what being distributed costs a request, and how far replicas go on the cores of this machine.
-// All that works here shares them: the replicas, the stores and the client. CPU is that of the replicas alone.
+// Compares the service as one process on SQLite and memory with 1, 2 and 4 replicas on one PostgreSQL and one Redis that
+// share the requests: the cost per request of being distributed, and how replicas scale on the cores of this machine.
+// Replicas, stores and client share these cores. CPU is that of the replicas alone.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,7 +108,7 @@ async function openFleets(opened: AsyncDisposableStack): Promise<Fleets> {
   };
 }
 
-/** The requests, to each of them in turns. */
+/** Sends the requests to all replicas at once, an equal share to each. */
 async function load(fleet: readonly Service[], request: HttpRequest, count: number): Promise<Cost> {
   const cpu = () => fleet.reduce((sum, service) => sum + cpuMsOf(service), 0);
   const [cpuMs, startMs] = [cpu(), performance.now()];

@@ -1,5 +1,5 @@
-// The resampler's quality, and its cost as a share of a core that speaks in real time. A tone must come out as that tone:
-// whatever else is there, noise, images and aliases together, is measured below it.
+// Measures the resampler's quality, and its CPU time per second of audio. A tone must come out as that tone: everything
+// else in the output (noise, images and aliases together) is measured against it.
 import { Resampler } from '../src/audio/resample.ts';
 import { allAtOnce } from '../test/audio/in-pieces.ts';
 import { fitSine, middle, rms, toDb, tone } from '../test/audio/measure-tone.ts';
@@ -8,7 +8,7 @@ import { compare, cpuOf } from './measuring/rounds.ts';
 
 const inRatesHz = [16_000, 22_050, 24_000];
 const outRatesHz = [24_000, 44_100, 48_000];
-/** From a rate of an engine that speaks at a high one: what is above the new Nyquist must be gone. */
+/** Rates of engines above the output rate. Frequencies above the new Nyquist frequency must be removed. */
 const downward = [
   { inRateHz: 48_000, outRateHz: 24_000 },
   { inRateHz: 44_100, outRateHz: 24_000 },
@@ -95,7 +95,7 @@ const resampledTone = (rates: Rates, frequencyHz: number): Float32Array =>
     ),
   );
 
-/** The loudest that is heard of a tone above the new Nyquist; undefined upward, where there is none. */
+/** Level of the loudest alias of tones above the new Nyquist frequency. Undefined if the rate rises. */
 function aliasDb(rates: Rates): number | undefined {
   const { inRateHz, outRateHz } = rates;
   const above = [1.1, 1.25, 1.5, 1.7].map((part) => (part * outRateHz) / 2).filter((hz) => hz < inRateHz / 2);

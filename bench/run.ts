@@ -1,7 +1,7 @@
-// `npm run bench [NAME...]`: runs these benches, or all, prints what they find and keeps it in bench/results. Each runs
-// in a process of its own, so that none inherits another's memory or warm code; it and the services that it forks have the
-// settings of memory that `sonant serve` gives itself. Exits with 1 where a goal is missed.
-// `npm run bench report` writes docs/performance.md from what was kept last.
+// `npm run bench [NAME...]` runs these benches, or all, prints their findings and stores them in bench/results. Each bench
+// has its own process, so none inherits memory or warm code. Benches and the services that they fork have the memory
+// settings of `sonant serve`. Exits with 1 if a goal is missed. `npm run bench report` writes docs/performance.md from the
+// last results.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { markingFlag, newSpaceFlag, serviceEnvironment } from '../src/memory.js';
@@ -85,7 +85,7 @@ if (unknown.length > 0) {
 }
 const names = chosen.length > 0 ? chosen : Object.keys(benches);
 const isChild = names.length === 1 && serviceFlags.every((flag) => process.execArgv.includes(flag));
-// The C library has read it: what else a bench starts, such as nginx, runs as it comes.
+// The C library has read these variables. Other programs that a bench starts, such as nginx, must not inherit them.
 if (isChild) for (const variable in serviceEnvironment) delete process.env[variable];
 let allMet = true;
 for (const name of names) {

@@ -1,7 +1,7 @@
-// What servers add to eSpeak NG: Sonant, and a Flask and a FastAPI around the same library (bench/espeak/python_peer.py): one
-// process each, which speaks one text at a time. They are asked over HTTP for the same texts, one after the other, against the
-// bare library in a loop. CPU is that of the server and its children, and not of the client. And how many texts each serves in
-// a second to 64 clients, who ask again at once and share its machine.
+// Measures the overhead of servers around eSpeak NG: Sonant, and Flask and FastAPI with the same library
+// (bench/espeak/python_peer.py). Each is one process that speaks one text at a time. They receive the same texts over HTTP,
+// one after the other, against the bare library in a loop. CPU is that of the server and its children. Also measures the
+// texts per second for 64 clients that share the machine and send the next request at once.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
@@ -19,13 +19,13 @@ import { passage } from './measuring/texts.ts';
 const voiceId = 'espeak-en-us';
 const rounds = 5;
 const warmUps = 8;
-/** Texts of a turn, by their length. */
+/** Number of texts per turn, by length of text. */
 const countOf = new Map([
   [60, 20],
   [1000, 2],
 ]);
 const outputs = [
-  // Sonant has the library's own rate in the APIs for live speech only, which also find when each word is heard.
+  // Sonant offers the library's own rate only in the APIs for live speech, which also compute word times.
   { name: '22 050 Hz', rate: 22_050, format: 'pcm' },
   { name: '24 kHz', rate: 24_000, format: 'pcm' },
   { name: '24 kHz mp3', rate: 24_000, format: 'mp3' },
@@ -35,7 +35,7 @@ const clientSeconds = 8;
 const clientWarmUpSeconds = 6;
 const perSecondMin = 150;
 const peers = ['flask', 'fastapi'] as const;
-/** Debian's: another Python may be first on the path, without its packages. */
+/** Debian's Python. Another Python may be first in PATH, without the packages. */
 const python = '/usr/bin/python3';
 
 type Output = (typeof outputs)[number];
@@ -44,7 +44,7 @@ interface Server {
   name: string;
   port: number;
   cpuMs(): Promise<number>;
-  /** The path, headers and body of a request for a text. */
+  /** Returns the path, headers and body of a request for a text. */
   asking(text: string, output: Output): { path: string; headers: Record<string, string>; body: object };
 }
 
@@ -120,7 +120,7 @@ async function perSecondOf(server: Server): Promise<number> {
     const untilMs = performance.now() + 1000 * seconds;
     const client = async () => {
       while (performance.now() < untilMs) {
-        // No text twice.
+        // Each text is different.
         const text = `${from + count++}: ${passage(54, count)}`;
         if (await ask(server, server.asking(text, outputs[1]))) served++;
       }
@@ -135,7 +135,7 @@ async function perSecondOf(server: Server): Promise<number> {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Whether all of the sound came. */
+/** Sends a request and reads the response to its end. Returns whether its status is 200. */
 function ask({ port }: Server, { path, headers, body }: ReturnType<Server['asking']>): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const bytes = Buffer.from(JSON.stringify(body));
@@ -161,7 +161,7 @@ async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
     port,
     cpuMs: async () => (await service.ask()) + threadsCpuMs(childrenOf(service.pid)),
     asking: (text, { rate, format }) =>
-      // Streams are never answered from the cache.
+      // Streams are never served from the cache.
       rate === 22_050
         ? {
             path: `/v1/text-to-speech/${voiceId}/stream?output_format=pcm_22050`,
@@ -179,7 +179,7 @@ async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
   };
 }
 
-/** Those that have what they need; none without Debian's Python and its packages. */
+/** Starts the peers whose packages are installed; none without Debian's Python. */
 async function openPeers(opened: AsyncDisposableStack): Promise<Server[]> {
   const servers: Server[] = [];
   for (const name of peers) {

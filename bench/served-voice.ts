@@ -1,6 +1,6 @@
-// What a running service adds to the built-in voice: a process of its own that is asked over REST for streams, one after the
-// other, against the engine's bare program in this process, which speaks the same texts whole. CPU is that of the service's
-// process, its engine's threads included, and not of the client.
+// Measures the overhead of a running service with the built-in voice: a service in its own process streams texts over REST,
+// one after the other, against the engine's bare program in this process on the same complete texts. CPU is that of the
+// service's process with its engine threads, without the client.
 import { join } from 'node:path';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
@@ -12,9 +12,9 @@ import { passage } from './measuring/texts.ts';
 
 const voiceId = 'arthur';
 const rounds = 5;
-/** V8 goes on compiling the service for its first hundreds of requests. */
+/** V8 compiles the service during its first hundreds of requests. */
 const warmUps = 12;
-/** Texts of a turn, by their length. */
+/** Number of texts per turn, by length of text. */
 const countOf = new Map([
   [60, 12],
   [1000, 1],
@@ -70,7 +70,7 @@ export const bench: Bench = {
   },
 };
 
-/** Streams are never answered from the cache. */
+/** Streams are never served from the cache. */
 async function stream({ port, apiKey }: OpenCheckout, fields: object): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/audio/speech`, {
     method: 'POST',

@@ -1,6 +1,6 @@
-// What the service adds to an engine: an engine of fixed cost on loopback, asked by a client itself, and asked through the
-// service by the same client. Time to the first sound as the client hears it; CPU of this process, in which the service
-// runs and, for the baseline, a bare fetch of the same sound from the same engine.
+// Measures the overhead of the service on an engine of fixed cost on loopback, called by a client directly and through the
+// service. Measures the client's time to the first audio, and the CPU of this process, which runs the service and, for the
+// baseline, a bare fetch of the same audio from the engine.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -108,7 +108,7 @@ async function measure(listen: () => Promise<Heard>, soundSeconds: number): Prom
   return { firstMs: median(firsts), cpuMsPerSecond: (user + system) / 1000 / rounds / soundSeconds };
 }
 
-/** As the client hears the engine itself, and what a bare fetch of the same sound costs this process. */
+/** Measures the client's times with the engine alone, and the CPU cost of a bare fetch of the same audio. */
 async function measureBaseline(
   listen: () => Promise<Heard>,
   bare: LoadRequest,

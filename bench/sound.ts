@@ -1,5 +1,5 @@
-// What the sound side costs: from samples of an engine, as many at a time as one sends, to the bytes of each format, with
-// each stage alone beside it. Speech, a quarter of a second at a time.
+// Measures the CPU of audio processing, from the samples of an engine to the bytes of each format, and of each stage alone.
+// The input is speech, a quarter of a second at a time, like an engine sends it.
 import { openAudioPipeline } from '../src/audio/audio-pipeline.ts';
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../src/audio/level.ts';
@@ -11,7 +11,7 @@ import { compare, cpuOf, cpuRatio, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-/** With the most that may be added to the CPU of the embedded engine on the same text, where that is bounded. */
+/** `max` is the largest share of the embedded engine's CPU on the same text that may be added, if there is a goal. */
 const outputs: readonly { format: FormatName; outRateHz: number; max?: number }[] = [
   { format: 'pcm', outRateHz: 24_000, max: 0.15 },
   { format: 'wav', outRateHz: 44_100, max: 0.2 },

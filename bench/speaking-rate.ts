@@ -1,4 +1,4 @@
-// Whether speech at a rate is as much shorter or longer as was asked, and at the same pitch.
+// Checks whether speech at a speaking rate has the requested duration, at an unchanged pitch.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { medianPitchHz } from './measuring/pitch.ts';
@@ -7,7 +7,7 @@ import { passage } from './measuring/texts.ts';
 const speakingRates = [0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4];
 const sampleRateHz = 24_000;
 const text = passage(600);
-/** Another model each; the rest of the voices are these at another pitch. */
+/** The first four voices have models of their own. The others are these models at another pitch. */
 const modelCount = 4;
 const goalMax = { seconds: 0.03, pitch: 0.05 };
 

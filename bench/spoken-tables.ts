@@ -1,5 +1,5 @@
-// The cases of test/text/spoken beside the reading of espeak-ng, which reads numbers by itself: the phonemes of what is
-// written, by its own rules, against those of the words that are right. The two may differ and both be right.
+// Compares the cases of test/text/spoken with espeak-ng, which reads numbers itself: the phonemes of the written text by
+// its rules, against those of the correct words. The two may differ and both be right.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ interface Count {
   alike: number;
 }
 
-/** Without stress, length, pauses and gaps between words, which depend on how the words are written. */
+/** Phonemes without stress, length, pauses and word gaps, which depend on the spelling. */
 const phonemesOf = (text: string, code: string): string =>
   execFileSync('espeak-ng', ['-v', code, '-q', '-x', '--', text], { encoding: 'utf8' }).replace(/[',_|%=?;:!\s-]/g, '');
 

@@ -1,6 +1,7 @@
-// How long the service takes from its start to its first `/readyz` that is 200: with nothing compiled, as without `npm ci`'s
-// scripts; the first start after `npm ci`, with a new data folder; and every later one. By npm, as people start it, and by
-// node alone. And its size when nobody has come yet. Compared with Node that does nothing, and with Fastify that serves one route.
+// Measures the time from the start of the service to the first `/readyz` with status 200: with nothing compiled, as after
+// `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; and at later starts. Starts with
+// npm and with node alone. Also measures the idle size, and compares with an empty Node program and a Fastify with one
+// route.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,7 +15,7 @@ import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
 const pollEveryMs = 5;
-/** Longer than the service keeps the memory of its start. */
+/** Longer than the service needs to release the memory of its start. */
 const settleMs = 5000;
 const goalsMax = { firstMs: 1000, warmMs: 500, residentMiB: 120 };
 const root = join(import.meta.dirname, '..');
@@ -87,7 +88,7 @@ async function measureStart(name: keyof typeof starts): Promise<Start> {
   return { uncompiledMs: uncompiled.readyMs, firstMs: first.readyMs, warmMs, residentMiB };
 }
 
-/** What `npm ci` does after the install. */
+/** Compiles like `npm ci` after the installation. */
 async function precompile(compiled: string): Promise<void> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
   const [code] = await once(
@@ -133,7 +134,7 @@ async function measureBareNode(): Promise<number> {
   return performance.now() - start;
 }
 
-/** From its start to its first reply. */
+/** Time from the start of Fastify to its first reply. */
 async function measureFastify(): Promise<number> {
   const port = await freePort();
   const script = `require('fastify')().get('/readyz', async () => 'ok').listen({ port: ${port} })`;
@@ -151,7 +152,7 @@ const isReady = (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** npm is the parent of a shell that is the parent of the service, which has children of its own where espeak-ng is. */
+/** npm starts a shell that starts the service. With espeak-ng, the service has children too. */
 async function serviceOf(pid: number): Promise<number> {
   const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
   if (basename(program) === 'node' && args.some((arg) => arg.endsWith('src/sonant.js'))) return pid;

@@ -1,6 +1,6 @@
-// Stored sound through the whole service: a fetch of a link and a hit of the cache, against nginx with the same file and a
-// bare Fastify with the same bytes and headers. Each contender has a process of its own; the load comes from this one. CPU
-// is the server's alone. SONANT_BENCH_BEFORE names another checkout, whose service is then measured in the same rounds.
+// Compares stored audio through the complete service (a fetch of a link, and a cache hit) with nginx and the same file, and
+// with a bare Fastify and the same bytes and headers. Each contender has its own process. The load comes from this process,
+// and CPU is the server's alone. SONANT_BENCH_BEFORE names another checkout to measure in the same rounds.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts
 import { answerOf, steadyLoad } from './stored/steady-load.ts';
 
 const rounds = 3;
-/** V8 goes on compiling for the first ten thousand requests, and of a whole service more than of a bare server. */
+/** V8 compiles during the first ten thousand requests, and longer for a service than for a bare server. */
 const warmUps = 6;
 const connections = 64;
 const root = join(import.meta.dirname, '..');

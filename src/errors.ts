@@ -1,6 +1,6 @@
-// The one table of failures. Every error that a caller can get is a row: its HTTP status, its gRPC code, whether a retry
-// can help, and the message if the code that throws gives no better one. Code below the transports throws
-// `Failure(reason, facts, cause)`; only the transports convert a row to a reply.
+// The table of all failures that a caller can receive. A row has the HTTP status, the gRPC code, whether a retry can help,
+// and the default message. Code below the transports throws `Failure(reason, facts, cause)`; only the transports convert a
+// row to a reply.
 
 /** The gRPC codes in the table, by their names in google.rpc.Code. */
 export type RpcCode =
@@ -85,16 +85,16 @@ export const failureTable = Object.freeze({
 
 export type Reason = keyof typeof failureTable;
 
-/** Of these only some can be retried: those that have a wait. */
+/** Reasons whose failures can be retried only if they have a wait. */
 const sometimesRetryable: readonly Reason[] = ['idempotency_conflict', 'engine_error'];
 
-/** Whether the same request may succeed later, as documents say it. */
+/** Whether the same request may succeed later, in the words of the documents. */
 export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
   if (failureTable[reason].retryable) return 'yes';
   return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
 }
 
-/** What may be wrong with a field. */
+/** Reasons why a field is invalid. */
 export const fieldReasons = Object.freeze({
   required: 'it must be given',
   unknown: 'it means nothing here, or names something that is not there',
@@ -129,7 +129,7 @@ export const fieldReasons = Object.freeze({
   audio_quality: 'the recording is too quiet, clipped or without speech',
 });
 
-/** Or why what the field names is refused, such as `voice_not_found`. */
+/** Why a field is invalid, or why the resource that it names was refused, such as `voice_not_found`. */
 export type FieldReason = keyof typeof fieldReasons | Reason;
 
 /** An invalid field: its name, a stable reason, and a sentence. */
@@ -137,14 +137,14 @@ export interface FieldViolation {
   field: string;
   reason: FieldReason;
   message: string;
-  /** The values that are allowed, for the reason `enum`. */
+  /** The allowed values, for the reason `enum`. */
   allowed?: readonly (string | number)[];
 }
 
 /** Details for the caller. Never a path, a stack or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
-  /** The name in the message that an unknown one was probably meant to be. */
+  /** The known name, as in `message`, that an unknown one was probably meant to be. */
   meant?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
@@ -163,7 +163,7 @@ export class Failure extends Error {
 
   constructor(reason: Reason, facts: FailureFacts = {}, cause?: unknown) {
     const { stackTraceLimit } = Error;
-    // Load makes failures of these in great numbers, and the stack is most of what one costs; it is never logged.
+    // Overload creates these failures in great numbers. The stack is most of their cost and is never logged.
     if (failureTable[reason].retryable) Error.stackTraceLimit = 0;
     super(facts.message ?? failureTable[reason].sentence, cause === undefined ? undefined : { cause });
     Error.stackTraceLimit = stackTraceLimit;

@@ -67,7 +67,7 @@ async function run([name, ...args]: string[]): Promise<number> {
   return command.run({ ...commandLine, args, signal: interrupted.signal });
 }
 
-/** An error of the machine, such as a full disk, whose message is enough. */
+/** A system error, such as a full disk, whose message is sufficient. */
 const isSystemError = (error: unknown): error is Error =>
   error instanceof Error && 'syscall' in error && 'errno' in error;
 

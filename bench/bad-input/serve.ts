@@ -1,6 +1,6 @@
-// The process of the service that `npm run bench bad-input` sends bad input: flite alone. It tells its parent where it is,
-// and answers every message with the longest turn of its event loop since the last one, in CPU of its main thread: what
-// else the machine does is not in it, and a pause of the garbage collector is.
+// The process of the service that `npm run bench bad-input` sends bad input to, with flite only. It sends its ports and key
+// to its parent. It answers each message with the longest turn of its event loop since the last message, in CPU time of the
+// main thread: other processes do not count, pauses of the garbage collector do.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function open(): Promise<AskedService> {
 const threadCpuClock = 3;
 const clock = koffi.load('libc.so.6').func('int clock_gettime(int clock, void *time)');
 const time = Buffer.alloc(16);
-/** Of this thread. Node's own figure is brought up to date by the kernel's ticks only, which are 4 ms apart. */
+/** CPU time of this thread. Node's own figure changes only with the kernel's ticks, which are 4 ms apart. */
 const cpuMs = (): number => {
   clock(threadCpuClock, time);
   return Number(time.readBigInt64LE(0)) * 1e3 + Number(time.readBigInt64LE(8)) / 1e6;
@@ -46,7 +46,7 @@ const cpuMs = (): number => {
 
 process.send!(await open());
 let [longestMs, sinceMs] = [0, cpuMs()];
-/** An immediate that an immediate sets runs in the next turn of the event loop. */
+/** An immediate set by an immediate runs in the next turn of the event loop. */
 const turn = () => {
   const atMs = cpuMs();
   longestMs = Math.max(longestMs, atMs - sinceMs);

@@ -1,16 +1,16 @@
-// Bad input by kind, of 1 MiB or as much as a message may have: bodies of JSON, messages of protobuf, and the doors that
-// take them. A door names the address, the shapes that it gets, and what a shape is wrapped in.
+// Bad input by kind, of 1 MiB or the largest size of a message: JSON bodies, protobuf messages, and the APIs that receive
+// them. An API has the address, the shapes that it receives, and what a shape is wrapped in.
 import { gzipSync } from 'node:zlib';
 import { toFrame } from '../doors/raw-servers.ts';
 
 const mib = 1 << 20;
-/** As much as a message of live speech over WebSocket may have. */
+/** Maximum size of a message of live speech over WebSocket. */
 const messageBytes = 256 * 1024;
 
 const fill = (unit: string, bytes: number) => unit.repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(unit))));
 const list = (count: number, item: (n: number) => string) => Array.from({ length: count }, (_, n) => item(n)).join();
 
-/** JSON of about so many bytes; `name` is a member that takes a text, `names` one that takes a list. */
+/** JSON of about `bytes` bytes. `name` is a member with a text, `names` a member with a list. */
 type JsonShape = (bytes: number, name: string, names: string) => string;
 
 const inText =
@@ -47,7 +47,7 @@ const field = (no: number, bytes: Uint8Array) =>
 const repeat = (unit: readonly number[], bytes: number) =>
   Buffer.alloc(bytes - (bytes % unit.length), Buffer.from(unit));
 
-/** Numbers of the fields that a message has of a kind. */
+/** Field numbers of a message, one for each kind of field that it has. */
 export interface FieldNumbers {
   texts: number;
   enums?: number;
@@ -75,7 +75,7 @@ export const messageShapes = (bytes: number, { texts, enums, message, messages, 
   return Object.entries(all).flatMap(([name, made]) => (made ? [[name, made] as const] : []));
 };
 
-/** Entries in a lexicon of a request. */
+/** A request message with about `bytes` bytes of lexicon entries. */
 const entriesMessage = (bytes: number) => {
   const entry = field(3, Buffer.concat([field(1, Buffer.from('word')), field(2, Buffer.from('ward'))]));
   return field(lexiconSpecField, Buffer.alloc(bytes - (bytes % entry.length), entry));

@@ -1,5 +1,5 @@
-// A gRPC client on node:http2 alone that costs as little as can be: a connection, so many calls on it at once, and of
-// each answer no more is looked at than its status.
+// A gRPC client on plain node:http2 with the lowest possible cost: one connection, several calls on it at once, and of each
+// response only the status is read.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 
@@ -16,10 +16,10 @@ export interface GrpcLoad {
   count: number;
 }
 
-/** As clients that mean to take in much at once have it; the 64 KiB of the standard would be what is measured. */
+/** Flow-control window of clients that read much at once. The standard 64 KiB would limit the result. */
 const windowBytes = 1 << 20;
 
-/** So many answers, all of them OK. */
+/** Makes `count` calls. Fails if a status is not OK. */
 export async function loadGrpc({ port, request, callsAtOnce, count }: GrpcLoad): Promise<void> {
   const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: windowBytes } });
   await once(session, 'connect');

@@ -1,5 +1,5 @@
-// A client over HTTP/1.1 that costs as little as can be, so that the server is what is measured: connections that stay,
-// on each one request after the other, and of each answer no more is looked at than where it ends.
+// An HTTP/1.1 client with the lowest possible cost, so that the server is measured: connections are kept alive, each sends
+// one request after the other, and of each response only the end is looked for.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -17,7 +17,7 @@ export interface HttpLoad {
   count: number;
 }
 
-/** So many answers, all of them 200. */
+/** Sends `count` requests. Fails if a status is not 200. */
 export async function loadHttp({ port, request, connections, count }: HttpLoad): Promise<void> {
   const bytes = toBytes(request);
   let left = count;
@@ -29,7 +29,7 @@ export async function loadHttp({ port, request, connections, count }: HttpLoad):
   await Promise.all(Array.from({ length: connections }, run));
 }
 
-/** How long the first byte of the body takes, on a connection that is there. */
+/** Times to the first byte of the body, on an open connection. */
 export async function firstByteMs(port: number, request: HttpRequest, count: number): Promise<number[]> {
   const socket = await open(port);
   const bytes = toBytes(request);
@@ -55,12 +55,12 @@ function toBytes({ method, path, apiKey, body = '' }: HttpRequest): Buffer {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** When the first byte of the body came; resolves when all of it is there. */
+/** Resolves when the body is complete, with the time of its first byte. */
 function fetchOn(socket: Socket, request: Uint8Array): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   let head = '';
   let firstAt = 0;
-  /** Bytes still to come, or undefined where a chunk of none is the end. */
+  /** Number of bytes still to come; undefined if an empty chunk marks the end. */
   let left: number | undefined;
   let tail = '';
   const take = (bytes: Buffer) => {

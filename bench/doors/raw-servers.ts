@@ -1,6 +1,6 @@
-// What the doors are measured against: servers that do nothing but read the request, and write the same answer to it.
-// Over HTTP/1.1 by node:http, with all headers and events that the service sends and ids of their own, and gRPC by
-// node:http2 alone and by grpc-js. None asks who is calling, and none limits, counts or logs a call.
+// The servers that the APIs are compared with. They only read the request and write a constant answer: over HTTP/1.1 by
+// node:http, with all headers and events of the service and their own ids, and over gRPC by plain node:http2 and by
+// grpc-js. None of them authenticates, limits, counts or logs a call.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';

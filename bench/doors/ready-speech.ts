@@ -1,4 +1,4 @@
-// Speech that is ready: what is measured is the APIs, and every contender sends these very bytes.
+// Speech that is ready, so that only the APIs are measured. All contenders send these bytes.
 
 import type { Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
@@ -29,7 +29,7 @@ const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
   return { audioId: createId('aud'), voice, format, sampleRateHz, chars, warnings: [] };
 };
 
-/** Finds the voice, and plans nothing: all is spoken already. */
+/** Finds the voice. Plans nothing, because the speech is ready. */
 export const readyPlan: Speech['plan'] = async (request) => {
   const offered = voices.find(request.voiceId);
   const main = { offered, languageCode: request.languageCode, bindings: [] };

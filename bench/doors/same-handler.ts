@@ -1,5 +1,5 @@
-// A server of grpc-js in front of the very handlers of the service: calls are admitted, run, limited and metered as they are
-// there, so that what differs is the transport alone.
+// A grpc-js server in front of the service's own handlers. Calls are admitted, run, limited and metered as in the service,
+// so only the transport differs.
 import { once } from 'node:events';
 import {
   create,

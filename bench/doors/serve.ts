@@ -1,5 +1,5 @@
-// The process of one contender, so that what it costs is its own: opens it, tells its parent where, and answers every
-// message of the parent with the CPU it has used. Ends with its parent.
+// The process of one contender, so that its cost is measured alone. It opens the contender, sends the address to its
+// parent, and answers each message with the CPU time used so far. It ends with its parent.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { createBookHandlers } from '../../src/api/books.ts';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
-import { createKeyOperations } from '../../src/api/keys.ts';
+import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
-import { createModelOperations } from '../../src/api/models.ts';
+import { createModelHandlers } from '../../src/api/models.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
@@ -39,7 +39,6 @@ import { openRpcServer } from '../../src/rpc/server.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
 import { createSpeechService } from '../../src/rpc/speech-service.ts';
 import { createId } from '../../src/runtime/id.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -57,7 +56,7 @@ export interface Addresses {
   httpPort?: number;
   grpcPort?: number;
   apiKey?: string;
-  /** A clip that is stored: its path over HTTP, and the file. */
+  /** A stored clip: its HTTP path, and the file. */
   clip?: { path: string; file: string };
 }
 
@@ -70,7 +69,7 @@ const contenders = {
 } satisfies Record<string, () => Promise<Addresses>>;
 export type ContenderName = keyof typeof contenders;
 
-/** Everything as it is served, keys and rows and files included, but for the pipeline. */
+/** Opens the service as in production, with keys, rows and files, but without the pipeline. */
 async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
@@ -78,7 +77,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
-  // More than a key may have: the servers beside it have no limit.
+  // The compared servers have no limits, so this limit is higher than a key may have.
   const limiter = createLimiter({ spentSince: async () => 0, share: 1_000 });
   const keyVerifier = createKeyVerifier({ rows });
   const addresses = createFailedAttempts({ perMinute: 60 });
@@ -108,9 +107,10 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },
-    keys: createKeyOperations(keyManagement, voices, {} as WebhookSecrets),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,
@@ -120,7 +120,6 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
-    models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
   };
   const services = createServices({ runner, ...operations });
   const served = [

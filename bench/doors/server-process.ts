@@ -1,4 +1,4 @@
-// A contender in a process of its own, and what that process uses.
+// A contender in its own process, and the CPU time of that process.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export async function startServer(name: ContenderName): Promise<ServerProcess> {
   };
 }
 
-/** nginx with one worker, serving a copy of the file; undefined where it is not installed. */
+/** Starts nginx with one worker and a copy of the file. Returns undefined if nginx is not installed. */
 export async function startNginx(file: string): Promise<ServerProcess | undefined> {
   if (spawnSync('nginx', ['-v']).error) return undefined;
   const dir = await mkdtemp(join(tmpdir(), 'sonant-bench-nginx-'));
@@ -48,7 +48,7 @@ export async function startNginx(file: string): Promise<ServerProcess | undefine
   };
 }
 
-/** As much as a server of files wants: no log, and the file by sendfile. */
+/** The fastest settings for files: no log, and sendfile. */
 const nginxConfig = (dir: string, port: number) => `
   daemon off; worker_processes 1; pid ${dir}/pid; ${process.getuid?.() === 0 ? 'user root;' : ''}
   events {}

@@ -1,5 +1,6 @@
-// eSpeak NG's bare library in a loop, in a process of its own: it is under the GPL. Told texts, it answers with the CPU that they
-// took, in ms. Nothing is put back between texts, and the sound is copied once, as any caller has to.
+// Runs eSpeak NG's bare library in a loop, in its own process because of the GPL. It answers a message with texts with the
+// CPU time in milliseconds that they took. No state is restored between texts, and the audio is copied once, as by any
+// caller.
 import { openNativeCalls } from '../../src/engines/espeak-ng/library.ts';
 
 const [flags, rateParameter, volumeParameter] = [0x1101, 1, 2];

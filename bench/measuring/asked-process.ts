@@ -1,6 +1,6 @@
-// A contender in a process of its own, so that what it costs is its own. Its first message tells what its parent has to know,
-// and it answers every message with a figure, such as the CPU that it has used. It ends with its parent. A service has the
-// settings of memory that it has when it is started as a program.
+// Runs a contender in its own process, so that its cost is measured alone. The first message is data for the parent. The
+// process answers each message with a figure, such as its CPU time, and ends with its parent. A service has the memory
+// settings of a normal start.
 import { type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { serviceEnvironment } from '../../src/memory.js';

@@ -1,8 +1,8 @@
-// What a bench is and what it finds: tables to read, and goals with the figure that was found beside each. Figures are
-// kept as they are; how many digits are worth printing is the column's affair.
+// The contract of a bench and its findings: tables, and goals with the measured figures. Figures are not rounded; columns
+// choose the digits to print.
 
 export interface Bench {
-  /** In one line: what is measured against what. */
+  /** One line: what is measured, and against what. */
   about: string;
   run(): Promise<Findings>;
 }
@@ -20,13 +20,13 @@ export interface Table {
 
 export interface Column {
   name: string;
-  /** After the point, for numbers. */
+  /** Decimal places of numbers. */
   digits?: number;
 }
 
 export type Cell = string | number | undefined;
 
-/** A figure that must not be over `max`, nor under `min`. */
+/** A figure that must be neither above `max` nor below `min`. */
 export interface Goal {
   name: string;
   figure: number;

@@ -1,4 +1,4 @@
-// A port that is free now, for a program that has to be told one.
+// Finds a free port, for a program that must be given a port.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 

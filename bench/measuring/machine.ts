@@ -1,4 +1,4 @@
-// Where figures come from: the machine, its Node and the commit, and whether anything else was at work meanwhile.
+// Describes where figures come from: the machine, Node, the commit, and the load by other processes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
@@ -11,7 +11,7 @@ export interface MachineFacts {
   memoryGiB: number;
   system: string;
   node: string;
-  /** With a plus where files differ from it. */
+  /** Ends with a plus if files differ from the commit. */
   commit: string;
 }
 
@@ -42,14 +42,14 @@ function git(...args: string[]): string {
 
 export interface MachineWatch {
   loadAtStart: number;
-  /** The share of all cores' time that went to what is neither this process nor its children. */
+  /** Share of all cores' time that processes other than this one and its children used. */
   othersShare: number;
   isDisturbed: boolean;
 }
 
 const quietShareMax = 0.1;
 
-/** Watches from now on, until asked. */
+/** Measures from now until the returned function is called. */
 export function watchMachine(): () => MachineWatch {
   const [loadAtStart = 0] = loadavg();
   const before = { machine: machineMs(), own: ownMs() };
@@ -72,21 +72,21 @@ function machineMs(): { busy: number; all: number } {
 }
 
 setFlagsFromString('--expose-gc');
-/** Frees what nothing holds any more, now. */
+/** Collects garbage now. */
 export const collectGarbage: () => void = runInNewContext('gc');
 
 const ownMs = (): number => ownCpuMs() + childrenCpuMs();
 
-/** What this process has used, all its threads together. */
+/** CPU time of this process in milliseconds, all threads together. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** The ticks of /proc are 10 ms wherever Linux runs today. */
+/** Length of a tick of /proc: 10 ms on all current Linux systems. */
 const tickMs = 10;
 
-/** What the children that have ended have used; 0 where there is no /proc. */
+/** CPU time in milliseconds of the children that have ended; 0 if there is no /proc. */
 export function childrenCpuMs(): number {
   try {
     // proc(5): fields 16 and 17; the second field is a name in brackets, which may hold anything.
@@ -99,7 +99,7 @@ export function childrenCpuMs(): number {
   }
 }
 
-/** Of other processes: of each thread, its time on a processor in nanoseconds; the ticks of `stat` are too coarse. */
+/** CPU time of other processes, from the nanoseconds of each thread, because the ticks of `stat` are too coarse. */
 export const threadsCpuMs = (pids: readonly (number | string)[]): number =>
   pids.reduce<number>((sum, pid) => {
     const ns = tasksOf(pid).map((task) => Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]));

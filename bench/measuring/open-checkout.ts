@@ -1,5 +1,5 @@
-// Opens the service of a checkout in this process, in a folder of its own that is removed at the end, with a key that no
-// limit stops. The checkout is an argument, so that a bench can measure two of them in the same rounds.
+// Opens the service of a checkout in this process, in a temporary folder, with a key whose limits no bench reaches. The
+// checkout is an argument, so a bench can compare two in the same rounds.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export interface CheckoutOptions {
   root: string;
   engine: EngineDefinition;
   logLevel: 'info' | 'warn' | 'error';
-  /** Settings beside those of the folder and the ports. */
+  /** Settings in addition to folder and ports. */
   settings?: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,5 @@
-// The pipeline as the service opens it, with the embedded engine alone, so that figures do not depend on what else is
-// installed. What the pipeline asks of the engine is written down as it passes.
+// Opens the pipeline like the service, but with the embedded engine only, so that figures do not depend on other installed
+// engines. Records the segments that the pipeline requests from the engine.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,20 +11,20 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type CollectedSpeech, collectSpeech } from '../../test/speech/collect-speech.ts';
 
-/** A request's fields under their names on the wire; the voice is the default one unless said. */
+/** Fields of a request by their names in JSON. The voice defaults to the default voice. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface OpenedSpeech {
   voices: readonly Voice[];
   engine: Engine;
-  /** Every segment that the engine was asked to speak, oldest first. */
+  /** All segments that were requested from the engine, oldest first. */
   segments: Segment[];
   stream(fields: Fields, signal?: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   whole(fields: Fields): Promise<CollectedSpeech>;
   close(): Promise<void>;
 }
 
-/** Without `timings` the engine keeps the times of its words to itself. */
+/** Without `timings` the engine does not report word times. */
 export async function openSpeech({ speakingMax = 64, timings = true } = {}): Promise<OpenedSpeech> {
   const segments: Segment[] = [];
   let engine: Engine | undefined;
@@ -61,7 +61,7 @@ export async function openSpeech({ speakingMax = 64, timings = true } = {}): Pro
   };
 }
 
-/** Reads to the end and keeps nothing: how many seconds of sound there were, and bytes. */
+/** Reads to the end without storing anything. Returns the seconds and bytes of audio. */
 export async function drain(events: AsyncIterable<SpeechEvent>): Promise<{ seconds: number; byteCount: number }> {
   let drained = { seconds: 0, byteCount: 0 };
   for await (const event of events) if (event.type === 'done') drained = event;

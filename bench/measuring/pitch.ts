@@ -1,18 +1,18 @@
-// The pitch of a voice over a stretch of speech: the median of its voiced frames.
+// Measures the pitch of a voice in speech: the median of its voiced frames.
 import type { Pcm } from '../../src/audio/pcm.ts';
 import { rms } from '../../test/audio/measure-tone.ts';
 import { median } from './rounds.ts';
 
-/** Several periods of a voice, and no more than a vowel. */
+/** Several periods of a voice, but not longer than a vowel. */
 const frameSeconds = 0.05;
 const framesMax = 500;
 const voiceHz = { min: 60, max: 350 };
-/** A frame is voiced that is loud against the whole, and in which one period is like the next. */
+/** A frame is voiced if it is loud relative to the whole and its periods are alike. */
 const loudEnough = 0.5;
 const alikeEnough = 0.5;
-/** Two periods are as alike as one, or a little more by chance: the shortest that is nearly the best is the period. */
+/** A shift of two periods may match slightly better than one, so the shortest shift that is nearly the best counts. */
 const nearlyBest = 0.97;
-/** What is further from the rest is a mistaken octave, or no voice. */
+/** Pitches further from the median are octave errors or not voiced. */
 const halfOctave = Math.SQRT2;
 
 export function medianPitchHz({ samples, sampleRateHz }: Pcm): number {
@@ -41,7 +41,7 @@ function pitchHz(frame: Int16Array, sampleRateHz: number): number | undefined {
   return at < 0 ? undefined : sampleRateHz / (shortest + at);
 }
 
-/** How much a sound is like itself so many samples later, from -1 to 1. */
+/** Similarity of the audio to itself `shift` samples later, from -1 to 1. */
 function likeness(samples: Int16Array, shift: number): number {
   let product = 0;
   let power = 0;

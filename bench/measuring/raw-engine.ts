@@ -1,5 +1,5 @@
-// The embedded engine's program by itself, in this thread: no pool, no messages, nothing of ours around it but the host
-// that it runs in. What the pipeline costs is measured against this.
+// Runs the embedded engine's bare program in this thread, without pool and messages, with only the WebAssembly host around
+// it. The baseline for the cost of the pipeline.
 import { join, type Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
@@ -7,7 +7,7 @@ import { stockSpeakers } from '../../src/engines/flite/voices.ts';
 import { compileWasm } from '../../src/engines/flite/wasi.ts';
 
 export interface RawEngine {
-  /** All that one run of the program says of each text, one run after the other. */
+  /** Runs the program once for each text. Returns the joined audio. */
   say(voiceId: string, texts: readonly string[], speakingRate?: number): Pcm;
 }
 
@@ -24,7 +24,7 @@ export async function openRawEngine(): Promise<RawEngine> {
   };
 }
 
-/** The texts of the runs in which the engine speaks these segments. */
+/** Returns the texts of the program runs with which the engine speaks these segments. */
 export const toRuns = (segments: readonly { text: string }[]): string[] =>
   segments.flatMap(({ text }) =>
     toParts(toSpokenTokens(text)).map((part) => part.map(({ spoken }) => spoken).join(' ')),

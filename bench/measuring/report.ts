@@ -1,4 +1,4 @@
-// Findings as people read them, aligned text, and as programs do, JSON with the facts of the machine.
+// Formats findings as aligned text, and stores them as JSON with the facts of the machine.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cell, type Column, type Findings, type Goal, isMet, type Table } from './bench.ts';
@@ -14,7 +14,7 @@ export interface BenchReport extends Findings {
   seconds: number;
   machine: MachineFacts;
   watch: MachineWatch;
-  /** Of what was compared in rounds; not there where nothing was. */
+  /** Spreads of the comparisons in rounds; absent if nothing was compared. */
   rounds?: RoundSpreads | undefined;
 }
 
@@ -47,7 +47,7 @@ function goalsText(goals: readonly Goal[]): string {
   return tableText({ title: '', columns, rows });
 }
 
-/** Columns of numbers end in line, columns of words begin in line. */
+/** Aligns columns of numbers right and columns of words left. */
 function tableText({ columns, rows }: Omit<Table, 'title'> & { title?: string }): string {
   const printed = rows.map((row) => columns.map((column, i) => cellText(row[i], column)));
   const widths = columns.map(({ name }, i) => Math.max(name.length, ...printed.map((row) => row[i]!.length)));

@@ -1,7 +1,6 @@
-// Contenders measured side by side. In every round each has its turn twice, in one order and then in the other
-// (A B C C B A), so that a machine that slows down or speeds up treats all alike, and only costs of the same round are
-// divided by each other. CPU time is that of all threads of the process, and of the programs it ran. What one leaves to
-// be collected is collected before the next has its turn.
+// Compares contenders in rounds. In each round each contender has two turns, in opposite orders (A B C C B A), so a machine
+// that slows down or speeds up affects all equally, and only costs of one round are divided. CPU time includes all threads
+// of this process and its ended children. Garbage is collected before each turn.
 import { childrenCpuMs, collectGarbage, ownCpuMs } from './machine.ts';
 
 export type Work = () => unknown;
@@ -23,7 +22,7 @@ export async function costOf(work: Work): Promise<Cost> {
 
 const cpuMs = (): number => ownCpuMs() + childrenCpuMs();
 
-/** One cost per round, the mean of the two turns, after rounds that are not counted. `measure` has another's CPU in mind. */
+/** Returns one cost per round, the mean of both turns, after warm-up rounds. `measure` may measure another process. */
 export async function compare<Name extends string, W = Work>(
   contenders: Readonly<Record<Name, W>>,
   { rounds = 5, warmUps = 2, measure = costOf as (work: W) => Promise<Cost> } = {},
@@ -43,31 +42,31 @@ export async function compare<Name extends string, W = Work>(
   return costs;
 }
 
-/** The same of work that knows what CPU it took, such as that of another process; `wallMs` is not measured. */
+/** Like `compare`, for work that returns its CPU time, such as that of another process. `wallMs` is 0. */
 export const compareCpu = <Name extends string>(
   contenders: Readonly<Record<Name, () => Promise<number>>>,
   counts: { rounds: number; warmUps: number },
 ): Promise<Costs<Name>> =>
   compare(contenders, { ...counts, measure: async (work) => ({ wallMs: 0, cpuMs: await work() }) });
 
-/** How far apart the rounds' ratios were, as a share of their median. */
+/** Range of the ratios of the rounds, as a share of their median. */
 export interface Spread {
   count: number;
-  /** The median of all ratios' spreads. */
+  /** The median of the spreads. */
   typical: number;
   most: number;
 }
 
-/** Not there where it was not measured. */
+/** A spread is absent if it was not measured. */
 export interface RoundSpreads {
   cpu?: Spread | undefined;
   wall?: Spread | undefined;
 }
 
-/** All comparisons of this process, which is that of one bench. */
+/** All comparisons of this process. Each bench has its own process. */
 const compared: Costs<string>[] = [];
 
-/** Of each contender's cost, divided by that of the first one in the same round; undefined where nothing was compared. */
+/** Spreads of each contender's cost, divided by the first one's in the same round. Undefined if nothing was compared. */
 export function spreadsOfRounds(all: readonly Costs<string>[] = compared): RoundSpreads | undefined {
   const [cpu, wall] = [spreadOf(all, 'cpuMs'), spreadOf(all, 'wallMs')];
   return cpu || wall ? { cpu, wall } : undefined;
@@ -90,7 +89,7 @@ function spreadOf(all: readonly Costs<string>[], of: keyof Cost): Spread | undef
 export const cpuOf = (costs: readonly Cost[]): number => median(costs.map(({ cpuMs }) => cpuMs));
 export const wallOf = (costs: readonly Cost[]): number => median(costs.map(({ wallMs }) => wallMs));
 
-/** How many times the CPU of `over` these took, together: the median of the rounds' own ratios. */
+/** Ratio of the total CPU of `costs` to that of `over`: the median of the ratios of the rounds. */
 export const cpuRatio = (costs: readonly (readonly Cost[])[], over: readonly (readonly Cost[])[]): number =>
   median(sumsOf(costs).map((cpuMs, round) => cpuMs / sumsOf(over)[round]!));
 

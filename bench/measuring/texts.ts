@@ -1,9 +1,9 @@
-// Texts to speak, made of the forty sentences: prose of any length, with a paragraph here and there.
+// Texts to speak, made from the forty sentences: prose of any length, in paragraphs of eight sentences.
 import { sentences } from '../../test/sentences.ts';
 
 const paragraphSentences = 8;
 
-/** As many whole words as go into `chars` characters, from another sentence on for each `start`. */
+/** Returns as many complete words as fit into `chars` characters, beginning with sentence `start`. */
 export function passage(chars: number, start = 0): string {
   let text = '';
   for (let n = 0; text.length < chars; n++) {
@@ -13,5 +13,5 @@ export function passage(chars: number, start = 0): string {
   return `${text.slice(0, text.lastIndexOf(' ', chars - 1)).replace(/\W+$/, '')}.`;
 }
 
-/** A short text unlike that of any other number. */
+/** A short text that differs for each number. */
 export const shortText = (n: number): string => `${n}: ${sentences[n % sentences.length]}`;

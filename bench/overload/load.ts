@@ -1,19 +1,19 @@
-// Requests for speech that are offered to a service: by so many clients that each wait for an answer before they ask again
-// and come back when a refusal says so, or so many in a second, whatever becomes of those before. A stream counts as served
-// where all of its sound came, byte for byte that of the same text asked alone, within five seconds.
+// Offers requests for speech to a service: a number of clients that wait for each answer and return after a refusal as
+// told, or a fixed rate, whatever the state of earlier requests. A stream counts as served if all of its audio arrived
+// within five seconds and equals the audio of the same text without load.
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenCheckout } from '../measuring/open-checkout.ts';
 import { passage, shortText } from '../measuring/texts.ts';
 
 export interface Offered {
-  /** Set for what was served: all of the sound, and in time. */
+  /** Time to the first audio; set only if the request was served completely and in time. */
   firstMs: number | undefined;
-  /** Until all of it was there, or it was refused. */
+  /** Time until the response was complete, or refused. */
   endMs: number;
-  /** Whether it was refused with 503; what is neither served nor refused came too late, or was cut off. */
+  /** Whether it was refused with 503. Requests neither served nor refused were late or cut off. */
   isRefused: boolean;
-  /** Whether it is the return of one that was refused, at the time that it was told. */
+  /** Whether it repeats a refused request at the time that the refusal stated. */
   isReturn: boolean;
 }
 
@@ -21,17 +21,17 @@ export interface Load {
   service: OpenCheckout;
   seconds: number;
   request(n: number): SpeechWanted;
-  /** Clients that have heard nothing by then disconnect. Default: they wait. */
+  /** Clients that have received no audio by then disconnect. Default: they wait. */
   leaveMs?: number;
 }
 
 export interface SpeechWanted {
   fields: object;
-  /** The whole sound that it must be answered with, where that is known. */
+  /** The expected audio, if known. */
   sound?: Buffer | undefined;
 }
 
-/** Sound that is not whole by then is of no use to whoever has asked. */
+/** Audio that is incomplete by then does not count as served. */
 const usefulMsMax = 5000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -42,7 +42,7 @@ const streamOf = (n: number): object => ({
   ...{ voice_id: 'arthur', method: 'streaming', text_chunks: [shortText(n % textsMax)], output_format: 'pcm' },
 });
 
-/** Streams of a sentence each, with the sound that the service makes of it when nothing else is asked. */
+/** Returns requests for streams of one sentence, with the audio that the service returns without load. */
 export async function learnStreams(service: OpenCheckout): Promise<Load['request']> {
   const sounds: Buffer[] = [];
   for (let n = 0; n < textsMax; n++) sounds.push((await ask(service, { fields: streamOf(n) })).bytes);
@@ -53,7 +53,7 @@ export const longText = (n: number): SpeechWanted => ({
   fields: { voice_id: 'arthur', text: `${n}: ${passage(800, n)}`, return_format: 'url', output_format: 'wav' },
 });
 
-/** One client that rests after each request for as long as that took. */
+/** Runs one client that pauses after each request for the duration of that request. */
 export async function pacedLoop({ service, seconds, request }: Load): Promise<Offered[]> {
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
@@ -65,7 +65,7 @@ export async function pacedLoop({ service, seconds, request }: Load): Promise<Of
   return all;
 }
 
-/** So many clients, one request at a time each. */
+/** Runs `clients` clients, one request at a time each. */
 export async function closedLoop({ service, seconds, request }: Load, clients: number): Promise<Offered[]> {
   const all: Offered[] = [];
   const untilMs = performance.now() + 1000 * seconds;
@@ -85,7 +85,7 @@ export async function closedLoop({ service, seconds, request }: Load, clients: n
   return all;
 }
 
-/** So many a second, evenly. */
+/** Sends `perSecond` requests a second, evenly. */
 export async function openLoop({ service, seconds, request, leaveMs }: Load, perSecond: number): Promise<Offered[]> {
   const running: Promise<Offered>[] = [];
   const begunMs = performance.now();

@@ -1,6 +1,6 @@
-// The process of a service that benches load, with one engine: `overload` and `served-voice` flite, `served-espeak` eSpeak
-// NG. It tells its parent where it is, and answers every message with the CPU it has used. The checkout whose service runs is
-// an argument, so that two can be compared; so is the engine.
+// The process of a service under load, with one engine: flite for `overload` and `served-voice`, eSpeak NG for
+// `served-espeak`. It sends its address to its parent, and answers each message with the CPU time used so far. The checkout
+// and the engine are arguments, so two checkouts can be compared.
 import { join } from 'node:path';
 import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
@@ -17,7 +17,7 @@ async function definitionOf(root: string, engine: LoadedEngine): Promise<EngineD
 const [, , root, engine = 'flite'] = process.argv as string[];
 const settings = { SONANT_CONNECTIONS_PER_ADDRESS: '4096' };
 const definition = await definitionOf(root!, engine as LoadedEngine);
-// What overload costs includes its lines of log.
+// The cost of overload includes its log lines.
 const logLevel = engine === 'flite' ? 'info' : 'error';
 process.send!(await openCheckout({ root: root!, engine: definition, logLevel, settings }));
 process.on('message', () => process.send!(ownCpuMs()));

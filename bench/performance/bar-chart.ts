@@ -1,21 +1,21 @@
-// A plot of bars as SVG: one bar a figure, on a linear axis that begins at 0, with the spread as a whisker and the goal as a
-// line across its bar. It follows the reader's light or dark scheme, has no script, and says all its figures in words too.
+// Draws a bar chart as SVG: one bar per figure on a linear axis from 0, with the spread as a whisker and the goal as a line
+// across the bar. It follows the reader's light or dark scheme, has no script, and contains all figures as text.
 
 export interface Bar {
-  /** Bars that follow each other and have the same group stand under its name. */
+  /** Consecutive bars of one group are drawn under its name. */
   group: string;
   label: string;
   value: number;
-  /** As people read it. */
+  /** The value as text. */
   shown: string;
-  /** Sonant's own, among those that it is compared with. */
+  /** Whether the bar is Sonant's own. */
   isOurs: boolean;
   range?: { least: number; most: number; shown: string };
   goal?: { bound: number; shown: string; isMet: boolean };
 }
 
 export interface BarChart {
-  /** Distinguishes the plots of one page. */
+  /** Unique among the plots of a page. */
   id: string;
   title: string;
   axis: string;
@@ -24,7 +24,7 @@ export interface BarChart {
 
 const width = 760;
 const left = 250;
-/** Room for the figure after the longest bar. */
+/** Space for the figure after the longest bar. */
 const right = 210;
 const plotWidth = width - left - right;
 const rowHeight = 22;
@@ -127,7 +127,7 @@ function wordsOf(bars: readonly Bar[], axis: string): string {
   return `${axis}. ${words.join('; ')}.`;
 }
 
-/** The axis ends at a multiple of a round size. */
+/** Returns a round step size for the axis. The axis ends at a multiple of it. */
 function stepOf(most: number): { size: number; count: number; digits: number } {
   const least = most > 0 ? most / ticksMax : 1;
   const power = 10 ** Math.floor(Math.log10(least));

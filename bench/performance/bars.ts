@@ -1,5 +1,5 @@
-// The bars of a plot, from the tables and goals of a kept report: which columns name a row, which hold the figure, and, where
-// the next two are called so, the least and the most that rounds found of it.
+// Extracts the bars of a plot from the tables and goals of a stored report: the columns that label a row, the column of the
+// figure and, if the next two columns are named "least" and "most", the range of the figure.
 import { type Cell, type Column, type Goal, isMet, type Table } from '../measuring/bench.ts';
 import type { BenchReport } from '../measuring/report.ts';
 import type { Bar } from './bar-chart.ts';
@@ -40,7 +40,7 @@ function columnsOf(bench: string, { columns }: Table, wanted: string | RegExp): 
   throw new Error(`the report of ${bench} has no column ${wanted}; it has ${names}: see bench/performance/sections.ts`);
 }
 
-/** A number names a row together with its unit, as 60 of the characters and 24000 of "from Hz". */
+/** A number labels a row together with the column's name, such as "60 chars" or "from 24000 Hz". */
 function labelOf(cell: Cell, { name }: Column): string {
   if (typeof cell === 'number') return name.replace(/Hz$/, `${cell} Hz`);
   return /^\d+$/.test(cell ?? '') ? `${cell} ${name}` : (cell ?? '');

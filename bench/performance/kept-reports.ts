@@ -1,5 +1,5 @@
-// The reports that docs/performance.md shows are kept in docs/performance/, in the repository; those of the last runs on this
-// machine are in bench/results/, which is not. `npm run bench report` takes over what is newer, and writes the page.
+// The reports shown in docs/performance.md are stored in docs/performance/, in the repository. Reports of the last runs are
+// in bench/results/, which is ignored by Git. `npm run bench report` copies newer reports and writes the page.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BenchReport, resultsFolder } from '../measuring/report.ts';
@@ -8,7 +8,7 @@ import { type Reports, renderPage, shownBenches } from './page.ts';
 const docs = join(import.meta.dirname, '../../docs');
 const kept = join(docs, 'performance');
 
-/** In the order of the page. */
+/** Reads the reports, in the order of the page. */
 export function readReports(folder: string = kept): Reports {
   const names = new Set(readdirSync(folder));
   const isThere = (bench: string) => names.has(`${bench}.json`);

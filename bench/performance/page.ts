@@ -1,17 +1,17 @@
-// docs/performance.md and its plots, made of nothing but the reports that are kept beside them, so that the page says what
-// was measured, and the same reports give the same bytes.
+// Renders docs/performance.md and its plots from the stored reports only, so that the page contains only measured figures
+// and equal reports give equal bytes.
 import { type Cell, type Column, isMet, type Table } from '../measuring/bench.ts';
 import type { BenchReport } from '../measuring/report.ts';
 import { toSvg } from './bar-chart.ts';
 import { barsOf, boundsOf } from './bars.ts';
 import { type BenchView, type Section, sections } from './sections.ts';
 
-/** By bench; one that was not measured is not shown. */
+/** Reports by bench. A bench without a report is not shown. */
 export type Reports = ReadonlyMap<string, BenchReport>;
 
 export const shownBenches: readonly string[] = sections.flatMap(({ benches }) => benches.map(({ bench }) => bench));
 
-/** What to write, by its path in docs/. */
+/** Returns the contents of the files, by path in docs/. */
 export function renderPage(reports: Reports): Map<string, string> {
   const files = new Map<string, string>();
   const plots = (view: BenchView, report: BenchReport) =>
@@ -133,7 +133,7 @@ function spreadOf({ cpu, wall }: NonNullable<BenchReport['rounds']>): string {
   return `Spread between rounds, from the least to the most of a ratio: ${words.filter(Boolean).join('; ')}.`;
 }
 
-/** None where there are no rows. */
+/** Returns no lines if there are no rows. */
 function tableOf({ columns, rows }: Omit<Table, 'title'>): string[] {
   if (rows.length === 0) return [];
   const isNumeric = columns.map((_, n) => rows.some((row) => typeof row[n] === 'number'));
@@ -147,7 +147,7 @@ function tableOf({ columns, rows }: Omit<Table, 'title'>): string[] {
   ];
 }
 
-/** JSON has null where there is no figure. */
+/** A missing figure is null in JSON. */
 const cellText = (cell: Cell | null, { digits = 0 }: Partial<Column> = {}): string =>
   typeof cell === 'number' ? cell.toFixed(digits) : (cell ?? '').replaceAll('|', '\\|');
 

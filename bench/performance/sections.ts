@@ -1,5 +1,5 @@
-// What docs/performance.md shows: its sections in order, the benches whose kept results each is made of, and which columns
-// of their tables are plotted. Prose says what is compared and how, and holds no figure that a bench measures.
+// The sections of docs/performance.md in order, with the benches that each uses and the columns that are plotted. The prose
+// says what is compared and how, and contains no figure that a bench measures.
 
 export interface Section {
   title: string;
@@ -15,15 +15,15 @@ export interface BenchView {
 export interface Plot {
   title: string;
   axis: string;
-  /** The number of the table in the report. */
+  /** Index of the table in the report. */
   table: number;
-  /** The columns whose figures are drawn: one by its name, or all that match. */
+  /** Columns whose figures are drawn: one by name, or all that match. */
   values: string | RegExp;
-  /** The columns that name a row, where they are not those with words in them. */
+  /** Columns that label a row. Default: all columns that contain text. */
   labels?: readonly string[];
-  /** Which bars are Sonant's own, by their group and label. */
+  /** Matches the group and label of Sonant's own bars. */
   ours: RegExp;
-  /** The name of the goal that a bar is held to. */
+  /** Returns the name of the goal of a bar. */
   goalOf?: (bar: { group: string; label: string }) => string;
 }
 

@@ -1,5 +1,5 @@
-// An engine of fixed cost on loopback, in a process of its own: a server of OpenAI's interface for speech that thinks for
-// so long and then sends a tone, so many seconds of it for each character, a tenth of a second at a time.
+// An engine of fixed cost on loopback, in its own process: a server of OpenAI's speech API that waits `thinkMs` and then
+// sends a tone of `secondsPerChar` for each character, in pieces of a tenth of a second.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

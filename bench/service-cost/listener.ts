@@ -1,5 +1,5 @@
-// Somebody who listens, in a process of its own: asks what it is told to ask, and tells when the first sound came, when
-// all of it was there, and how much it was.
+// A client in its own process. It sends the requests that it receives, and reports the times of the first and the last
+// audio and the number of bytes.
 export interface LoadRequest {
   url: string;
   headers: Record<string, string>;

@@ -1,6 +1,6 @@
-// The process of one contender of `npm run bench stored`: the whole service with an engine whose sound is ready, or a bare
-// Fastify that sends the same bytes with the same headers. It tells its parent where it is and answers every message with
-// the CPU it has used. The checkout whose service runs is an argument, so that two can be compared.
+// The process of one contender of `npm run bench stored`: the complete service with an engine whose audio is ready, or a
+// bare Fastify that sends the same bytes and headers. It sends its address to its parent, and answers each message with the
+// CPU time used so far. The checkout of the service is an argument, so two can be compared.
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import type { Engine, EngineDefinition, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
@@ -37,7 +37,7 @@ const ready: EngineDefinition = {
   }),
 } as unknown as EngineDefinition;
 
-/** Sends so many bytes with the headers that the service sends with stored audio. */
+/** Serves this many bytes with the headers of stored audio. */
 async function openFastify(): Promise<OpenCheckout> {
   const app = fastify({ logger: false });
   const bodies = new Map<string, Buffer>();

@@ -1,11 +1,11 @@
-// A client over HTTP/1.1 for large answers of one known size: it counts bytes in a buffer that it uses again and looks at
-// none of them, so that it takes in far more than a server in JavaScript sends.
+// An HTTP/1.1 client for large responses of one known size. It counts bytes in a reused buffer without reading them, so it
+// receives far more than a JavaScript server sends.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
 export interface SteadyLoad {
   port: number;
-  /** The whole request, body included. */
+  /** The complete request, with its body. */
   request: Uint8Array;
   connections: number;
   count: number;
@@ -13,7 +13,7 @@ export interface SteadyLoad {
 
 const bufferBytes = 1 << 20;
 
-/** The size of the whole answer, headers included, and the answer. */
+/** Returns the complete response, with its headers. */
 export async function answerOf(port: number, request: Uint8Array): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   let answer = Buffer.alloc(0);
@@ -27,7 +27,7 @@ export async function answerOf(port: number, request: Uint8Array): Promise<Buffe
   return answer;
 }
 
-/** So many answers of status 200, each with a body as long as the first; its headers come in one piece. */
+/** Sends `count` requests. Fails if a status is not 200 or a body is too long. Headers must arrive in one piece. */
 export async function steadyLoad({ port, request, connections, count }: SteadyLoad): Promise<void> {
   const first = await answerOf(port, request);
   const bodyBytes = first.length - endOfHead(first);
@@ -35,7 +35,7 @@ export async function steadyLoad({ port, request, connections, count }: SteadyLo
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let open = connections;
   for (let n = 0; n < connections; n++) {
-    /** Undefined before the headers. */
+    /** Number of bytes still to come; undefined before the headers. */
     let missing: number | undefined;
     const next = () => {
       if (left-- <= 0) {

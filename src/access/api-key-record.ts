@@ -1,14 +1,32 @@
 // Converts an API key between its three forms: the fields of a request, the row in the database, and the record that its
 // owner may see.
 import { timingSafeEqual } from 'node:crypto';
+import type { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
-import { faultsOfFields, type KeyFields } from './key-fields.ts';
-import { checkWithin, type KeyGrant } from './key-grant.ts';
-import { type KeyLimits, limitsFor, usualLimits } from './key-limits.ts';
+import { checkWithin, type KeyGrant, type KeyPermissions, requireWithin } from './key-grant.ts';
+import { type KeyLimits, type LimitFields, limitsFor, usualLimits } from './key-limits.ts';
 import { defaultScopes, isScope, type Scope } from './scopes.ts';
+
+/**
+ * The fields of a request. An omitted field has its default in a new key and keeps its value in an update. Null: no
+ * restriction. Their shape and range are checked by the rules of the contract.
+ */
+export interface KeyFields {
+  /** Default "unnamed". */
+  name?: string | undefined;
+  /** Default: `defaultScopes`, as far as the actor has them. */
+  scopes?: readonly string[] | undefined;
+  /** Default: never. */
+  expiresInDays?: number | null | undefined;
+  /** Default: all voices. */
+  voiceIds?: readonly string[] | null | undefined;
+  /** Addresses and CIDR blocks. Default: any. */
+  allowedIps?: readonly string[] | null | undefined;
+  limits?: LimitFields | undefined;
+}
 
 /** A key as its owner may see it: everything except the secret. */
 export interface ApiKey {
@@ -48,21 +66,32 @@ export interface NewKey {
   nowMs: number;
 }
 
-/** The row of a new key, or a Failure with every fault of the fields. */
-export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
-  if (grant.range.path.split('/').length > generationsMax) {
-    throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
-  }
+/** Reports what exceeds the grant in the fields of a new key. */
+export const checkNewKey = (fields: KeyFields, grant: KeyGrant, nowMs: number, violations: Violations): void =>
+  checkWithin(grant, toPermissions(fields, grant, nowMs), violations);
+
+/** What a new key is to be allowed: what is omitted is what the grant has. */
+function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
   const grantedDefaults = defaultScopes.filter((scope) => grant.scopes.includes(scope));
   const {
-    name = 'unnamed',
     scopes = grantedDefaults.length > 0 ? grantedDefaults : grant.scopes,
     voiceIds = grant.voiceIds ?? null,
     allowedIps = grant.allowedIps ?? null,
     limits = {},
   } = fields;
   const expiresAtMs = fields.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(fields, nowMs);
-  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+  return { scopes, voiceIds, allowedIps, limits, expiresAtMs } satisfies KeyPermissions;
+}
+
+/** The row of a new key, or a Failure with all in the fields that exceeds the grant. */
+export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+  if (grant.range.path.split('/').length > generationsMax) {
+    throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
+  }
+  const permissions = toPermissions(fields, grant, nowMs);
+  requireWithin(grant, permissions);
+  const { name = 'unnamed' } = fields;
+  const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = permissions;
   const keyId = createId('key');
   return {
     keyId,
@@ -91,16 +120,16 @@ export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }:
   const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
   const { charactersPerMonth = null } = limits;
   const { expiresAtMs } = row;
-  checkWithin(grant, { scopes, voiceIds, allowedIps, limits: { ...limits, charactersPerMonth }, expiresAtMs });
+  requireWithin(grant, { scopes, voiceIds, allowedIps, limits: { ...limits, charactersPerMonth }, expiresAtMs });
   const own = { keyId: createId('key'), idPart: parsed.idPart, ...hashOf(parsed, pepper) };
   return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
 }
 
-/** Fails with every fault of the fields of a change. */
-export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number): void {
+/** Reports what exceeds the grant in the fields of a change. */
+export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number, violations: Violations): void {
   const { scopes, voiceIds, allowedIps, limits } = fields;
   const expiresAtMs = fields.expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
-  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, violations);
 }
 
 /** The changes of the row by fields that were checked. */

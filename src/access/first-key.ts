@@ -5,8 +5,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import { makeFolder } from '../runtime/folder.ts';
-import { writeOnce } from '../runtime/write-once.ts';
+import { makeFolder, writeOnce } from '../runtime/files.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
 import { operator, toAuditRow } from './actor.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';

@@ -1,10 +1,11 @@
 // A grant: which keys its holder may see and change, and the most that a key made by the holder may be allowed. A key
 // grants no more than it has itself; the command line grants everything.
-import { Failure, type FieldViolation } from '../errors.ts';
-import { isAddressBlock, isBlockWithin } from '../net/address-list.ts';
+import { Violations } from '../contract/violations.ts';
+import { Failure } from '../errors.ts';
+import { isAddressBlock, isBlockWithin } from '../net/addresses.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
-import { faultsOfLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
-import { isScope, type Scope } from './scopes.ts';
+import { checkLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
+import type { Scope } from './scopes.ts';
 
 export interface KeyGrant {
   range: KeyRange;
@@ -26,15 +27,17 @@ export interface KeyPermissions {
 }
 
 /**
- * Rejects faults, those found before and what exceeds the grant, all at once: as `insufficient_scope` if there are only
- * scopes that the grant lacks, else as `invalid_request`.
+ * Reports what exceeds the grant, beside the violations found before. Fails with `insufficient_scope` if there are only
+ * scopes that the grant lacks.
  */
-export function checkWithin(grant: KeyGrant, requested: KeyPermissions, faults: readonly FieldViolation[] = []): void {
-  const details = [...faults];
-  const missing = requested.scopes?.filter((scope) => isScope(scope) && !grant.scopes.includes(scope)) ?? [];
-  const exceeds = (field: string, what: string) =>
-    details.push({ field, reason: 'range', message: `must be within ${what} of the key that makes it` });
+export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violations: Violations): void {
   const { voiceIds, allowedIps, limits, expiresAtMs } = grant;
+  const exceeds = (field: string, what: string) =>
+    violations.report(field, 'range', `must be within ${what} of the key that makes it`);
+  for (const [i, block] of requested.allowedIps?.entries() ?? []) {
+    if (!isAddressBlock(block))
+      violations.report(`allowed_ips[${i}]`, 'format', 'must be an IP address or a CIDR block such as 10.0.0.0/8');
+  }
   if (voiceIds && requested.voiceIds !== undefined && !requested.voiceIds?.every((id) => voiceIds.includes(id)))
     exceeds('voice_ids', 'the voices');
   if (allowedIps && requested.allowedIps !== undefined && !areWithin(requested.allowedIps, allowedIps))
@@ -45,15 +48,30 @@ export function checkWithin(grant: KeyGrant, requested: KeyPermissions, faults: 
     (requested.expiresAtMs ?? Infinity) > expiresAtMs
   )
     exceeds('expires_in_days', 'the life');
-  details.push(...faultsOfLimits(requested.limits ?? {}, limits));
-  const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
-  if (details.length > 0) {
-    if (missing.length > 0) details.push({ field: 'scopes', reason: 'scope', message });
-    throw new Failure('invalid_request', { details });
-  }
-  if (missing.length > 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
+  checkLimits(requested.limits ?? {}, limits, violations);
+  checkScopes(grant, requested.scopes ?? [], violations);
 }
 
-/** Malformed blocks are faults of their own. */
+/** The same, and fails with all that it reports. */
+export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void {
+  const violations = new Violations();
+  checkWithin(grant, requested, violations);
+  violations.throwIfAny();
+}
+
+/** A scope that there is not is one that the grant lacks. */
+function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
+  const isMissing = (scope: string) => !granted.some((each) => each === scope);
+  const missing = scopes.filter(isMissing);
+  if (missing.length === 0) return;
+  const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
+  if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
+  // The list has no violation of its own where an item has one.
+  const hasFaultyItem = violations.has('scopes');
+  for (const [i, scope] of scopes.entries())
+    if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);
+}
+
+/** Malformed blocks are violations of their own. */
 const areWithin = (blocks: readonly string[] | null, outer: readonly string[]) =>
   blocks?.every((block) => !isAddressBlock(block) || isBlockWithin(block, outer)) ?? false;

@@ -1,5 +1,6 @@
 // Management of API keys: create, list, update, rotate and revoke, within the grant of the actor. Every change has an audit
 // record. Keys outside the grant are reported as not found.
+import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type Actor, toAuditRow } from './actor.ts';
@@ -8,12 +9,13 @@ import {
   type ApiKey,
   accountOf,
   checkKeyChange,
+  checkNewKey,
+  type KeyFields,
   toApiKey,
   toApiKeyChange,
   toApiKeyRow,
   toSuccessorRow,
 } from './api-key-record.ts';
-import type { KeyFields } from './key-fields.ts';
 
 /** A new key. `key` is its secret, which cannot be read again. */
 export interface MadeKey {
@@ -22,6 +24,9 @@ export interface MadeKey {
 }
 
 export interface KeyManagement {
+  /** Report what exceeds the grant of the actor, or fail with `insufficient_scope`; `create` and `update` fail with it. */
+  checkNew(fields: KeyFields, actor: Actor, violations: Violations): void;
+  checkChange(fields: KeyFields, actor: Actor, violations: Violations): void;
   create(fields: KeyFields, actor: Actor): Promise<MadeKey>;
   /** Lists the newest first; `beforeKeyId` is the last key of the previous page. */
   list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
@@ -62,7 +67,6 @@ export interface KeyManagementOptions {
   now?: () => number;
 }
 
-const graceSecondsMax = 30 * 24 * 3600;
 /** How many living keys may descend from a key, or belong to someone who signs in. */
 export const descendantsMax = 1_000;
 /** The default. */
@@ -81,7 +85,12 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     return { apiKey, othersRevoked: descendantsRevoked + predecessorsEnded.length };
   };
 
+  const checkChange: KeyManagement['checkChange'] = (fields, { grant }, violations) =>
+    checkKeyChange(fields, grant, now(), violations);
+
   return {
+    checkNew: (fields, { grant }, violations) => checkNewKey(fields, grant, now(), violations),
+    checkChange,
     async create(fields, actor) {
       const parsed = createApiKey();
       const row = toApiKeyRow(fields, { parsed, pepper, grant: actor.grant, nowMs: now() });
@@ -102,7 +111,9 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       return toApiKey(row, now());
     },
     async update(keyId, fields, actor) {
-      checkKeyChange(fields, actor.grant, now());
+      const violations = new Violations();
+      checkChange(fields, actor, violations);
+      violations.throwIfAny();
       const { apiKey } = await change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
@@ -113,7 +124,6 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       return apiKey;
     },
     async rotate(keyId, graceSeconds, actor) {
-      checkGrace(graceSeconds);
       const nowMs = now();
       let made: MadeKey | undefined;
       await change(keyId, actor, (row) => {
@@ -145,12 +155,6 @@ const tooManyDescendants = () => {
 const noSuchKey = () => new Failure('not_found', { message: 'There is no such API key.' });
 const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
-
-function checkGrace(graceSeconds: number): void {
-  if (Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax) return;
-  const message = `must be a whole number from 0 to ${graceSecondsMax}`;
-  throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
-}
 
 /**
  * Also the keys below it, and those it has replaced that are still valid, which may do the same. A key that was replaced ends

@@ -9,8 +9,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import { makeFolder } from '../runtime/folder.ts';
-import { writeOnce } from '../runtime/write-once.ts';
+import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 

@@ -4,7 +4,7 @@
 // can be used again, and that of a process that has died: a request in progress holds a lease that its process renews.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import { isDead, processName } from '../runtime/process-name.ts';
+import { isDead, processName } from '../runtime/id.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
 import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './limits.ts';
 

@@ -1,67 +1,210 @@
-// API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
+// API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys; and the secret that
+// signs the webhooks of the caller's key.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type ApiKeySchema,
+  type ApiKeyService,
+  type ApiKeySpec,
+  ApiKeySpecSchema,
+  ApiKeyStatusSchema,
+  type CreateApiKeyRequest,
+  type ListApiKeysRequest,
+  type RotateApiKeyRequest,
+  type RotateOwnWebhookSecretRequest,
+  type UpdateApiKeyRequest,
+  type WebhookSecretSchema,
+} from '../../gen/sonant/v1/api_key_pb.ts';
 import { toAuditRow } from '../access/actor.ts';
-import { accountOf } from '../access/api-key-record.ts';
-import { type KeyFields, voiceIdsMax } from '../access/key-fields.ts';
-import { graceSecondsUsual, type KeyManagement } from '../access/key-management.ts';
-import { voiceIdCharsMax } from '../speech/fields.ts';
+import { type ApiKey, accountOf, type KeyFields } from '../access/api-key-record.ts';
+import { graceSecondsUsual, type KeyManagement, type MadeKey, type RevokedKey } from '../access/key-management.ts';
+import { defaultScopes } from '../access/scopes.ts';
+import type { Violations } from '../contract/violations.ts';
 import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/webhook.ts';
-import type { WebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import { actorOf, type Call } from './call.ts';
-import { type Page, toPage } from './page.ts';
+import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { actorOf } from './call.ts';
+import { defined, pageOf, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
+import { toPage } from './page.ts';
+import { checked, type Handlers } from './service.ts';
 
-export type KeyOperations = ReturnType<typeof createKeyOperations>;
-
-/** The list of voices of a key, which may name aliases, as ids. The user is whoever the key will be for. */
-export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser): KeyFields {
-  if (!fields.voiceIds) return fields;
-  const usable = voicesFor(voices, user);
-  const violations = [...(fields.violations ?? [])];
-  const voiceIds = fields.voiceIds.map((name, i) => {
-    const found = usable.lookUp(name)?.voice.voiceId;
-    const isChecked = i < voiceIdsMax && name !== '' && name.length <= voiceIdCharsMax;
-    // Of a key that is limited to voices, others exceed the grant, whether they exist or not.
-    if (found === undefined && isChecked && (user.voiceIds?.includes(name) ?? true)) {
-      const message = `${name} is no voice that the key could use`;
-      violations.push({ field: `voice_ids[${i}]`, reason: 'voice_not_found', message });
-    }
-    return found ?? name;
-  });
-  return { ...fields, voiceIds: [...new Set(voiceIds)], violations };
+interface KeyHandlersOptions {
+  keys: KeyManagement;
+  voices: Voices;
+  secrets: WebhookSecrets;
 }
 
-export const createKeyOperations = (keys: KeyManagement, voices: Voices, secrets: WebhookSecrets) => ({
-  createApiKey: (call: Call, fields: KeyFields) => {
-    const { voiceIds, grant } = call.caller;
-    // A key of the operator or an admin begins an account.
-    const accountId = accountOf({ path: grant.range.path, ownerId: '' });
-    const user = { voiceIds, accountId, usesAllVoices: fields.scopes?.includes('admin') };
-    return keys.create(withVoiceIds(fields, voices, user), actorOf(call));
-  },
-  async listApiKeys(call: Call, page: Page) {
-    // One more shows whether there is a next page.
-    const found = await keys.list(actorOf(call), { size: page.size + 1, beforeKeyId: page.after });
-    return toPage(found, page, ({ keyId }) => keyId);
-  },
-  getApiKey: (call: Call, keyId: string) => keys.get(keyId, actorOf(call)),
-  async updateApiKey(call: Call, keyId: string, fields: KeyFields) {
-    const { accountId, scopes } = await keys.get(keyId, actorOf(call));
-    const usesAllVoices = (fields.scopes ?? scopes).includes('admin');
-    const user = { voiceIds: call.caller.voiceIds, accountId, usesAllVoices };
-    return keys.update(keyId, withVoiceIds(fields, voices, user), actorOf(call));
-  },
-  rotateApiKey: (call: Call, keyId: string, graceSeconds = graceSecondsUsual) =>
-    keys.rotate(keyId, graceSeconds, actorOf(call)),
-  revokeApiKey: (call: Call, keyId: string) => keys.revoke(keyId, actorOf(call)),
-  /** With what it may do at present, as its ancestors are. */
-  async getOwnApiKey(call: Call) {
-    const { keyId, grant } = call.caller;
-    const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = grant;
-    const key = await keys.get(keyId, actorOf(call));
-    return { ...key, scopes, voiceIds, allowedIps, limits: limits ?? key.limits, expiresAtMs };
-  },
-  revokeOwnApiKey: (call: Call) => keys.revoke(call.caller.keyId, actorOf(call)),
-  getOwnWebhookSecret: ({ caller }: Call) => secrets.get(caller.keyId),
-  rotateOwnWebhookSecret: (call: Call, graceSeconds = secretGraceSecondsUsual) =>
-    secrets.rotate(call.caller.keyId, graceSeconds, (change) => toAuditRow(change, actorOf(call))),
+export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions) {
+  return {
+    createApiKey: checked(
+      (message: CreateApiKeyRequest, call, violations, cleared) => {
+        reportUnknownOfSpec(message, violations);
+        const given = toNewFields(message.spec, cleared);
+        const { voiceIds, grant } = call.caller;
+        // A key of the operator or an admin begins an account.
+        const accountId = accountOf({ path: grant.range.path, ownerId: '' });
+        const user = { voiceIds, accountId, usesAllVoices: given.scopes?.includes('admin') };
+        const fields = withVoiceIds(given, voices, user, violations);
+        keys.checkNew(fields, actorOf(call), violations);
+        return fields;
+      },
+      async (_message, call, fields) => toMade(await keys.create(fields, actorOf(call))),
+    ),
+    listApiKeys: checked(
+      ({ limit, cursor }: ListApiKeysRequest, _call, violations) => pageOf({ limit, cursor }, ['api_keys'], violations),
+      async (_message, call, page) => {
+        // One more shows whether there is a next page.
+        const found = await keys.list(actorOf(call), { size: page.size + 1, beforeKeyId: page.after });
+        const { items, nextCursor } = toPage(found, page, ({ keyId }) => keyId);
+        return { apiKeys: items.map(toKey), nextCursor };
+      },
+    ),
+    getApiKey: async ({ keyId }, call) => ({ apiKey: toKey(await keys.get(keyId, actorOf(call))) }),
+    updateApiKey: checked(
+      async (message: UpdateApiKeyRequest, call, violations) => {
+        const { keyId, spec, updateMask } = message;
+        reportUnknownOfSpec(message, violations);
+        const paths = pathsOf(ApiKeySpecSchema, updateMask, violations);
+        const given = toChange(spec, paths);
+        if (paths.size === 0 || violations.has('key_id')) return given;
+        const { accountId, scopes } = await keys.get(keyId, actorOf(call));
+        const usesAllVoices = (given.scopes ?? scopes).includes('admin');
+        const user = { voiceIds: call.caller.voiceIds, accountId, usesAllVoices };
+        const fields = withVoiceIds(given, voices, user, violations);
+        keys.checkChange(fields, actorOf(call), violations);
+        return fields;
+      },
+      async ({ keyId }, call, fields) => ({ apiKey: toKey(await keys.update(keyId, fields, actorOf(call))) }),
+    ),
+    rotateApiKey: checked(
+      (message: RotateApiKeyRequest, _call, violations) => reportUnknown({ message }, violations),
+      async ({ keyId, graceSeconds = graceSecondsUsual }, call) =>
+        toMade(await keys.rotate(keyId, graceSeconds, actorOf(call))),
+    ),
+    revokeApiKey: async ({ keyId }, call) => toRevoked(await keys.revoke(keyId, actorOf(call))),
+    /** With what it may do at present, as its ancestors are. */
+    async getOwnApiKey(_message, call) {
+      const { keyId, grant } = call.caller;
+      const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = grant;
+      const key = await keys.get(keyId, actorOf(call));
+      return { apiKey: toKey({ ...key, scopes, voiceIds, allowedIps, limits: limits ?? key.limits, expiresAtMs }) };
+    },
+    revokeOwnApiKey: async (_message, call) => toRevoked(await keys.revoke(call.caller.keyId, actorOf(call))),
+    getOwnWebhookSecret: async (_message, { caller }) => ({ webhookSecret: toSecret(await secrets.get(caller.keyId)) }),
+    rotateOwnWebhookSecret: checked(
+      (message: RotateOwnWebhookSecretRequest, _call, violations) => reportUnknown({ message }, violations),
+      async ({ graceSeconds = secretGraceSecondsUsual }, call) => {
+        const audit: Parameters<WebhookSecrets['rotate']>[2] = (change) => toAuditRow(change, actorOf(call));
+        const { secret, ...made } = await secrets.rotate(call.caller.keyId, graceSeconds, audit);
+        return { secret, webhookSecret: toSecret(made) };
+      },
+    ),
+  } satisfies Handlers<typeof ApiKeyService>;
+}
+
+/** A field of a newer version could be a limit, without which the key would be worth more. */
+const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
+  reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
+
+/** The list of voices of a key, which may name aliases, as ids. The user is whoever the key will be for. */
+export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
+  const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
+  if (!fields.voiceIds || isTooLong) return fields;
+  const usable = voicesFor(voices, user);
+  const voiceIds = fields.voiceIds.map((name, i) => {
+    const found = usable.lookUp(name)?.voice.voiceId;
+    // Of a key that is limited to voices, others exceed the grant, whether they exist or not.
+    if (found === undefined && (user.voiceIds?.includes(name) ?? true))
+      violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is no voice that the key could use`);
+    return found ?? name;
+  });
+  return { ...fields, voiceIds: [...new Set(voiceIds)] };
+}
+
+/**
+ * The fields of a new key. One that is null in JSON is the usual default, be it more than the caller has, which is then
+ * refused; one that is absent is at most what the caller has.
+ */
+export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly string[]): KeyFields {
+  const fields = toFields(spec);
+  const resets = toChange(spec, new Set(cleared));
+  return { ...fields, ...resets, limits: { ...fields.limits, ...resets.limits } };
+}
+
+/** A list without an item is as absent over gRPC, which knows no other. */
+function toFields(spec: ApiKeySpec | undefined) {
+  const { requestsPerMinute, concurrency, charactersPerMonth } = spec?.limits ?? {};
+  return {
+    name: spec?.name || undefined,
+    scopes: unlessEmpty(spec?.scopes),
+    expiresInDays: spec?.expiresInDays,
+    voiceIds: unlessEmpty(spec?.voiceIds),
+    allowedIps: unlessEmpty(spec?.allowedIps),
+    limits: {
+      requestsPerMinute,
+      concurrency,
+      charactersPerMonth: charactersPerMonth === undefined ? undefined : Number(charactersPerMonth),
+    },
+  } satisfies KeyFields;
+}
+
+/** The fields that the paths name; one that is not set is reset to its default. */
+function toChange(spec: ApiKeySpec | undefined, paths: ReadonlySet<string>): KeyFields {
+  const { name = 'unnamed', scopes = defaultScopes, ...others } = toFields(spec);
+  const { expiresInDays = null, voiceIds = null, allowedIps = null, limits: given } = others;
+  const { requestsPerMinute = null, concurrency = null, charactersPerMonth = null } = given;
+  const hasLimit = (limit: string) => paths.has('limits') || paths.has(`limits.${limit}`);
+  const limits = {
+    ...(hasLimit('requests_per_minute') && { requestsPerMinute }),
+    ...(hasLimit('concurrency') && { concurrency }),
+    ...(hasLimit('characters_per_month') && { charactersPerMonth }),
+  };
+  return {
+    ...(paths.has('name') && { name }),
+    ...(paths.has('scopes') && { scopes }),
+    ...(paths.has('expires_in_days') && { expiresInDays }),
+    ...(paths.has('voice_ids') && { voiceIds }),
+    ...(paths.has('allowed_ips') && { allowedIps }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}
+
+export const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toKey(apiKey) });
+
+const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
+  apiKey: toKey(apiKey),
+  descendantsRevoked: othersRevoked,
 });
+
+const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
+
+export const toSecret = ({ hint, createdAtMs, formerUntilMs }: WebhookSecret) =>
+  defined({
+    hint,
+    createdAt: timestampFromMs(createdAtMs),
+    formerExpiresAt: toTime(formerUntilMs),
+  }) satisfies MessageInitShape<typeof WebhookSecretSchema>;
+
+export function toKey({ limits, ...key }: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+  const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
+  return defined({
+    id: key.keyId,
+    hint: key.hint,
+    name: key.name,
+    scopes: [...key.scopes],
+    status: toEnum(ApiKeyStatusSchema, key.status),
+    createdAt: timestampFromMs(key.createdAtMs),
+    expiresAt: toTime(key.expiresAtMs),
+    lastUsedAt: toTime(key.lastUsedAtMs),
+    revokedAt: toTime(key.revokedAtMs),
+    voiceIds: key.voiceIds && [...key.voiceIds],
+    allowedIps: key.allowedIps && [...key.allowedIps],
+    limits: {
+      requestsPerMinute,
+      concurrency,
+      ...(charactersPerMonth !== undefined && { charactersPerMonth: BigInt(charactersPerMonth) }),
+    },
+    replacedBy: key.replacedBy,
+    madeBy: key.madeBy,
+  });
+}

@@ -1,5 +1,5 @@
 // What handlers share: names of enum values, pages, update masks, and times.
-import type { DescMessage } from '@bufbuild/protobuf';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs } from '../contract/schema.ts';
@@ -48,9 +48,18 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
     violations.report('update_mask', 'length', message, { limit: updatePathsMax, actual });
     return new Set();
   }
+  // The mask of a request in JSON is what could be read: why that is nothing has been reported.
+  if (mask && actual === 0 && violations.details.length > 0) return new Set();
   if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
   violations.report('update_mask', 'enum', `must name what changes, of ${allowed.join(', ')}`, { allowed });
   return new Set();
+}
+
+/** Reports the fields of messages that are not in this version of the protos, by the paths of the messages. */
+export function reportUnknown(messages: Readonly<Record<string, Message | undefined>>, violations: Violations): void {
+  for (const [path, message] of Object.entries(messages))
+    for (const { no } of message?.$unknown ?? [])
+      violations.report(path, 'unknown', `field ${no} means nothing here; leave it out`);
 }
 
 const changeable = (desc: DescMessage): string[] =>

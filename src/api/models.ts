@@ -2,86 +2,84 @@
 // by callers. A model is named by its row in the operator's table, never by an address; one whose licence forbids commercial
 // use is installed only for a caller who accepts that.
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type GetVoiceModelRequest,
+  InstallStateSchema,
+  type InstallVoiceModelRequest,
+  type ListVoiceModelsRequest,
+  type ModelService,
+  type RemoveVoiceModelRequest,
+  type WatchVoiceModelRequest,
+} from '../../gen/sonant/v1/model_pb.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { isUnderWay } from '../models/install-progress.ts';
+import { type InstallStatus, isUnderWay } from '../models/install-progress.ts';
 import type { InstallableModel } from '../models/installable-models.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { modelOfVoice } from '../models/model-table.ts';
+import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-table.ts';
 import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './limits.ts';
-
-/** A model, with those of its voices that the caller may use. */
-export interface ListedModel extends InstallableModel {
-  voiceIds: readonly string[];
-}
-
-export interface ListedModels {
-  models: readonly ListedModel[];
-  /** The name of the model to begin with, where all voices that the caller may use sound synthetic. */
-  suggested: string | undefined;
-  /** Whether models can be fetched. */
-  canInstall: boolean;
-}
+import { toEnum } from './messages.ts';
+import type { Handlers } from './service.ts';
 
 /** How long a removal waits until its engine has noticed and offers the voices no more. */
 const noticedMsMax = 5_000;
 const noticedPollMs = 50;
 
-export type ModelOperations = ReturnType<typeof createModelOperations>;
-
-export interface ModelOperationsOptions {
+interface ModelHandlersOptions {
   installs: ModelInstalls;
   engines: readonly Engine[];
   voices: Voices;
 }
 
-export function createModelOperations({ installs, engines, voices }: ModelOperationsOptions) {
-  const voicesOf = (call: Call): readonly OfferedVoice[] => voicesFor(voices, call.caller).list();
-  const toListed = (model: InstallableModel, installed: readonly string[], call: Call): ListedModel => {
+export function createModelHandlers({ installs, engines, voices }: ModelHandlersOptions) {
+  const voicesOf = ({ caller }: Call): readonly OfferedVoice[] => voicesFor(voices, caller).list();
+  /** The voices of the model that the caller may use. */
+  const voiceIdsOf = ({ row, engine }: InstallableModel, installed: readonly string[], call: Call): string[] => {
     const own = new Set(voicesOf(call).map(({ voice }) => voice.voiceId));
-    const engine = engines.find(({ name }) => name === model.engine);
-    const isOwn = ({ voiceId }: { voiceId: string }) =>
-      own.has(voiceId) && modelOfVoice(voiceId, installed) === model.row.name;
-    return { ...model, voiceIds: engine?.voices.filter(isOwn).map(({ voiceId }) => voiceId) ?? [] };
+    const offered = engines.find(({ name }) => name === engine)?.voices ?? [];
+    return offered
+      .map(({ voiceId }) => voiceId)
+      .filter((voiceId) => own.has(voiceId) && modelOfVoice(voiceId, installed) === row.name);
   };
-  const describe = async (model: InstallableModel, call: Call): Promise<ListedModel> => {
-    if (!model.isInstalled) return { ...model, voiceIds: [] };
-    return toListed(model, namesOf(await installs.list()), call);
-  };
+  const describe = async (model: InstallableModel, call: Call) =>
+    toModel(model, model.isInstalled ? voiceIdsOf(model, namesOf(await installs.list()), call) : []);
+
   return {
-    async listVoiceModels(call: Call): Promise<ListedModels> {
+    async listVoiceModels(_message: ListVoiceModelsRequest, call: Call) {
       const all = await installs.list();
       const installed = namesOf(all);
       const suggested = all.find(({ row, isInstalled }) => row.recommended && !isInstalled);
       const hasNatural = voicesOf(call).some((voice) => voice.status === 'ready' && isNatural(voice));
       return {
-        models: all.map((model) => toListed(model, installed, call)),
-        suggested: hasNatural || installs.isOffline ? undefined : suggested?.row.name,
+        models: all.map((model) => toModel(model, voiceIdsOf(model, installed, call))),
+        suggested: hasNatural || installs.isOffline ? '' : (suggested?.row.name ?? ''),
         canInstall: !installs.isOffline,
       };
     },
-    getVoiceModel: async (call: Call, name: string) => describe(await installs.find(name), call),
-    /** As it is, and then again and again until nothing of it is under way. */
-    async *watchVoiceModel(call: Call, name: string): AsyncGenerator<ListedModel> {
+    getVoiceModel: async ({ name }: GetVoiceModelRequest, call: Call) => ({
+      model: await describe(await installs.find(name), call),
+    }),
+    async *watchVoiceModel({ name }: WatchVoiceModelRequest, call: Call) {
+      const { leaving, signal } = call;
       for (;;) {
-        const model = await describe(await installs.find(name), call);
-        yield model;
-        if (call.leaving.aborted || !model.install || !isUnderWay(model.install)) return;
-        await sleep(modelWatchMs);
+        const model = await installs.find(name);
+        yield { model: await describe(model, call) };
+        if (leaving.aborted || !model.install || !isUnderWay(model.install)) return;
+        await sleep(modelWatchMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       }
     },
-    async installVoiceModel(call: Call, name: string, isLicenceAccepted: boolean): Promise<ListedModel> {
+    async installVoiceModel({ name, acceptLicence }: InstallVoiceModelRequest, call: Call) {
       checkIsUnlimited(call);
       const { row, isInstalled } = await installs.find(name);
-      if (row.commercial === false && !isInstalled && !isLicenceAccepted) {
+      if (row.commercial === false && !isInstalled && !acceptLicence) {
         const message = `must be true: the licence of ${name} (${row.licence ?? 'not known'}) does not allow commercial use`;
         throw new Failure('invalid_request', { details: [{ field: 'accept_licence', reason: 'required', message }] });
       }
-      return describe(await installs.install(name, call.caller.actorName), call);
+      return { model: await describe(await installs.install(name, call.caller.actorName), call) };
     },
-    async removeVoiceModel(call: Call, name: string): Promise<void> {
+    async removeVoiceModel({ name }: RemoveVoiceModelRequest, call: Call) {
       checkIsUnlimited(call);
       const { engine, voiceIds } = await describe(await installs.find(name), call);
       await installs.remove(name, call.caller.actorName, call.signal);
@@ -89,8 +87,9 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
         engines.some((each) => each.name === engine && each.voices.some(({ voiceId }) => voiceIds.includes(voiceId)));
       for (let ms = 0; ms < noticedMsMax && isOffered(); ms += noticedPollMs)
         await sleep(noticedPollMs, undefined, { signal: call.signal });
+      return {};
     },
-  };
+  } satisfies Handlers<typeof ModelService>;
 }
 
 /** A key with a list of voices creates and ends no others. */
@@ -101,3 +100,48 @@ function checkIsUnlimited({ caller }: Call): void {
 
 const namesOf = (models: readonly InstallableModel[]): string[] =>
   models.flatMap(({ row, isInstalled }) => (isInstalled ? row.name : []));
+
+const toModel = (
+  { row, engine, library, isInstalled, fetchedBytes, install }: InstallableModel,
+  voiceIds: string[],
+) => ({
+  name: row.name,
+  title: row.title,
+  kind: row.kind ?? '',
+  engine,
+  languages: [...(row.languages ?? [])],
+  voices: row.voices ?? undefined,
+  bytes: toInt64(bytesOfRow(row) || undefined),
+  licence: row.licence ?? '',
+  licenceSource: row.licenceSource ?? '',
+  commercial: row.commercial ?? undefined,
+  parts: row.parts.map(({ as, licence }) => ({ file: as, licence: licence ?? '' })),
+  library: { name: library.name, licence: library.licence, installed: library.isInstalled },
+  cost: row.cost ?? '',
+  notes: row.notes ?? '',
+  checkedBy: row.builds.length > 0 ? 'archive' : Object.keys(row.files).length > 0 ? 'weights' : '',
+  recommended: row.recommended,
+  bestVoiceId: bestVoiceIdOf(row),
+  installed: isInstalled,
+  voiceIds,
+  fetchedBytes: BigInt(fetchedBytes),
+  install: install && toInstall(install),
+});
+
+/** Whether it is installed or not. */
+const bestVoiceIdOf = ({ name, bestVoice, voices }: ModelRow): string => {
+  if (bestVoice !== null) return `${name}-${bestVoice}`;
+  return voices === 1 ? name : '';
+};
+
+const toInstall = ({ failure, ...status }: InstallStatus) => ({
+  state: toEnum(InstallStateSchema, status.state),
+  bytesDone: BigInt(status.bytesDone),
+  bytesTotal: toInt64(status.bytesTotal),
+  bytesPerSecond: toInt64(status.bytesPerSecond),
+  secondsLeft: toInt64(status.secondsLeft),
+  unpacked: Math.round(1000 * status.unpacked) / 1000,
+  failure: failure && { error: failure.reason, message: failure.message },
+});
+
+const toInt64 = (value: number | undefined) => (value === undefined ? undefined : BigInt(value));

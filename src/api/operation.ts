@@ -2,7 +2,6 @@
 // protos. Both APIs call them through the runner.
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
@@ -39,14 +38,5 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 /** By the names of their RPCs. */
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
-operationsOf(LexiconService);
-export const keyOperations = operationsOf(ApiKeyService);
-/** Only in the HTTP API, here and below. Which models there are is as public as the voices; to install one is the operator's. */
-export const modelOperations = {
-  listVoiceModels: { name: 'ListVoiceModels', scopes: ['voices:read'], managesKeys: false },
-  getVoiceModel: { name: 'GetVoiceModel', scopes: ['voices:read'], managesKeys: false },
-  watchVoiceModel: { name: 'WatchVoiceModel', scopes: ['voices:read'], managesKeys: false },
-  installVoiceModel: { name: 'InstallVoiceModel', scopes: ['admin'], managesKeys: false },
-  removeVoiceModel: { name: 'RemoveVoiceModel', scopes: ['admin'], managesKeys: false },
-} as const satisfies Readonly<Record<string, Operation>>;
+/** Only in the HTTP API. */
 export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

@@ -16,8 +16,11 @@ import type { Call } from './call.ts';
 
 /** A handler with a check, whose result it gets: what the check has found, such as the engines that a voice names. */
 export interface Checked<Request, Result, Plan = any> {
-  /** Only reports, also for a message with violations: a value that breaks a rule may be anything. */
-  check(message: Request, call: Call, violations: Violations): Plan | Promise<Plan>;
+  /**
+   * Only reports, also for a message with violations: a value that breaks a rule may be anything. `cleared` are the paths
+   * that are null in JSON, where that is not the same as absent.
+   */
+  check(message: Request, call: Call, violations: Violations, cleared: readonly string[]): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
 }
 
@@ -39,6 +42,8 @@ export const checked = <Request, Result, Plan>(
 export interface Received extends Scope {
   /** Found while the message was read. */
   violations?: Violations;
+  /** The paths that are null in JSON. */
+  cleared?: readonly string[];
 }
 
 /** Calls the handler of a unary RPC, or throws a Failure with all violations of its message. */
@@ -47,7 +52,7 @@ export async function callUnary(
   handlers: object,
   message: Message,
   call: Call,
-  { violations = new Violations(), ...scope }: Received = {},
+  { violations = new Violations(), cleared = [], ...scope }: Received = {},
 ): Promise<any> {
   const handler = handlerOf(handlers, localName);
   checkRules(input, message, violations, scope);
@@ -55,7 +60,7 @@ export async function callUnary(
     violations.throwIfAny();
     return handler(message, call);
   }
-  const plan = await handler.check(message, call, violations);
+  const plan = await handler.check(message, call, violations, cleared);
   violations.throwIfAny();
   return handler.run(message, call, plan);
 }
@@ -66,11 +71,11 @@ export async function* callStream(
   handlers: object,
   message: Message,
   call: Call,
-  { violations = new Violations(), ...scope }: Received = {},
+  { violations = new Violations(), cleared = [], ...scope }: Received = {},
 ): AsyncGenerator<any> {
   const handler = handlerOf(handlers, localName);
   checkRules(input, message, violations, scope);
-  const plan = typeof handler === 'function' ? undefined : await handler.check(message, call, violations);
+  const plan = typeof handler === 'function' ? undefined : await handler.check(message, call, violations, cleared);
   violations.throwIfAny();
   yield* typeof handler === 'function' ? handler(message, call) : handler.run(message, call, plan);
 }

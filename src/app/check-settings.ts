@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { isLoopbackHost } from '../net/addresses.ts';
 import type { Tls } from '../net/listen.ts';
-import { isLoopbackHost } from '../net/loopback.ts';
 import type { Address } from '../runtime/setting.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
 import { missingSecrets, signInMistakes } from './secrets.ts';

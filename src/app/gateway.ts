@@ -5,18 +5,18 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
 import type { SignIn } from '../access/sign-in.ts';
 import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
-import type { KeyOperations } from '../api/keys.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
-import type { ModelOperations } from '../api/models.ts';
 import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
@@ -41,11 +41,8 @@ import { addHealthRoutes, type ReadinessCheck } from '../http/health/routes.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
 import { createQueryCheck } from '../http/ignored-fields.ts';
-import { addKeyRoutes } from '../http/keys/routes.ts';
-import { addWebhookSecretRoutes } from '../http/keys/webhook-secret-routes.ts';
 import { addLexiconRoutes } from '../http/lexicons/routes.ts';
 import { addLiveRoutes } from '../http/live/routes.ts';
-import { addModelRoutes } from '../http/models/routes.ts';
 import { addOauthRoutes } from '../http/sign-in/routes.ts';
 import { createEventSender, type EventSender } from '../http/speech/event-sender.ts';
 import { ResumableStreams } from '../http/speech/resumable-streams.ts';
@@ -105,9 +102,9 @@ export interface GatewayOperations {
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
     lexicons: Handlers<typeof LexiconService>;
+    keys: Handlers<typeof ApiKeyService>;
+    models: Handlers<typeof ModelService>;
   };
-  models: ModelOperations;
-  keys: KeyOperations;
   getUsage: GetUsage;
   audio: StoredAudio;
   idempotency: Idempotency;
@@ -239,7 +236,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { handlers, speech, live, voices, models, keys } = operations;
+  const { handlers, speech, live, voices } = operations;
   const { getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
@@ -260,9 +257,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   });
   addVoiceRoutes(app, handlers.voices, ofContract);
   addLexiconRoutes(app, handlers.lexicons, ofContract);
-  addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
-  addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
-  addWebhookSecretRoutes(app, { keys, admitTo });
+  addContractRoutes(app, ModelService, handlers.models, ofContract);
+  addContractRoutes(app, ApiKeyService, handlers.keys, ofContract);
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);

@@ -9,7 +9,7 @@ import type { JobSettings } from '../jobs/job-request.ts';
 import { openJobRunner } from '../jobs/job-runner.ts';
 import { openJobSweep } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
-import { isDead, processName } from '../runtime/process-name.ts';
+import { isDead, processName } from '../runtime/id.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';

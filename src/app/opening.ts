@@ -1,6 +1,6 @@
 // What every stage of opening the service works with.
 import type { EngineDefinition } from '../engines/engine.ts';
-import { removeLeftTemporaryFolders } from '../runtime/temporary-folder.ts';
+import { removeLeftTemporaryFolders } from '../runtime/files.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import type { Config } from './config.ts';

@@ -7,11 +7,11 @@ import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobHandlers } from '../api/jobs.ts';
-import { createKeyOperations } from '../api/keys.ts';
+import { createKeyHandlers } from '../api/keys.ts';
 import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
-import { createModelOperations } from '../api/models.ts';
+import { createModelHandlers } from '../api/models.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createGetUsage } from '../api/usage.ts';
@@ -92,9 +92,14 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      keys: createKeyHandlers({
+        keys,
+        voices,
+        secrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
+      }),
       lexicons: createLexiconHandlers(options.lexicons, voices),
+      models: createModelHandlers({ installs: options.installs, engines, voices }),
     },
-    keys: createKeyOperations(keys, voices, createWebhookSecrets({ rows: createWebhookRows(store), seal })),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,
@@ -105,6 +110,5 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
-    models: createModelOperations({ installs: options.installs, engines, voices }),
   };
 }

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { Engine } from '../engines/engine.ts';
-import { apiVersion } from '../net/request-id.ts';
+import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Log } from '../telemetry/log.ts';

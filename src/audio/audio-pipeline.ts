@@ -1,20 +1,19 @@
-// The stages between the samples of an engine and the bytes of a response: gain, tempo, resampling, limiter, encoder. One
-// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file. The input may
-// change in between, to another rate, gain or tempo, and silence may come between two sounds.
+// The stages from the samples of an engine to the bytes of a response: gain, tempo, resampling, limiter, encoder. One
+// pipeline serves a complete response and keeps its state between segments, so the result is one valid file without clicks
+// or gaps. Rate, gain and tempo may change between segments, and silence may be inserted.
 import type { AudioFormat } from './formats.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
 import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-/** How much silence is encoded at a time. */
+/** Number of samples of silence that are encoded at a time. */
 const silenceBlock = 4096;
 
-/** What comes in. */
 export interface AudioInput {
   inRateHz: number;
   gainDb: number;
-  /** How many times faster the sound becomes, at the same pitch; 1 leaves it as it is. */
+  /** Factor by which the audio becomes faster, at the same pitch. 1 leaves it unchanged. */
   tempo: number;
 }
 
@@ -30,7 +29,7 @@ const openStages = ({ inRateHz, tempo }: AudioInput, outRateHz: number) => ({
   resampler: new Resampler({ inRateHz, outRateHz }),
 });
 
-/** The samples times the gain, and each times its own factor. */
+/** Multiplies all samples by the gain, and each by its own factor if there are factors. */
 function scale(samples: Int16Array, gainDb: number, factors: Float32Array | undefined): Float32Array {
   const scaled = toFloat(samples, gainDb);
   if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
@@ -55,7 +54,6 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     ready = [];
     return bytes;
   };
-  /** What the stages before the encoder hold back; they are then as at the beginning. */
   const endInput = (): Uint8Array => {
     const { stretch, resampler } = stages;
     if (stretch) resampler.pass(stretch.flush(), 1, encode);
@@ -64,7 +62,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     return take();
   };
   return {
-    /** The bytes that are ready; it may return none. Each sample may have a factor of its own besides the gain. */
+    /** Returns the bytes that are ready, possibly none. Each sample may have its own factor besides the gain. */
     push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
       if (stretch) resampler.pass(stretch.process(scale(samples, input.gainDb, factors)), 1, encode);
@@ -72,9 +70,9 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       else resampler.pass(samples, factorOf(input.gainDb), encode);
       return take();
     },
-    /** The rest of the sound that came in so far, as if the stream ended. */
+    /** Encodes the audio that the stages still hold back, and resets them. Returns the bytes that are ready. */
     endInput,
-    /** Further sound is of another kind; `endInput` comes before. */
+    /** Sets rate, gain and tempo of further input. Call `endInput` first, or audio that the stages hold back is lost. */
     setInput(next: AudioInput): void {
       input = next;
       stages = openStages(input, encodedRateHz);
@@ -82,7 +80,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     setGain(gainDb: number): void {
       input = { ...input, gainDb };
     },
-    /** Ends the input so far, and adds silence of this length as it is heard. */
+    /** Ends the input so far, then encodes silence of this length in the output, whatever the tempo. */
     silence(seconds: number): Uint8Array {
       const rest = endInput();
       for (let left = Math.round(seconds * encodedRateHz); left > 0; left -= silenceBlock) {
@@ -90,19 +88,19 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       }
       return join(Uint8Array, [rest, take()]);
     },
-    /** The last bytes. */
+    /** Ends the stream. Returns its last bytes. */
     end(): Uint8Array {
       return join(Uint8Array, [endInput(), encoder.end()]);
     },
-    /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
+    /** After `end`, the first bytes of the complete file, which replace those of the stream. Undefined if they are equal. */
     get head(): Uint8Array | undefined {
       return encoder.head?.();
     },
-    /** The duration of the sound encoded so far. */
+    /** The duration of the audio encoded so far. */
     get seconds(): number {
       return samplesOut / encodedRateHz;
     },
-    /** Frees the encoder. The pipeline cannot be used after it. */
+    /** Frees the encoder. The pipeline cannot be used afterwards. */
     close: () => encoder.close(),
   };
 }

@@ -1,13 +1,13 @@
-// The contract of the encoders, one for each format (formats.ts).
+// The contract of the encoders. Each format has one (formats.ts).
 
-/** Encodes one stream, in order. The bytes that it returns make one valid file. */
+/** Encodes one stream, in order. The returned bytes form one valid file. */
 export interface Encoder {
-  /** Returns the bytes that are ready; they may lag behind the samples. The samples are read before it returns, never kept. */
+  /** Returns the bytes that are ready, which may lag behind the samples. Does not retain the samples. */
   encode(samples: Float32Array): Uint8Array;
-  /** The last bytes. */
+  /** Ends the stream. Returns its last bytes. */
   end(): Uint8Array;
-  /** After `end`, the first bytes of the whole file; they replace those of the stream, which could not know its length. */
+  /** After `end`, returns the first bytes of the complete file. They replace the stream's, which lack the length. */
   head?(): Uint8Array;
-  /** Frees the encoder; after `end` there is nothing left to free. */
+  /** Frees the encoder. Not needed after `end`. */
   close(): void;
 }

@@ -1,5 +1,5 @@
-// The output formats: one row a format, with its content type, file extension and streaming encoder. The rest of the
-// service knows a format only by its row.
+// The output formats. Each row has a content type, a file extension and a streaming encoder. The rest of the service knows a
+// format only by its row.
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { toInt16 } from './level.ts';
@@ -10,7 +10,7 @@ import { createPcmEncoder, createWavEncoder } from './wav.ts';
 const muLawBias = 132;
 const muLawMax = 32635;
 
-/** Positive samples have the sign bit 0x80 set after the inversion, in both laws. */
+/** In both laws, positive samples have the sign bit 0x80 after the inversion. */
 function toMuLaw(sample: number): number {
   const sign = sample < 0 ? 0x80 : 0;
   const magnitude = Math.min(Math.abs(sample), muLawMax) + muLawBias;
@@ -45,15 +45,15 @@ export interface AudioFormat {
   name: FormatName;
   contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac' | 'audio/PCMU' | 'audio/PCMA';
   extension: string;
-  /** `sampleRateHz` is the rate requested; samples are taken at `encodedRateHz` of it. */
+  /** `sampleRateHz` is the requested rate. The encoder accepts samples at its `encodedRateHz`. */
   openEncoder(sampleRateHz: number): Promise<Encoder>;
-  /** For a format that supports only some rates; without it, every rate is supported. */
+  /** Returns the encoder's rate for a requested rate. Absent if the format supports all rates. */
   encodedRateHz?(sampleRateHz: number): number;
-  /** The size of a second of sound without headers; an estimate where the format compresses. */
+  /** Size of a second of audio without headers; an estimate if the format compresses. */
   bytesPerSecond(sampleRateHz: number): number;
-  /** Whether encoding takes longer than all else that is done to the sound. */
+  /** Whether encoding takes longer than all other processing of the audio. */
   isCompressed?: boolean;
-  /** The size of the header. */
+  /** Size of the header in bytes, in a format of a header and plain samples. */
   headBytes?: number;
   /** Encoder delay that players do not skip, because the format cannot declare it. */
   delaySamples?: number;
@@ -124,11 +124,11 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
   },
 });
 
-/** The formats of live speech, and those of all other requests. */
+/** The formats of live speech, and the formats of all other requests. */
 export const liveFormatNames = Object.keys(audioFormats) as readonly FormatName[];
 export const formatNames = liveFormatNames.filter((name) => name !== 'ulaw' && name !== 'alaw');
 
-/** The sample rates of responses, and those of live speech. */
+/** The sample rates of responses, and the sample rates of live speech. */
 export const outputSampleRatesHz = [24000, 44100, 48000] as const;
 export const liveSampleRatesHz = [8000, 16000, 22050, ...outputSampleRatesHz] as const;
 

@@ -1,18 +1,17 @@
-// Calls the loops over samples that are compiled to WebAssembly with SIMD (wasm/audio-kernels.ts): one instance for each
-// thread, with memory of a fixed size that all streams share. Between calls it keeps nothing but filter weights. Results are
-// views of it, valid until the next call; they may be passed on to another kernel, which then reads them where they are.
-// Every call takes and returns `blockSamplesMax` samples at most. The memory holds, each for a block:
+// Calls loops over samples that are compiled to WebAssembly with SIMD (wasm/audio-kernels.ts). Each thread has one instance,
+// with memory of a fixed size that all streams share. Between calls it keeps only filter weights. Results are views of it,
+// valid until the next call, which may take them as input. A call handles at most `blockSamplesMax` samples. Memory:
 //      input from elsewhere | history and input of a filter | output of the first stage | of the last | weights
 import { readFileSync } from 'node:fs';
 
-/** Half a second at 32 kHz: more than is worked on at a time. */
+/** Half a second at 32 kHz, more than is processed at a time. */
 export const blockSamplesMax = 16_384;
-/** The longest filter: from 1024 times the rate. */
+/** Length of the longest filter, which divides the rate by 1024. */
 export const tapsMax = 2 ** 16;
-/** Of all filters that are held together. */
+/** Maximum number of weights of all stored filters. */
 export const weightsMax = 2 ** 22;
 
-/** Filter weights: `up` rows of `taps`, a multiple of 8. Each output is a row's, `down` rows after the one before it. */
+/** Filter weights: `up` rows of `taps`, a multiple of 8. Each output uses the row `down` rows after the previous output's. */
 export interface FilterBank {
   up: number;
   down: number;
@@ -40,7 +39,7 @@ const weightsAt = lastAt + blockBytes;
 const pageBytes = 65_536;
 const pages = Math.ceil((weightsAt + weightsMax * floatBytes) / pageBytes);
 
-/** The part of the interface that is used. Node has it, but TypeScript knows it only together with a browser's DOM. */
+/** The part of the WebAssembly interface that is used. TypeScript declares it only with a browser's DOM. */
 interface WebAssemblyApi {
   Memory: new (options: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
   Module: new (bytes: Uint8Array) => object;
@@ -48,7 +47,7 @@ interface WebAssemblyApi {
 }
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
 
-// It never grows, which would detach the views. What is not touched takes no memory of the machine.
+// The memory never grows, because that would detach the views. Unused pages take no physical memory.
 const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
 const { buffer } = memory;
 const module = new WebAssembly.Module(readFileSync(new URL('../../gen/audio-kernels.wasm', import.meta.url)));
@@ -62,10 +61,10 @@ const lastFloats = new Float32Array(buffer, lastAt, blockSamplesMax);
 const lastIntegers = new Int16Array(buffer, lastAt, blockSamplesMax);
 const allWeights = new Float32Array(buffer, weightsAt, weightsMax);
 
-/** What a filter reads: its history, and behind it `blockSamplesMax` samples. */
+/** Input of a filter: its history, then `blockSamplesMax` samples. */
 export const filterInput = new Float32Array(buffer, filteredAt, tapsMax + blockSamplesMax);
 
-/** The samples in views that one call takes, and where each begins. */
+/** Splits samples into views for one call each, with their offsets. */
 export function* blocksOf<Samples extends Float32Array | Int16Array>(
   samples: Samples,
   size = blockSamplesMax,
@@ -73,7 +72,7 @@ export function* blocksOf<Samples extends Float32Array | Int16Array>(
   for (let from = 0; from < samples.length; from += size) yield [samples.subarray(from, from + size) as Samples, from];
 }
 
-/** The address of samples, which are copied in where they are not here. */
+/** Returns the address of samples. Copies them into the memory if they are elsewhere. */
 function addressOf(samples: Float32Array | Int16Array): number {
   if (samples.buffer === buffer) return samples.byteOffset;
   if (samples instanceof Float32Array) inputFloats.set(samples);
@@ -81,18 +80,18 @@ function addressOf(samples: Float32Array | Int16Array): number {
   return inputAt;
 }
 
-/** The samples times the factor. */
+/** Returns the samples times the factor. */
 export function scaled(samples: Int16Array, factor: number): Float32Array {
   kernels.scale(addressOf(samples), firstAt, samples.length, factor);
   return firstFloats.subarray(0, samples.length);
 }
 
-/** The same, into `filterInput` from an index on. */
+/** Writes the samples times the factor into `filterInput`, from `index` on. */
 export function scaleIntoFilter(samples: Int16Array, factor: number, index: number): void {
   kernels.scale(addressOf(samples), filteredAt + index * floatBytes, samples.length, factor);
 }
 
-/** So many outputs from `filterInput` at an index, and by how many inputs the filter advanced. */
+/** Computes `count` outputs from `filterInput` at `index`. `passed` is the number of inputs that the filter advanced. */
 export function filtered(bank: FilterBank, index: number, phase: number, count: number) {
   const { up, down, taps } = bank;
   const from = filteredAt + index * floatBytes;
@@ -100,36 +99,36 @@ export function filtered(bank: FilterBank, index: number, phase: number, count: 
   return { samples: firstFloats.subarray(0, count), passed };
 }
 
-/** What is above the knee, bent along a tanh; where nothing is, the samples themselves. */
+/** Bends values above the knee along a tanh. Returns the samples themselves if none is above. */
 export function limited(samples: Float32Array, knee: number, range: number): Float32Array {
   const isChanged = kernels.limit(addressOf(samples), lastAt, samples.length, knee, range) !== 0;
   return isChanged ? lastFloats.subarray(0, samples.length) : samples;
 }
 
-/** Clipped at +-1; NaN becomes silence. */
+/** Clips at +-1. NaN becomes silence. */
 export function clamped(samples: Float32Array): Float32Array {
   kernels.clamp(addressOf(samples), lastAt, samples.length);
   return lastFloats.subarray(0, samples.length);
 }
 
-/** Rounded to nearest and clipped at full scale; NaN becomes silence. */
+/** Rounds to nearest and clips at full scale. NaN becomes silence. */
 export function rounded(samples: Float32Array): Int16Array {
   kernels.round(addressOf(samples), lastAt, samples.length);
   return lastIntegers.subarray(0, samples.length);
 }
 
-/** How many samples are in frames with a peak above `quiet`. */
+/** Counts the samples in frames with a peak above `quiet`. */
 export const countAudible = (samples: Int16Array, frame: number, quiet: number): number =>
   kernels.countAudible(addressOf(samples), samples.length, frame, quiet);
 
-/** How many samples are of that size or larger. */
+/** Counts the samples whose absolute value is at least `size`. */
 export const countAbove = (samples: Int16Array, size: number): number =>
   kernels.countAbove(addressOf(samples), samples.length, size);
 
 const places = new Map<Float32Array, number>();
 let weightsEnd = 0;
 
-/** The address of the weights; where there is no room for them, all others make room. */
+/** Returns the address of the weights. If there is no room for them, discards all other weights. */
 function placeOf({ weights }: FilterBank): number {
   const known = places.get(weights);
   if (known !== undefined) return known;

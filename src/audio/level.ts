@@ -1,5 +1,5 @@
-// Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory:
-// every sample goes through the same curve, so nothing pumps, and a piece sounds the same whatever precedes it.
+// Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory, so a
+// sample always gives the same result and the level does not pump.
 import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
@@ -12,15 +12,15 @@ const ceilingDbfs = -2.7;
 const knee = fromDb(kneeDbfs);
 const range = fromDb(ceilingDbfs) - knee;
 
-/** A gain in decibels as a factor. */
+/** Converts a gain in decibels to a factor. */
 export function fromDb(gainDb: number): number {
   return 10 ** (gainDb / 20);
 }
 
-/** What 16-bit samples are multiplied by, so that full scale is at +-1 times the gain. */
+/** Factor that maps 16-bit full scale to +-1 times the gain. */
 export const factorOf = (gainDb: number): number => fromDb(gainDb) / fullScale;
 
-/** Full scale at +-1, times the gain. Values beyond full scale are not clipped. */
+/** Converts samples to floats, full scale to +-1 times the gain. Does not clip. */
 export function toFloat(samples: Int16Array, gainDb: number): Float32Array<ArrayBuffer> {
   const factor = factorOf(gainDb);
   const floats = new Float32Array(samples.length);
@@ -45,8 +45,8 @@ export function clamp(samples: Float32Array): Float32Array<ArrayBuffer> {
 }
 
 /**
- * Bends values above the knee smoothly towards the ceiling, which they never pass; slope and curvature are continuous.
- * Where nothing is above the knee, `samples` itself is returned.
+ * Bends values above the knee smoothly towards the ceiling, which they never exceed. Slope and curvature are continuous.
+ * Returns `samples` itself if no value is above the knee.
  */
 export function limit(samples: Float32Array): Float32Array {
   let whole = samples;
@@ -59,5 +59,5 @@ export function limit(samples: Float32Array): Float32Array {
   return whole;
 }
 
-/** The same of at most `blockSamplesMax`; valid until the next block. */
+/** Like `limit`, for at most `blockSamplesMax` samples. The result is valid until the next block. */
 export const limitBlock = (block: Float32Array): Float32Array => limited(block, knee, range);

@@ -4,10 +4,10 @@
 // -0.691 + 10 log10(power), so a full-scale sine at 997 Hz measures -3.01.
 import type { Pcm } from './pcm.ts';
 
-/** The target of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
+/** Target loudness of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
 export const targetLoudnessLufs = -21;
 
-/** The largest gain, up or down: a voice that needs more is faulty, not quiet. */
+/** The largest gain, up or down. A voice that needs more is faulty, not quiet. */
 export const gainDbMax = 24;
 
 const absoluteGateLufs = -70;
@@ -15,7 +15,7 @@ const relativeGateLu = -10;
 const stepSeconds = 0.1;
 const stepsPerBlock = 4;
 
-/** In LUFS; -Infinity for silence. Sound shorter than a block is measured as one block. */
+/** Returns the loudness in LUFS; -Infinity for silence. Audio shorter than a block is measured as one block. */
 export function measureLoudness({ samples, sampleRateHz }: Pcm): number {
   const powers = blockPowers(samples, sampleRateHz);
   const audible = powers.filter((power) => toLufs(power) > absoluteGateLufs);
@@ -23,7 +23,7 @@ export function measureLoudness({ samples, sampleRateHz }: Pcm): number {
   return toLufs(mean(audible.filter((power) => toLufs(power) > gate)));
 }
 
-/** The gain that brings the sound to the target loudness; 0 for silence. */
+/** Returns the gain in decibels to the target loudness, within +-`gainDbMax`; 0 for silence. */
 export function gainDbFor(pcm: Pcm): number {
   const loudness = measureLoudness(pcm);
   if (loudness === -Infinity) return 0;
@@ -36,7 +36,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 
 const mean = (values: readonly number[]): number => sum(values) / (values.length || 1);
 
-/** The K-weighted mean power of each block. */
+/** Returns the K-weighted mean power of each block. */
 function blockPowers(samples: Int16Array, sampleRateHz: number): number[] {
   const shelf = highShelf(sampleRateHz);
   const highPass = highPassFilter(sampleRateHz);

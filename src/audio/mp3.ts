@@ -15,7 +15,7 @@ type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampl
 export const mp3DelaySamples = 1105;
 
 const bitrateKbps = 64;
-/** LAME multiplies what it is given by this at such a bitrate. */
+/** LAME multiplies its input by this factor at this bitrate. */
 const lameScale = 0.95;
 const idleEncodersMax = 8;
 const idleEncoders: Lame[] = [];
@@ -43,7 +43,7 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   };
   return {
     encode(samples) {
-      // LAME's memory grows to the largest block that it was given, and never shrinks.
+      // LAME's memory grows to the largest block that it encodes and never shrinks, so blocks are small.
       const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([toLevel(clamped(block))])));
       return pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces);
     },
@@ -56,7 +56,7 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   };
 }
 
-/** What LAME makes as loud as the samples, in their place. */
+/** Scales the samples in place, to compensate for LAME's factor. */
 function toLevel(samples: Float32Array): Float32Array {
   for (let i = 0; i < samples.length; i++) samples[i]! /= lameScale;
   return samples;

@@ -12,25 +12,25 @@ import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;
 const bitsPerSecond = 32_000;
-/** Of 10. More takes twice the time and does not make speech sound better. */
+/** From 0 to 10. A higher value doubles the time and does not make speech sound better. */
 const complexity = 5;
 const packetsPerSecond = 50;
 const packetsPerPage = 10;
 export const oggFlags = { continued: 1, first: 2, last: 4 } as const;
-/** Any number would do; a fixed one gives the same bytes for the same sound. */
+/** Serial number of the Ogg stream. A fixed number gives the same bytes for the same audio. */
 const streamNumber = 0x534e_5431;
 
 export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
 
-/** The rate at which the encoder takes samples, for a response of that rate. */
+/** Returns the encoder's sample rate for the rate of a response. */
 export const toOpusRateHz = (sampleRateHz: number) => (sampleRateHz === 24_000 ? 24_000 : opusRateHz);
 
-/** `sampleRateHz` is written to the file as the rate of the input; samples are taken at `toOpusRateHz` of it. */
+/** `sampleRateHz` is written to the file as the rate of the input. The encoder accepts samples at `toOpusRateHz` of it. */
 export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder> {
   const { createEncoder, loadLibopus } = await import('libopus-wasm');
   const { version } = await loadLibopus();
   const rateHz = toOpusRateHz(sampleRateHz);
-  // Declared to be voice, the sound would lose up to 0.3 dB of its low frequencies, and take three times the CPU.
+  // The voice mode would lose up to 0.3 dB of low frequencies and take three times the CPU.
   const opus = await createEncoder({ channels: 1, sampleRate: rateHz, bitrate: bitsPerSecond, complexity });
   const lookahead = opus.getLookahead();
   const toOpusSamples = (samples: number) => (samples * opusRateHz) / rateHz;
@@ -53,7 +53,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
       pages.next({ packets: [opusTags(version)], position: 0 }),
     ];
   };
-  /** The pages that are full, except the last of the file, with the header pages before the first. */
+  /** Encodes samples. Returns the full pages except the file's last one, with the header pages before the first. */
   const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];
     for (let from = 0; from < samples.length; ) {
@@ -92,7 +92,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
 }
 
 const pageSizesMax = 255;
-/** As many of 255 as fit, and the rest. */
+/** Lacing values of a packet: as many of 255 as its size holds, and the remainder. */
 const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];
 
 interface Page {
@@ -118,7 +118,7 @@ export function createOggPages() {
   };
   return {
     next: ({ packets, position, flag = 0 }: Page): Buffer => pageOf(packets.flatMap(sizesOf), packets, position, flag),
-    /** A packet of headers that may take several pages; those that it does not end on have no position. */
+    /** Writes a header packet, which may take several pages. Pages on which it does not end have no position. */
     *spread(packet: Uint8Array): Generator<Buffer> {
       const sizes = sizesOf(packet);
       for (let at = 0; at < sizes.length; at += pageSizesMax) {

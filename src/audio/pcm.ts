@@ -1,4 +1,4 @@
-// Sound in memory: one channel of 16-bit samples, little-endian, and their rate. Every engine yields this.
+// Audio in memory: one channel of 16-bit samples, little-endian, and their rate. All engines yield it.
 
 export interface Pcm {
   /** Mono, full scale at +-32768. */
@@ -6,10 +6,10 @@ export interface Pcm {
   sampleRateHz: number;
 }
 
-/** The duration of the sound. */
+/** The duration of the audio. */
 export const secondsOf = (pcm: Pcm): number => pcm.samples.length / pcm.sampleRateHz;
 
-/** The whole samples that bytes begin with: without a copy, where they are aligned. */
+/** Returns the complete samples at the start of the bytes, without a copy if they are aligned. */
 export function samplesOf({ buffer, byteOffset, length }: Uint8Array): Int16Array {
   const count = length >> 1;
   if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, count);

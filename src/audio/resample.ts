@@ -20,12 +20,12 @@ import {
 const zeroCrossings = 32;
 const kaiserBeta = 10;
 const cutoffOfNyquist = 0.945;
-/** The filter reads so many samples at a time, on each side of its middle. */
+/** Number of samples that the filter reads at a time, on each side of its middle. */
 const halfStep = 4;
 
 const banks = new Map<string, FilterBank>();
 
-/** The usual rates take 0.01 each of what is kept. */
+/** Returns a cached or new filter. A filter of the usual rates takes at most 1 % of the cache. */
 function filterBankFor(inRateHz: number, outRateHz: number): FilterBank {
   const key = `${inRateHz}/${outRateHz}`;
   const known = banks.get(key);
@@ -86,7 +86,7 @@ function besselI0(x: number): number {
 
 export class Resampler {
   readonly #bank: FilterBank | undefined;
-  /** The input that the next output needs, oldest first: less than the filter is long. */
+  /** The input that the next output needs, oldest first; shorter than the filter. */
   readonly #history: Float32Array;
   #held: number;
   #phase = 0;
@@ -99,7 +99,7 @@ export class Resampler {
     this.#held = Math.max(taps / 2 - 1, 0);
   }
 
-  /** The output that is complete so far. At equal rates, `samples` itself. */
+  /** Returns the output that is complete so far. At equal rates, returns `samples` itself. */
   process(samples: Float32Array): Float32Array {
     const bank = this.#bank;
     if (!bank) return samples;
@@ -112,14 +112,14 @@ export class Resampler {
     return out;
   }
 
-  /** The rest of the output, at the end of the stream. */
+  /** Returns the rest of the output, at the end of the stream. */
   flush(): Float32Array {
     return this.process(this.#rest());
   }
 
   /**
-   * Hands on the output in pieces of at most `blockSamplesMax`, each valid while `take` runs, which must not resample.
-   * 16-bit samples are multiplied by the factor.
+   * Passes on the output in pieces of at most `blockSamplesMax`, each valid while `take` runs. `take` must not resample.
+   * Multiplies 16-bit samples by the factor.
    */
   pass(samples: Float32Array | Int16Array, factor: number, take: (piece: Float32Array) => void): void {
     for (const [block] of blocksOf(samples)) {
@@ -128,7 +128,7 @@ export class Resampler {
     }
   }
 
-  /** `pass` of the rest of the output. */
+  /** Like `pass`, for the rest of the output. */
   passRest(take: (piece: Float32Array) => void): void {
     this.pass(this.#rest(), 1, take);
   }
@@ -161,7 +161,10 @@ export class Resampler {
   }
 }
 
-/** How many outputs `held` inputs suffice for, when the first is `phase`/up after the filter's first position. */
+/**
+ * Returns the number of outputs that `held` inputs suffice for, if the first output is `phase`/up after the filter's first
+ * position.
+ */
 function countReady({ up, down, taps }: FilterBank, held: number, phase: number): number {
   const positions = held - taps + 1;
   return positions > 0 ? Math.ceil((positions * up - phase) / down) : 0;

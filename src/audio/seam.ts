@@ -8,9 +8,8 @@
 import { fromDb } from './level.ts';
 import { join } from './pcm.ts';
 
-// By peak, at the level at which the sound is heard. The hiss between the words of the built-in voices stays below this;
-// the softest consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and
-// decay.
+// Measured by peak, at the level of the output. The hiss between the words of the built-in voices is below this. The softest
+// consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and decay.
 const quietDbfs = -48;
 const usualMarginSeconds = 0.02;
 
@@ -22,12 +21,12 @@ export interface SeamLimits {
   gainDb: number;
   leadSecondsMax: number;
   trailSecondsMax: number;
-  /** For where less quiet is wanted than the usual margins. */
+  /** Limits the margins around the sound, if less quiet than usual is wanted. */
   marginSecondsMax?: number;
 }
 
 export class SeamTrimmer {
-  /** The least size of a sample that is not quiet. */
+  /** The smallest absolute value of a sample that is not quiet. */
   readonly loudFrom: number;
   readonly #rateHz: number;
   readonly #margin: number;
@@ -50,12 +49,12 @@ export class SeamTrimmer {
     this.#trailSecondsMax = limits.trailSecondsMax;
   }
 
-  /** How many samples were dropped from the start: times within the segment are earlier by that. */
+  /** Number of samples dropped from the start. Times within the segment are earlier by this number. */
   get droppedLeadSamples(): number {
     return this.#droppedLead;
   }
 
-  /** The quiet kept before the first sound; known when the first samples are returned. */
+  /** The quiet kept before the first sound. Known when the first samples are returned. */
   get leadSamples(): number {
     return this.#lead;
   }
@@ -65,12 +64,12 @@ export class SeamTrimmer {
     return this.#trail;
   }
 
-  /** The samples that are certainly not trimmed; it may be a view of `samples`. */
+  /** Returns the samples that are certainly not trimmed, possibly as a view of `samples`. */
   push(samples: Int16Array): Int16Array {
     return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** At the end of the segment, the quiet that is wanted between the samples returned and what follows. */
+  /** At the end of the segment, returns held-back quiet, so that the quiet after the sound lasts up to `seconds` in total. */
   takeTrail(seconds = this.#trailSecondsMax): Int16Array {
     const trail = join(Int16Array, this.#held).subarray(0, Math.max(0, this.#toSamples(seconds) - this.#trail));
     this.#held = [];
@@ -108,18 +107,18 @@ export class SeamTrimmer {
   }
 }
 
-/** The least size of a sample that is not quiet, where this gain is applied to it later. */
+/** Returns the smallest absolute value of a sample that is not quiet if this gain is applied later. */
 export const loudFrom = (gainDb = 0): number => 32768 * fromDb(quietDbfs - gainDb);
 
 // Loops, since a callback for each sample of a long quiet costs ten times as much.
 
-/** Where the first loud sample is; -1 where none is. */
+/** Index of the first loud sample, or -1. */
 function onsetOf(samples: Int16Array, loud: number): number {
   for (let at = 0; at < samples.length; at++) if (Math.abs(samples[at]!) >= loud) return at;
   return -1;
 }
 
-/** Behind the last loud sample; 0 where none is. */
+/** Index after the last loud sample, or 0. */
 function soundEndOf(samples: Int16Array, loud: number): number {
   let end = samples.length;
   while (end > 0 && Math.abs(samples[end - 1]!) < loud) end--;

@@ -1,8 +1,7 @@
-// Makes speech faster or slower at the same pitch, for engines that cannot. Waveform-similarity overlap-add (WSOLA): the
-// output is a sequence of short frames, each taken from near its time in the input, shifted so that it continues the
-// frame before it, and cross-faded with it. Promises: output time t is input time t*factor, within a frame;
-// round(length/factor) samples after flush; the same bits however the input is split; little more than the input of one
-// frame in memory.
+// Makes speech faster or slower at the same pitch, by waveform-similarity overlap-add (WSOLA): short frames, each taken from
+// near its time in the input, shifted so that it continues the frame before it, and cross-faded with it. Promises: output time
+// t is input time t*factor, within a frame; round(length/factor) samples after flush; the same bits however the input is split;
+// little more than the input of one frame in memory.
 import { join } from './pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
@@ -34,7 +33,7 @@ export class Tempo {
     this.#stride = Math.max(1, Math.round(sampleRateHz / coarseRateHz));
   }
 
-  /** The output that is complete so far. */
+  /** Returns the output that is complete so far. */
   process(samples: Float32Array): Float32Array {
     this.#held = join(Float32Array, [this.#held, samples]);
     this.#received += samples.length;
@@ -46,7 +45,7 @@ export class Tempo {
     return join(Float32Array, hops);
   }
 
-  /** The rest of the output, at the end of the stream. */
+  /** Returns the rest of the output, at the end of the stream. */
   flush(): Float32Array {
     const missing = Math.round(this.#received / this.#factor) - this.#frames * this.#hop;
     const silence = new Float32Array(this.#reach + 2 * this.#hop + this.#nominal(1));
@@ -58,7 +57,7 @@ export class Tempo {
     return Math.round(frame * this.#hop * this.#factor);
   }
 
-  /** Whether there is input for every position that the next frame may take, and the frame ends before the input does. */
+  /** Whether the input covers every position that the next frame may use, and the nominal position of the frame after it. */
   #isNextKnown(): boolean {
     const searched = this.#nominal(this.#frames) + this.#reach + 2 * this.#hop;
     return Math.max(searched, this.#nominal(this.#frames + 1)) <= this.#received;
@@ -97,7 +96,7 @@ export class Tempo {
   }
 }
 
-/** The correlation of `a` with `b` from `at` on, from -1 to 1, over every stride-th sample. 0 where either is silent. */
+/** Correlation of `a` with `b` from `at` on, from -1 to 1, over every stride-th sample. 0 if either is silent. */
 function similarity(a: Float32Array, b: Float32Array, at: number, stride: number): number {
   let product = 0;
   let powerA = 0;

@@ -7,25 +7,25 @@
 //     "data" | size | frames: a sample of each channel, 8 bits unsigned, 16 to 32 signed, floats of 32 or 64 bits
 
 export interface WavFormat {
-  /** `pcmTag`, `floatTag`, or that of another coding. */
+  /** `pcmTag`, `floatTag`, or the tag of another coding. */
   tag: number;
   channels: number;
   sampleRateHz: number;
-  /** Not checked: it may be a fraction, or no number. */
+  /** From the header, not validated: may be fractional or NaN. */
   bytesPerSample: number;
 }
 
 export interface WavHeader {
-  /** Undefined where there is no complete "fmt " before the data. */
+  /** Undefined if there is no complete "fmt " chunk before the data. */
   format: WavFormat | undefined;
-  /** Undefined where the bytes end before the data begins. */
+  /** Undefined if the bytes end before the data begins. */
   data: WavData | undefined;
 }
 
 export interface WavData {
   /** The offset of the first sample. */
   start: number;
-  /** As the header declares it; undefined where a stream left it open. */
+  /** Size from the header; undefined if a stream left it open. */
   byteCount: number | undefined;
 }
 
@@ -34,10 +34,10 @@ export const floatTag = 3;
 const extensibleTag = 0xfffe;
 const guidTail = Buffer.from('000000001000800000aa00389b71', 'hex');
 const sizeIn64 = 0xffff_ffff;
-/** Writers that do not know the size put 0, the largest number, or one near it. No WAV here is that large. */
+/** Writers that do not know the size write 0, the largest number, or one near it. No supported WAV is that large. */
 const openSizeMin = 0x7fff_0000;
 
-/** What the bytes hold of the header so far. */
+/** Reads as much of the header as the bytes contain. */
 export function readWavHeader(bytes: Buffer): WavHeader {
   let format: WavFormat | undefined;
   let dataBytes64: number | undefined;

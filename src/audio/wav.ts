@@ -27,21 +27,21 @@ export function createWavEncoder(sampleRateHz: number): Encoder {
   return { encode, end: () => encode(new Float32Array(0)), head, close() {} };
 }
 
-/** The same samples without a header. */
+/** Encodes like `createWavEncoder`, but without a header. */
 export function createPcmEncoder(): Encoder {
   return { encode: toBytes, end: () => new Uint8Array(0), close() {} };
 }
 
-/** A whole file. */
+/** Returns a complete file. */
 export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array<ArrayBuffer> {
   const bytes = toBytes(samples);
   return join(Uint8Array, [wavHeader(sampleRateHz, bytes.length), bytes]);
 }
 
-/** The bytes of samples in memory, little-endian on every machine that Sonant supports. */
+/** Returns the bytes of samples in memory. All machines that Sonant supports are little-endian. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-/** Sizes over 4 GiB cannot be written, and are left open. */
+/** Sizes that do not fit into 32 bits are written as unknown. */
 export function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(wavHeadBytes);
   header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));

@@ -1,12 +1,17 @@
 // `sonant key create|list|rotate|revoke`: manages API keys in the database, without the service.
+import {
+  ApiKeySchema,
+  CreateApiKeyRequestSchema,
+  CreateApiKeyResponseSchema,
+  RotateApiKeyRequestSchema,
+} from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../access/actor.ts';
 import type { ApiKey } from '../access/api-key-record.ts';
-import type { KeyFields } from '../access/key-fields.ts';
 import { usualLimits } from '../access/key-limits.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../access/key-management.ts';
 import { defaultScopes, scopes } from '../access/scopes.ts';
-import { withVoiceIds } from '../api/keys.ts';
-import { toKeyJson } from '../http/keys/routes.ts';
+import { toKey, toMade, toNewFields, withVoiceIds } from '../api/keys.ts';
+import { writeMessage } from '../contract/encode.ts';
 import {
   type Command,
   type CommandLine,
@@ -21,6 +26,7 @@ import {
   withFlagNames,
   withOpened,
 } from './command.ts';
+import { readRequest, toNumber } from './read-request.ts';
 
 const options = {
   name: option('NAME', 'what the key is for'),
@@ -72,7 +78,16 @@ type Action = (management: KeyManagement, flags: Flags, rest: readonly string[],
 const actions: Readonly<Record<string, Action>> = {
   async create(management, flags, rest, line) {
     if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
-    const fields = flags.voices === undefined ? toFields(flags) : await checkVoices(toFields(flags), line);
+    const { message, violations } = readRequest(CreateApiKeyRequestSchema, toMembers(flags));
+    const given = toNewFields(message.spec, []);
+    const user = { usesAllVoices: given.scopes?.includes('admin') };
+    // Opens the engines to replace aliases of voices with ids, because most voices are theirs.
+    const fields =
+      flags.voices === undefined
+        ? given
+        : await withOpened(await line.openApp(), async ({ voices }) => withVoiceIds(given, voices, user, violations));
+    management.checkNew(fields, operator, violations);
+    violations.throwIfAny();
     return formatMade(await management.create(fields, operator), flags);
   },
   async list(management, { json }, rest) {
@@ -83,31 +98,27 @@ const actions: Readonly<Record<string, Action>> = {
       if (page.length < pageSize) break;
       page = await management.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
     }
-    if (json) return JSON.stringify(keys.map(toKeyJson), null, 2);
+    if (json) return JSON.stringify(keys.map(toJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
     const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
     return formatTable([heading, ...rows], { stateColumn: 3 });
   },
   async rotate(management, flags, rest) {
-    const grace = flags['grace-seconds'];
-    const graceSeconds = grace === undefined ? graceSecondsUsual : Number(grace);
-    const keyId = onlyArgument(rest, 'sonant key rotate ID');
+    const key_id = onlyArgument(rest, 'sonant key rotate ID');
+    const members = { key_id, grace_seconds: toNumber(flags['grace-seconds']) };
+    const { message, violations } = readRequest(RotateApiKeyRequestSchema, members);
+    violations.throwIfAny();
+    const { keyId, graceSeconds = graceSecondsUsual } = message;
     return formatMade(await management.rotate(keyId, graceSeconds, operator), flags);
   },
   async revoke(management, { json }, rest) {
     const revoked = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
     const { apiKey, othersRevoked: count } = revoked;
-    if (json) return JSON.stringify({ ...toKeyJson(apiKey), descendants_revoked: count }, null, 2);
+    if (json) return JSON.stringify({ ...toJson(apiKey), descendants_revoked: count }, null, 2);
     const others = count === 0 ? '' : `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}`;
     return `${apiKey.keyId} (${apiKey.name}) is revoked${others}.`;
   },
 };
-
-/** Replaces aliases of voices with ids. Opens the engines, because most voices are theirs. */
-const checkVoices = async (fields: KeyFields, line: CommandLine): Promise<KeyFields> =>
-  withOpened(await line.openApp(), async ({ voices }) =>
-    withVoiceIds(fields, voices, { usesAllVoices: fields.scopes?.includes('admin') }),
-  );
 
 const pageSize = 1_000;
 
@@ -117,24 +128,25 @@ function flagOf(field: string): string {
   return name === 'voice_ids' ? '--voices' : `--${name.replaceAll('_', '-')}`;
 }
 
-function toFields(flags: Flags): KeyFields {
+function toMembers(flags: Flags) {
   const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
-  const count = (text: string | undefined) => (text === undefined ? undefined : Number(text));
   return {
     name: flags.name,
     scopes: list(flags.scopes),
-    voiceIds: list(flags.voices),
-    allowedIps: list(flags['allowed-ips']),
-    expiresInDays: count(flags['expires-in-days']),
+    voice_ids: list(flags.voices),
+    allowed_ips: list(flags['allowed-ips']),
+    expires_in_days: toNumber(flags['expires-in-days']),
     limits: {
-      requestsPerMinute: count(flags['requests-per-minute']),
-      concurrency: count(flags.concurrency),
-      charactersPerMonth: count(flags['characters-per-month']),
+      requests_per_minute: toNumber(flags['requests-per-minute']),
+      concurrency: toNumber(flags.concurrency),
+      characters_per_month: toNumber(flags['characters-per-month']),
     },
   };
 }
 
-const formatMade = ({ key, apiKey }: MadeKey, { json }: Flags): string =>
+const toJson = (key: ApiKey) => writeMessage(ApiKeySchema, toKey(key));
+
+const formatMade = (made: MadeKey, { json }: Flags): string =>
   json
-    ? JSON.stringify({ ...toKeyJson(apiKey), key }, null, 2)
-    : `${key}\n\nThis is the only time that it is shown. Its id is ${apiKey.keyId}.`;
+    ? JSON.stringify(writeMessage(CreateApiKeyResponseSchema, toMade(made)), null, 2)
+    : `${made.key}\n\nThis is the only time that it is shown. Its id is ${made.apiKey.keyId}.`;

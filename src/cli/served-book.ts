@@ -7,9 +7,9 @@ import { basename, join } from 'node:path';
 import type { BookChapter } from '../books/book.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { Failure } from '../errors.ts';
-import { type FileLock, tryLock } from '../runtime/file-lock.ts';
-import { makeFolder } from '../runtime/folder.ts';
+import { makeFolder } from '../runtime/files.ts';
 import { createId } from '../runtime/id.ts';
+import { type FileLock, tryLock } from '../runtime/locks.ts';
 import { chooseFormat, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,

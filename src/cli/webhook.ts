@@ -1,5 +1,8 @@
 // `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
+import { RotateOwnWebhookSecretRequestSchema, WebhookSecretSchema } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator, toAuditRow } from '../access/actor.ts';
+import { toSecret } from '../api/keys.ts';
+import { writeMessage } from '../contract/encode.ts';
 import { graceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import {
@@ -13,6 +16,7 @@ import {
   withFlagNames,
   withOpened,
 } from './command.ts';
+import { readRequest, toNumber } from './read-request.ts';
 
 const options = {
   rotate: flag('make a secret, or replace it'),
@@ -37,20 +41,22 @@ one, which is shown once; the former one signs too for a while, so that receiver
     const { rotate, json, 'grace-seconds': grace } = values;
     const [, rest] = findAction({ secret: true }, positionals, usage);
     const given = onlyArgument(rest, usage);
-    const graceSeconds = grace === undefined ? graceSecondsUsual : Number(grace);
+    const members = { grace_seconds: toNumber(grace) };
+    const { message, violations } = readRequest(RotateOwnWebhookSecretRequestSchema, members);
+    const { graceSeconds = graceSecondsUsual } = message;
     const found = await withOpened(await openKeys(), ({ management, webhookSecrets }) =>
       withFlagNames(
         (field) => `--${field.replaceAll('_', '-')}`,
         async () => {
           const { keyId } = await management.get(given, operator);
-          return rotate
-            ? webhookSecrets.rotate(keyId, graceSeconds, (change) => toAuditRow(change, operator))
-            : webhookSecrets.get(keyId);
+          if (!rotate) return webhookSecrets.get(keyId);
+          violations.throwIfAny();
+          return webhookSecrets.rotate(keyId, graceSeconds, (change) => toAuditRow(change, operator));
         },
       ),
     );
     const { hint, formerUntilMs, ...more } = found as WebhookSecret & { secret?: string };
-    const facts = { hint, created_at: toTime(found.createdAtMs), former_expires_at: toTime(formerUntilMs) };
+    const facts = writeMessage(WebhookSecretSchema, toSecret(found));
     if (json) print(JSON.stringify(more.secret ? { ...facts, secret: more.secret } : facts, null, 2));
     else if (more.secret) print(`${more.secret}\n\nThis is the only time that it is shown.`);
     else
@@ -60,5 +66,3 @@ one, which is shown once; the former one signs too for a while, so that receiver
     return 0;
   },
 };
-
-const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

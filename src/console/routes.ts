@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
-import { isKept } from '../net/cache-control.ts';
+import { isKept } from '../net/headers.ts';
 import { addPage } from '../net/page-route.ts';
 
 export interface ConsolePageOptions {

@@ -1,5 +1,5 @@
-// Reads a message from strict JSON, or from a query, with a reader made once for each field. Nothing is coerced, null is as
-// absent, and all violations are reported, each with its path. A value that cannot be read leaves the field unset.
+// Reads a message from strict JSON or from a query, with a reader made once for each field. Nothing is coerced, and null
+// means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';
@@ -13,17 +13,17 @@ import {
 } from './unknown-fields.ts';
 import { Violations } from './violations.ts';
 
-/** What is found while a request is read. */
+/** Options and findings of reading one request. */
 export interface Reading {
-  /** Whether unknown members are refused, instead of ignored and reported. */
+  /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict: boolean;
   ignored: UnknownField[];
   violations: Violations;
-  /** The paths of the fields that have a value, which may be an empty one. */
+  /** Paths of the fields with a value, which may be empty. */
   given: string[];
-  /** Of these, the lists without an item. */
+  /** Paths of the given lists that are empty. */
   emptyLists: string[];
-  /** Those that are null. */
+  /** Paths of the fields that are null. */
   cleared: string[];
 }
 
@@ -36,7 +36,7 @@ export const newReading = (isStrict: boolean): Reading => ({
   cleared: [],
 });
 
-/** Returns undefined, and reports a violation, where the value is of another type. */
+/** Returns undefined and reports a violation if the value has another type. */
 type Read = (value: unknown, path: string, reading: Reading) => unknown;
 type Assigned = Record<string, unknown>;
 
@@ -47,7 +47,7 @@ interface MemberReader extends Member {
 interface Reader {
   known: readonly string[];
   members: ReadonlyMap<string, MemberReader>;
-  /** Those that must be given, be it as null. */
+  /** Names of the members that must be present, even if null. */
   required: readonly string[];
 }
 
@@ -63,7 +63,7 @@ function readerOf(desc: DescMessage): Reader {
   return reader;
 }
 
-/** Sets the fields of the message from the members of an object; those in `without` are not among its members. */
+/** Sets the fields of the message from the members of an object. Fields in `without` are not accepted as members. */
 export function readMembers(
   message: Message,
   desc: DescMessage,
@@ -116,7 +116,7 @@ function messageIn(target: Assigned, { localName, message }: NonNullable<Member[
   return target[localName] as Message;
 }
 
-/** Sets the fields of the message from the parameters of a query. An empty one is as absent. */
+/** Sets the fields of the message from the parameters of a query. An empty parameter counts as absent. */
 export function readQuery(
   message: Message,
   desc: DescMessage,
@@ -163,7 +163,7 @@ function readOf(field: DescField): Read {
       const empty = () => (field.listKind === 'message' ? create(field.message) : emptyOf(field));
       return (value, path, reading) => {
         if (!Array.isArray(value)) return mustBe('a list', reading, path);
-        // An item that cannot be read is an empty one, so that the others keep their indexes.
+        // An item that cannot be read becomes an empty one, so that the others keep their indexes.
         return value.map((each, i) => item(each, `${path}[${i}]`, reading) ?? empty());
       };
     }
@@ -226,7 +226,7 @@ function readScalar(type: ScalarType): Read {
   }
 }
 
-/** Of a name in a path: a caller may send one that is as long as the body. */
+/** Maximum length of a name in a path. A caller may send a name as long as the body. */
 const nameCharsMax = 100;
 const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -253,7 +253,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // Which of its members are given matters for no update mask: a list is replaced as a whole.
+    // Members given in an inner message do not matter for an update mask, since it names the field as a whole.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

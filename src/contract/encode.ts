@@ -1,5 +1,5 @@
-// Writes what a handler returns, a message or what one is created from, as JSON, with a writer made once for each field. A
-// member that is not set is null; a list is never null unless its field says so.
+// Writes the result of a handler, a message or the init object of one, as JSON, with a writer made once for each field. An
+// unset member is null. A list is null only if its field says so.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, hasPresence, membersOf } from './schema.ts';
@@ -11,11 +11,11 @@ interface MemberWriter {
   name: string;
   local: string;
   outer: string | undefined;
-  /** Written in place of an unset value. */
+  /** JSON value that is written if the field is unset. */
   unset: unknown;
   isNullIfEmpty: boolean;
   isOmittedIfEmpty: boolean;
-  /** Undefined where the value is written as it is. */
+  /** Undefined if the value is written unchanged. */
   write: Write | undefined;
 }
 
@@ -29,7 +29,7 @@ function writerOf(desc: DescMessage): readonly MemberWriter[] {
       name,
       local: field.localName,
       outer: outer?.localName,
-      unset: rest.nullIfEmpty ? null : unsetOf(field),
+      unset: rest.nullIfEmpty || rest.nullIfUnset ? null : unsetOf(field),
       isNullIfEmpty: rest.nullIfEmpty,
       isOmittedIfEmpty: rest.omitIfEmpty,
       write: writeOf(field),

@@ -1,4 +1,4 @@
-// The documentation of REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs: parameters and bodies from fields,
+// Documents REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs. Parameters and bodies come from fields,
 // limits from rules, descriptions from comments, examples from options.
 import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
@@ -61,7 +61,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // Only the document needs them.
+    // Getters, because only the document needs these.
     ...(body && {
       get body() {
         return toBody(method, endpoint);
@@ -75,11 +75,11 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
   };
 }
 
-/** "GetVoice" is "Get voice". */
+/** Converts "GetVoice" to "Get voice". */
 const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
-/** Without how it fails, which the document states by itself. */
+/** The first paragraph without its part about failures, which the document states separately. */
 const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
 
 let comments: ReadonlyMap<string, string> | undefined;
@@ -101,13 +101,14 @@ const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.pars
 
 function toPathParameter(field: DescField): Parameter {
   const { description, ...schema } = schemaOf(field, 'request');
+  const { idPrefix, example } = restOf(field);
   return {
     in: 'path',
     name: 'id',
     description: String(description),
-    schema: { ...schema, minLength: undefined },
+    schema: { ...schema, minLength: undefined, ...(idPrefix && { pattern: `^${idPrefix}` }) },
     required: true,
-    example: fromJson(restOf(field).example),
+    example: fromJson(example),
   };
 }
 
@@ -121,9 +122,10 @@ function toHeaderParameter(field: DescField): Parameter {
   return { in: 'header', name: restOf(field).header, description, schema: { type: 'string' } };
 }
 
-function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
+function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
   // The route adds the types of the file.
   if (isFile(body)) return { examples: {} };
+  const { name, input } = method;
   const isUpdate = body !== '*';
   const desc = isUpdate ? (body as DescField).message! : input;
   const members = membersOf(desc).filter(({ field }) => !inPath.includes(field));
@@ -132,16 +134,25 @@ function toBody({ name, input }: DescMethod, { body, inPath }: Endpoint): NonNul
     return own === undefined ? [] : [[member.name, own] as const];
   });
   const isOptional = members.every(({ field, rest }) => !isRequired(field, rest));
+  const schema = toObject(name, members, { side: 'request', isPartial: isUpdate });
   return {
-    schema: toObject(name, members, { side: 'request', isPartial: isUpdate }),
+    schema: getOption(method, rest).nullResets ? withNull(schema) : schema,
     examples: { usual: Object.fromEntries(examples) },
     ...(isOptional && !isUpdate && { isOptional: true }),
   };
 }
 
+/** The schema of an object whose members may be null, and those of their objects. */
+function withNull(schema: Schema): Schema {
+  const toNullable = ([name, each]: [string, Schema]) => [name, { ...withNull(each), type: [each.type, 'null'] }];
+  const { properties } = schema;
+  if (!properties) return schema;
+  return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(toNullable)) };
+}
+
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
   if (method.methodKind === 'server_streaming') return toEventAnswers(method, responseBody);
-  const { status, location, noStore } = getOption(method, rest);
+  const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(method.parent, rest_service).guarded;
   const headers = [
     ...method.output.fields.flatMap((field) => restOf(field).header || []),
@@ -154,6 +165,7 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
   return {
+    ...(doneField !== '' && { 200: { description, content: { 'application/json': { schema: content.schema } } } }),
     [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
   };
 }
@@ -224,20 +236,25 @@ const eventsEndedSchema: Schema = {
   },
 };
 
-/** The members of a message as the fields of a form or a body. */
+/** Converts the members of a message to the fields of a form or a body. */
 export const requestSchema = (desc: DescMessage, title: string): Schema =>
   toObject(title, membersOf(desc), { side: 'request' });
 
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(side === 'response' || !hasRules(desc) ? shortName(desc) : `${shortName(desc)}Input`, membersOf(desc), {
-    side,
-    description: commentOf(shortName(desc)),
-  });
+  toObject(
+    side === 'response' || !differs(desc) ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'),
+    membersOf(desc),
+    {
+      side,
+      description: commentOf(shortName(desc)),
+    },
+  );
 
 /** Whether a message in a request differs from the same one in a response. */
-const hasRules = (desc: DescMessage): boolean => desc.fields.some((field) => isRequired(field, restOf(field)));
+const differs = (desc: DescMessage): boolean =>
+  desc.fields.some((field) => isRequired(field, restOf(field)) || hasPresence(field));
 
 function toObject(
   title: string,
@@ -259,9 +276,9 @@ function toObject(
 /** The schema of a field, with its description. */
 function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
-  const { nullIfEmpty, given, default: usual } = restOf(field);
+  const { nullIfEmpty, nullIfUnset, given, default: usual } = restOf(field);
   const description = descriptionOf(field);
-  const isNullable = nullIfEmpty || (side === 'response' && hasPresence(field) && !given);
+  const isNullable = nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given);
   const orNull = (schema: Schema) => (isNullable ? { ...schema, type: [schema.type, 'null'] } : schema);
   if (field.fieldKind === 'list') {
     const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');
@@ -282,7 +299,7 @@ function schemaOf(field: DescField, side: Side): Schema {
   return { ...orNull(value), ...fallback, description };
 }
 
-/** Of a field with one value, an item of a list, or a value of a map. */
+/** Returns the schema of a single value, a list item or a map value. */
 function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
   if (values) {
     const { names, toNumber } = enumNames(values);
@@ -300,7 +317,7 @@ function valueSchema({ enum: values, message, scalar }: DescField, side: Side, r
         ...(names.length > 0 && { enum: [...names] }),
         ...(minLen > 0n && { minLength: Number(minLen) }),
         ...(maxLen > 0n && { maxLength: Number(maxLen) }),
-        // Those that only keep a text on one line are not worth to be read.
+        // Patterns that only forbid control characters are not documented.
         ...(pattern && !pattern.includes('\\P{Cc}') ? { pattern } : prefix ? { pattern: `^${prefix}` } : {}),
       };
     }
@@ -331,7 +348,7 @@ function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
   return (rules?.type.case === kind ? rules.type.value : {}) as Partial<Own>;
 }
 
-/** An object in which each member has its own example, or one that its type allows. */
+/** Returns an object in which each member has its own example, or a value that its type allows. */
 const exampleOf = (desc: DescMessage): Record<string, unknown> =>
   Object.fromEntries(
     membersOf(desc).map(({ name, field, rest: { example } }) => {

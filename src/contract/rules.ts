@@ -1,16 +1,16 @@
-// The rules of `buf.validate` in the protos, checked by functions that are made once for each message. The library for them
-// takes 75 ms to import and ten times as long for a message; a test has it check the same messages.
+// Checks the `buf.validate` rules of the protos with functions made once for each message type. The official library takes
+// 75 ms to import and ten times as long for a message. A test checks the same messages with both.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
 import type { FieldReason } from '../errors.ts';
 import { enumNames, hasPresence, isOurs, restOf, rulesOf } from './schema.ts';
 import type { ViolationFacts, Violations } from './violations.ts';
 
-/** What a message alone does not say about its fields. */
+/** Facts about the fields that the message alone does not contain. */
 export interface Scope {
-  /** The paths that have a value in JSON: an empty one is a value, and breaks the rules of one. */
+  /** Paths with a value in JSON. An empty value counts, and can break rules. */
   given?: readonly string[];
-  /** Of an update: only these paths of its inline field are checked. */
+  /** For an update: only these paths of the inline field are checked. */
   mask?: readonly string[] | undefined;
 }
 
@@ -21,7 +21,7 @@ type CheckMessage = (message: any, prefix: string, report: Report, scope: Scope)
 const none: Scope = {};
 const known = new Map<DescMessage, CheckMessage>();
 
-/** Reports the fields of a message that break their rules. */
+/** Reports the fields that break their rules. */
 export function checkRules(desc: DescMessage, message: Message, violations: Violations, scope: Scope = none): void {
   checkOf(desc)(message, '', (...violation) => violations.report(...violation), scope);
 }
@@ -44,7 +44,7 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
   const rules = rulesOf(field);
   if (restOf(field).inline) {
     const checkInline = checkOf(field.message!);
-    // An update without a mask names nothing to check.
+    // An update without a mask has no paths to check.
     if (hasMask)
       return [
         (message, prefix, report, scope) => {
@@ -77,10 +77,16 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
           );
         if (ignoresZero && !(isGiven && value !== undefined)) return;
       }
-      check?.(value ?? zeroOf(field), path, report);
+      if (mask && !mask.includes(name) && field.fieldKind === 'message')
+        checkOf(field.message)(value, `${path}.`, report, { mask: innerPathsOf(name, mask) });
+      else check?.(value ?? zeroOf(field), path, report);
     },
   ];
 }
+
+/** Of a mask that names only fields of a message: their paths in it. */
+const innerPathsOf = (name: string, mask: readonly string[]) =>
+  mask.flatMap((path) => (path.startsWith(`${name}.`) ? [path.slice(name.length + 1)] : []));
 
 const valueInOneof = (message: any, { oneof, localName }: DescField) => {
   const chosen = message[oneof!.localName];
@@ -95,7 +101,7 @@ const isZero = (value: unknown): boolean =>
 const zeroOf = ({ fieldKind, scalar }: DescField) =>
   fieldKind === 'list' ? [] : fieldKind === 'map' ? {} : scalar === ScalarType.STRING ? '' : 0;
 
-/** Undefined where there is nothing to check. */
+/** Returns undefined if there is nothing to check. */
 function toCheck(field: DescField, rules: FieldRules): Check | undefined {
   const { form, longText } = restOf(field);
   switch (field.fieldKind) {
@@ -146,7 +152,7 @@ function toMessageCheck(desc: DescMessage): Check | undefined {
   return (value, path, report) => check(value, `${path}.`, report, none);
 }
 
-/** Of a field with one value, an item of a list, or a value of a map. */
+/** Returns the check of a single value, a list item or a map value; undefined if there is nothing to check. */
 function toValueCheck(
   { enum: values, scalar }: DescField,
   rules: FieldRules | undefined,
@@ -176,7 +182,7 @@ function toValueCheck(
 }
 
 interface TextWords {
-  /** What a text must be, in place of its pattern. */
+  /** Message for a text that does not match its pattern. */
   form?: string;
   longText?: boolean;
 }
@@ -215,7 +221,7 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   };
 }
 
-/** Unicode code points. */
+/** Length in Unicode code points. */
 function countChars(text: string): number {
   let count = 0;
   for (const _ of text) count++;

@@ -1,5 +1,4 @@
-// What the descriptors of our protos say beside names and types: the REST endpoint of an RPC, the names of its members in
-// JSON, and the rules of its fields.
+// Reads the descriptors of Sonant's protos: REST endpoints of RPCs, names of members in JSON, and rules of fields.
 import {
   type DescEnum,
   type DescField,
@@ -24,17 +23,17 @@ export interface Endpoint {
   verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** "/api/voices/{voice_id}". */
   path: string;
-  /** The fields of the request that are in the path. */
+  /** Request fields in the path. */
   inPath: readonly DescField[];
-  /** The field of the request that is the body, or "*" for all that are not in the path. */
+  /** Request field that is the body, or "*" for all fields that are not in the path. */
   body: DescField | '*' | undefined;
-  /** The field of the response that is the body; undefined for all of it. */
+  /** Response field that is the body; undefined for the entire response. */
   responseBody: DescField | undefined;
-  /** What it has of its own as an additional binding. */
+  /** Options of an additional binding; undefined for the usual endpoint. */
   binding: RestBinding | undefined;
 }
 
-/** The REST endpoints of an RPC, the usual one first; none where it has no annotation. */
+/** The REST endpoints of an RPC, the usual one first. Empty if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
   const { additional } = getOption(method, restOption);
@@ -71,13 +70,13 @@ export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWit
 export const isFile = (body: Endpoint['body']): body is DescField & { fieldKind: 'scalar' } =>
   body !== undefined && body !== '*' && body.scalar === ScalarType.BYTES;
 
-/** Whether a message knows that the field is not set. */
+/** Whether the message distinguishes an unset field from a default value. */
 export const hasPresence = ({ presence }: DescField): boolean => presence === FeatureSet_FieldPresence.EXPLICIT;
 
 export const rulesOf = (field: DescField): FieldRules => getOption(field, rulesOption);
 export const restOf = (field: DescField): RestField => getOption(field, rest_field);
 
-/** A member of a JSON object. With `outer`, it is a field of that message, whose members stand in its place. */
+/** A member of a JSON object. With `outer`, it is a field of that nested message, whose members are inlined. */
 export interface Member {
   name: string;
   field: DescField;
@@ -102,10 +101,10 @@ export function membersOf(desc: DescMessage): readonly Member[] {
 }
 
 export interface EnumNames {
-  /** Without the unspecified one. */
+  /** Values without the unspecified one. */
   names: readonly string[];
   toNumber(name: string): number | undefined;
-  /** Undefined for the unspecified one. */
+  /** Undefined for the unspecified value. */
   toName(value: number): string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Members of a body, and parameters of a query, that mean nothing: reported with the names that they were probably meant to
-// be, or refused.
+// Reports or refuses unknown members of a body and unknown parameters of a query, with the known name that was probably
+// meant.
 import type { FieldViolation } from '../errors.ts';
 import { nearestName } from '../runtime/nearest-name.ts';
 
@@ -8,19 +8,19 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How many of one object are reported. */
+/** Maximum number of unknown members reported per object. */
 export const unknownFieldsMax = 20;
 
 export interface UnknownField {
   name: string;
-  /** The known name that is nearest to it. */
+  /** The nearest known name. */
   meant: string | undefined;
 }
 
 /** `prefix` precedes the names of nested members. */
 export const unknownField = (name: string, known: readonly string[], prefix = ''): UnknownField => ({
   name: prefix + name,
-  // Looked for only where it is reported, since few of many are.
+  // Computed on demand: few of many unknown members are reported.
   get meant() {
     const meant = nearestName(name, known);
     return meant && prefix + meant;

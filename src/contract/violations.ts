@@ -1,12 +1,12 @@
-// The violations of one request, whoever finds them: all are reported together, one for each field.
+// Collects the violations of one request from all checks. After one check has reported a field, later checks cannot.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
-/** How many are reported of one request. */
+/** Number of violations after which `report` adds no more. */
 const violationsMax = 100;
 
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
-  /** Of a long text: the failure has them too. */
+  /** Limit and actual size of a text that is too long. Copied to the failure. */
   limit?: number;
   actual?: number;
 }
@@ -14,11 +14,11 @@ export interface ViolationFacts {
 export class Violations {
   readonly details: FieldViolation[] = [];
   readonly #faulty = new Set<string>();
-  /** The fields with a violation in a part of them. */
+  /** Fields with a violation in one of their parts. */
   readonly #containers = new Set<string>();
   #size: { limit: number; actual: number } | undefined;
 
-  /** Adds a violation, unless the field, a part of it or what it is a part of has one: that one may be its cause. */
+  /** Adds a violation, unless the field, a part of it or a field that contains it has one, which may be the cause. */
   report(field: string, reason: FieldReason, message: string, { allowed, limit, actual }: ViolationFacts = {}): void {
     if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);
@@ -26,7 +26,7 @@ export class Violations {
     if (limit !== undefined && actual !== undefined) this.#size ??= { limit, actual };
   }
 
-  /** Adds those that are found at once, of which several may be about one field. */
+  /** Adds violations that were found together. Several may concern one field. */
   add(details: readonly FieldViolation[]): void {
     const fresh = details.filter(({ field }) => !this.has(field));
     for (const { field } of fresh) this.#note(field);
@@ -37,7 +37,7 @@ export class Violations {
     if (this.details.length > 0) throw new Failure('invalid_request', { details: this.details, ...this.#size });
   }
 
-  /** Whether the field, a part of it or what it is a part of has one. */
+  /** Whether the field, a part of it or a field that contains it has a violation. */
   has(field: string): boolean {
     if (this.#faulty.size === 0) return false;
     const containsFault = this.#containers.has(field);

@@ -157,7 +157,7 @@ export interface Blending {
   groupOf(voiceId: string): string | undefined;
   /**
    * All blends that are wanted, each time: the voice of each, in the same order, undefined where a part is not there or
-   * the parts are of several groups. It speaks what all of its parts speak (`src/engines/blend-languages.ts`), with the
+   * the parts are of several groups. It speaks what all of its parts speak (`languagesOfBlend`), with the
    * accent of the first. `keep` holds for it as for any voice: one that is not wanted any more speaks to the end of the
    * requests under way.
    */
@@ -227,7 +227,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
 }
 
 export interface EngineModels {
-  /** What can be fetched: rows as src/models/model-row.ts describes them. */
+  /** What can be fetched: rows as src/models/model-table.ts describes them. */
   table: unknown;
   /** The folder with a folder for each model, which is named after it. What begins with a dot there is no model. */
   folder(dataDir: string): string;

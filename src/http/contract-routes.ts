@@ -88,6 +88,7 @@ export function contractRoute(
 ): ContractRoute {
   const operation = operationOf(method);
   const isGuarded = getOption(method.parent, rest_service).guarded;
+  const { nullResets } = getOption(method, rest);
   const read = createReader(method, endpoint, options.isStrict);
   const send = createSender(method, endpoint, options.baseUrl);
   const write = createEventWriter(method, endpoint);
@@ -100,7 +101,8 @@ export function contractRoute(
       const { ignored, violations, given, emptyLists } = reading;
       // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
-      const received: Received = { violations, given: values, mask };
+      const cleared = nullResets ? reading.cleared : [];
+      const received: Received = { violations, given: values, cleared, mask };
       try {
         if (method.methodKind === 'server_streaming') {
           const events = stream(request, reply, operation, (call) =>
@@ -231,9 +233,10 @@ async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGen
 
 function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {
   const { output, parent } = method;
-  const { status, location, noStore } = getOption(method, rest);
+  const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(parent, rest_service).guarded;
   const desc = responseBody?.message ?? output;
+  const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
     .map((field) => [restOf(field).header, field.localName] as const)
@@ -248,6 +251,7 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
     for (const [name, localName] of headers) reply.header(name, result[localName] ?? 0);
     if (code === 204) return reply.send();
     const value = responseBody ? result[responseBody.localName] : result;
+    if (done !== undefined && value[done]) return reply.code(200).send(writeMessage(desc, value));
     if (location !== '') reply.header('Location', baseUrl() + fill(location, desc, value));
     return reply.send(writeMessage(desc, value));
   };

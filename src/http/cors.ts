@@ -1,7 +1,7 @@
 // CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so an
 // origin can read only the replies to its own API key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { apiVersion } from '../net/request-id.ts';
+import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';
 import { replyHeaders } from './reply-headers.ts';
 

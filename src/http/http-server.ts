@@ -4,13 +4,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Failure } from '../errors.ts';
-import { clientAddressOf } from '../net/client-address.ts';
+import { clientAddressOf } from '../net/addresses.ts';
 import type { Connections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
-import { HttpResponse } from '../net/http-response.ts';
+import { apiVersion, HttpResponse, toRequestId } from '../net/headers.ts';
 import { handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
 import type { Tls } from '../net/listen.ts';
-import { apiVersion, toRequestId } from '../net/request-id.ts';
 import {
   headersArrivalMs,
   keepAliveMs,

@@ -5,7 +5,7 @@
 // A query is checked on every route with a key, also on those that take none.
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { headerText } from '../net/header-text.ts';
+import { headerText } from '../net/headers.ts';
 import { hasQuery, sortQuery, type UnknownField } from './known-fields.ts';
 import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';

@@ -2,10 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
-import { pieceBytes } from '../net/json-steps.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/limits.ts';
 import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
-import { parseStrictJson, parseStrictJsonInSteps } from '../net/strict-json.ts';
+import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
 import { type Fields, isObject } from './known-fields.ts';
 import { notJsonMessage } from './thrown-failure.ts';

@@ -1,5 +1,5 @@
 // The documented reply headers. They are also exposed by CORS, which lets a page read only the headers that it names.
-import { apiVersion } from '../net/request-id.ts';
+import { apiVersion } from '../net/headers.ts';
 
 interface ReplyHeader {
   description: string;

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { HttpResponse } from '../net/http-response.ts';
+import { HttpResponse } from '../net/headers.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 import { type Fields, isObject } from './known-fields.ts';

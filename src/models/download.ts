@@ -6,7 +6,7 @@ import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'no
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { hashFile } from '../runtime/files.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-table.ts';
 

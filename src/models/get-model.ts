@@ -5,9 +5,8 @@ import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import { Failure } from '../errors.ts';
-import { isLocked, takeLock } from '../runtime/file-lock.ts';
-import { makeFolder } from '../runtime/folder.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { hashFile, makeFolder } from '../runtime/files.ts';
+import { isLocked, takeLock } from '../runtime/locks.ts';
 import { download, type LeastRate, type Patience, patienceDefault, type Retry, TransferRate } from './download.ts';
 import { get } from './http-get.ts';
 import {

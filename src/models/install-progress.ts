@@ -5,19 +5,7 @@ import type { GetStage, Progress } from './get-model.ts';
 import { bytesOfRow, type ModelRow } from './model-table.ts';
 
 /** `elsewhere`: another process of the service, or the command line, has it under way. */
-export const installStates = [
-  'queued',
-  'waiting',
-  'preparing',
-  'downloading',
-  'unpacking',
-  'checking',
-  'elsewhere',
-  'done',
-  'cancelled',
-  'failed',
-] as const;
-export type InstallState = (typeof installStates)[number];
+type InstallState = GetStage | 'queued' | 'elsewhere' | 'done' | 'cancelled' | 'failed';
 
 /** The states that an installation ends in. */
 const endStates: readonly InstallState[] = ['done', 'cancelled', 'failed'];

@@ -2,7 +2,7 @@
 // on it is served, from its first moment on. At the limit, the connection that has been idle for the longest time is closed
 // for a new one: of the same address at the limit of an address, of the address with the most at the limit in all.
 import type { Socket } from 'node:net';
-import { networkOf } from './client-address.ts';
+import { networkOf } from './addresses.ts';
 import {
   connectionsDisplacedPerSecond,
   connectionsMax,

@@ -3,7 +3,7 @@
 //      "required_scopes","retry_after","limit","actual","reason"}
 // A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
 import { type Failure, failureTable, retrySecondsOf } from '../errors.ts';
-import { asksFor } from './accept.ts';
+import { asksFor } from './headers.ts';
 
 export interface FailureReply {
   status: number;

@@ -27,7 +27,7 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { Failure, type FieldViolation, toFailure } from '../errors.ts';
-import { countMembers } from '../net/json-steps.ts';
+import { toRequestId } from '../net/headers.ts';
 import {
   bodyArrivalMs,
   jobBytesMax,
@@ -42,8 +42,7 @@ import {
   uploadBytesMax,
 } from '../net/limits.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
-import { toRequestId } from '../net/request-id.ts';
-import { parseStrictJson } from '../net/strict-json.ts';
+import { countMembers, parseStrictJson } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
 import { atOnce } from '../runtime/steps.ts';

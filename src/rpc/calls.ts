@@ -18,8 +18,7 @@ import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
 import { callStream, callUnary, type Handlers } from '../api/service.ts';
 import { Failure, toFailure } from '../errors.ts';
-import { headerText } from '../net/header-text.ts';
-import { apiVersion, toRequestId } from '../net/request-id.ts';
+import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
 import {
   addressKey,
   connectionKey,

@@ -16,11 +16,11 @@ import type { UniversalServerRequest, UniversalServerResponse } from '@connectrp
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { Failure } from '../errors.ts';
-import { clientAddressOf } from '../net/client-address.ts';
+import { clientAddressOf } from '../net/addresses.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
+import { apiVersion, toRequestId } from '../net/headers.ts';
 import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/limits.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
-import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';
 import type { Services } from './services.ts';

@@ -8,15 +8,14 @@ import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { KeyOperations } from '../api/keys.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import { Failure } from '../errors.ts';
-import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
 import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
 import { type Health, openHealth } from './health.ts';
@@ -35,8 +34,9 @@ export interface ServicesOptions {
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
     lexicons: Handlers<typeof LexiconService>;
+    models: Handlers<typeof ModelService>;
+    keys: Handlers<typeof ApiKeyService>;
   };
-  keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
   /** Reject unknown members of JSON instead of ignoring and reporting them. */
@@ -56,7 +56,7 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { runner, speech, live, handlers, keys, reflection = true, isStrict = false } = options;
+  const { runner, speech, live, handlers, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
     serve(SpeechService, createSpeechService(speech, live)),
@@ -64,7 +64,8 @@ export function createServices(options: ServicesOptions): Services {
     serveHandlers(LexiconService, handlers.lexicons),
     serveHandlers(JobService, handlers.jobs),
     serveHandlers(BookService, handlers.books),
-    serve(ApiKeyService, createApiKeyService(keys)),
+    serveHandlers(ModelService, handlers.models),
+    serveHandlers(ApiKeyService, handlers.keys),
   ];
   const names = guarded.map(({ service }) => service);
   const health = openHealth(names);

@@ -18,7 +18,7 @@ import type { LiveOperations } from '../api/live-speech.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
-import { isFreshWanted } from '../net/cache-control.ts';
+import { isFreshWanted } from '../net/headers.ts';
 import { callOf } from './calls.ts';
 import { toLiveInputs, toLiveResponse } from './live-messages.ts';
 import { requireText } from './required.ts';

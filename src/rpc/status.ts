@@ -19,7 +19,7 @@ import {
   retrySecondsOf,
 } from '../errors.ts';
 import { type Recipient, toFailureReply } from '../net/failure-reply.ts';
-import { apiVersion } from '../net/request-id.ts';
+import { apiVersion } from '../net/headers.ts';
 
 export const domain = 'sonant';
 /** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */

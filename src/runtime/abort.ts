@@ -1,4 +1,4 @@
-// Listening to an AbortSignal without leaving a listener behind.
+// Listens to an AbortSignal without leaving a listener behind.
 
 /** Calls `run` when the signal aborts, at once if it has already, until the result is disposed. */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): Disposable {
@@ -7,7 +7,7 @@ export function onAbort(signal: AbortSignal | undefined, run: () => void): Dispo
   return { [Symbol.dispose]: () => signal?.removeEventListener('abort', run) };
 }
 
-/** The result of `work`. Rejects with the reason of the signal as soon as it aborts; the work goes on. */
+/** Returns the result of `work`, or rejects with the signal's reason as soon as the signal aborts. The work continues. */
 export async function withAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   using _ = onAbort(signal, () => aborted.reject(signal.reason));

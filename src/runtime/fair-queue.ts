@@ -22,7 +22,7 @@ export class FairQueue<Item extends { readonly owner: string }> {
     return true;
   }
 
-  /** Removes an item whose turn it is: the other owners come next. */
+  /** Removes an item whose turn it is. The other owners are served next. */
   take(item: Item): void {
     this.remove(item);
     const left = this.#byOwner.get(item.owner);
@@ -55,7 +55,7 @@ export class FairQueue<Item extends { readonly owner: string }> {
   }
 }
 
-/** How many come before the next of the owner: its own, and of each other owner one for each of these and the new one. */
+/** Number of items before the owner's next one: the owner's own items, and up to one more than that of each other owner. */
 export function countInTurn<Items>(
   owner: string,
   byOwner: ReadonlyMap<string, Items>,

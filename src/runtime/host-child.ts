@@ -1,11 +1,11 @@
-// What runs in a thread or forked process of a host (host.ts), and the messages to it: first its data, then tasks, one at a
-// time. A process exits with its parent.
+// Runs in a thread or forked process of a host (host.ts), and defines the messages to it: first its data, then tasks, one at
+// a time. A process exits with its parent.
 import { existsSync, readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { WorkerReply } from './host.ts';
 
-/** What a thread starts with. */
+/** Data that a thread starts with. */
 export interface ThreadStart {
   /** The id of the cancelled task, in shared memory: a thread reads no messages while it works. */
   cancelledTask: Int32Array;
@@ -15,7 +15,7 @@ export interface ThreadStart {
 export type ChildMessage<Task> = { id: number; task: Task } | { cancelledTask: number };
 
 export interface TaskControl<Piece> {
-  /** The work asks whenever it can, and then ends soon, with any result. */
+  /** Whether the task was cancelled. The work checks this often and then ends soon, with any result. */
   isCancelled(): boolean;
   /** Sends pieces. A thread transfers the memory of `buffers`. */
   send(pieces: readonly Piece[], buffers?: ArrayBuffer[]): void;
@@ -24,7 +24,7 @@ export interface TaskControl<Piece> {
 /** Throws if it fails. */
 type Work<Task, Piece> = (task: Task, control: TaskControl<Piece>) => void | Promise<void>;
 
-/** Works until this thread or process is killed. */
+/** Serves tasks until this thread or process is killed. */
 export function serveTasks<Data, Task, Piece>(
   createWork: (data: Data) => Work<Task, Piece> | Promise<Work<Task, Piece>>,
 ): void {
@@ -65,7 +65,7 @@ function openThreadPort(port: MessagePort): Port {
   };
 }
 
-/** The priority of this thread, where a thread has one of its own. */
+/** Lowers the priority of this thread, if the system has priorities for threads. */
 function lowerPriority(): void {
   if (process.platform !== 'linux' || !existsSync('/proc/thread-self')) return;
   const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
@@ -79,7 +79,7 @@ function lowerPriority(): void {
 
 function openProcessPort(): Port {
   let cancelledTask = 0;
-  // An exit would wait for the threads of native libraries.
+  // A normal exit would wait for the threads of native libraries.
   const end = () => void process.kill(process.pid, 'SIGKILL');
   process.on('disconnect', end);
   process.on('uncaughtException', (error) => {

@@ -7,7 +7,7 @@
 import { Failure } from '../errors.ts';
 import { PushQueue } from './push-queue.ts';
 
-/** What a worker sends. It works on one task at a time, so a reply does not name its task. */
+/** A message from a worker. A worker runs one task at a time, so a reply does not name its task. */
 export type WorkerReply<Piece, Facts = unknown, End = unknown> =
   | { is: 'ready'; facts: Facts }
   | { is: 'pieces'; pieces: readonly Piece[] }
@@ -19,7 +19,7 @@ export interface WorkerLink<Task, Piece, Facts = unknown, End = unknown> {
   readonly pid: number | undefined;
   /** Whether the worker has exited or was killed. */
   readonly isGone: boolean;
-  /** Settles when the worker has exited, with what ended it. */
+  /** Settles when the worker has exited, with the reason. */
   readonly exited: Promise<unknown>;
   onReply: (reply: WorkerReply<Piece, Facts, End>) => void;
   send(task: Task): void;
@@ -41,18 +41,18 @@ export interface WorkerStart {
 
 export interface HostedWorker extends WorkerStart {
   readonly pid: number | undefined;
-  /** On the clock of `performance.now`. */
+  /** Time of the last use, by `performance.now`. */
   readonly usedAtMs: number;
 }
 
 export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   open(start: WorkerStart): WorkerLink<Task, Piece, Facts, End> | Promise<WorkerLink<Task, Piece, Facts, End>>;
-  /** The most workers of one group, and as many for its background runs. Further runs wait. */
+  /** Maximum number of workers of one group. Its background runs may have as many in addition. Further runs wait. */
   workersMax: number;
   startMsMax: number;
-  /** How long a worker may go on with a cancelled task before it is killed. */
+  /** How long a worker may continue a cancelled task before it is killed. */
   stopMsMax: number;
-  /** The same for background workers. Default: `stopMsMax`. */
+  /** Like `stopMsMax`, for background workers. Default: `stopMsMax`. */
   backgroundStopMsMax?: number;
   /** How long an idle worker is kept. Default: until the host is closed. */
   idleMsMax?: number | undefined;
@@ -68,11 +68,11 @@ interface Run<Task, Piece, Facts, End> {
   start: WorkerStart;
   task: Task;
   pieces: PushQueue<Piece>;
-  /** Pieces that the reader has not taken. */
+  /** Pieces that the reader has not read yet. */
   unread: number;
   end: End | undefined;
   isCancelled: boolean;
-  /** Undefined while the run waits, and after it. */
+  /** Undefined while the run waits, and after it has ended. */
   worker: Worker<Task, Piece, Facts, End> | undefined;
   over: PromiseWithResolvers<void>;
 }
@@ -81,17 +81,17 @@ class Worker<Task, Piece, Facts, End> implements HostedWorker {
   readonly group: string;
   readonly isBackground: boolean;
   readonly ready = Promise.withResolvers<Facts>();
-  /** Fulfilled when it has exited. */
+  /** Fulfilled when the worker has exited. */
   gone: Promise<void> = Promise.resolve();
   link: WorkerLink<Task, Piece, Facts, End> | undefined;
   isReady = false;
   /** Whether `Host.open` waits for it. */
   isAwaited = false;
-  /** Whether it gets no further task, and is killed once it has none. */
+  /** Whether the worker receives no more tasks and is killed once it is idle. */
   isLeaving = false;
   run: Run<Task, Piece, Facts, End> | undefined;
   usedAtMs = performance.now();
-  /** Limits the present phase: start, idle time or stop. */
+  /** Timer of the current phase: start, idle time or stop. */
   timer: NodeJS.Timeout | undefined;
 
   constructor({ group, isBackground }: WorkerStart) {
@@ -290,7 +290,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     worker.link?.send(task);
   }
 
-  /** The rest of the run is not wanted. */
+  /** Ends a run when its reader does not want the rest. */
   #cancel(run: Run<Task, Piece, Facts, End>): void {
     const { worker } = run;
     if (!worker) {
@@ -306,7 +306,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
       const kill = () => {
         if (worker.run === run) void worker.kill();
       };
-      // This process may be the late one: a reply that has arrived is read before the worker is killed.
+      // This process may be the late one, so a reply that has arrived is read before the worker is killed.
       worker.timer = setTimeout(() => setImmediate(kill), worker.isBackground ? backgroundStopMsMax : stopMsMax);
     }
   }
@@ -326,7 +326,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     if (idleMsMax !== undefined) worker.timer = setTimeout(() => void worker.kill(), idleMsMax).unref();
   }
 
-  /** In the order the runs came. */
+  /** Assigns waiting runs to workers, in order of arrival. */
   #placeWaiting(): void {
     if (!this.#isClosed) this.#waiting = this.#waiting.filter((run) => !this.#place(run));
   }

@@ -6,6 +6,8 @@
 //
 // in Crockford's base 32. Ids in public URLs have 128 random bits or more.
 import { randomFillSync } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
@@ -13,7 +15,7 @@ const timeChars = 10;
 /** Filled in bulk: a system call for each id would cost more than the rest of it. */
 const randomChars = Buffer.alloc(4096);
 let randomCharsUsed = randomChars.length;
-/** Of the millisecond in which the last id was made. */
+/** Time of the last id in milliseconds, and its text. */
 let known = { ms: -1, text: '' };
 
 export function createId(prefix: string, randomBits = 80): string {
@@ -40,4 +42,44 @@ function randomText(chars: number): string {
   const from = randomCharsUsed;
   randomCharsUsed += chars;
   return randomChars.toString('latin1', from, randomCharsUsed);
+}
+
+// The name of this process in data that processes share. Cloned machines have equal host names, so the name includes the
+// id of the machine's start.
+//     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
+//     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
+
+/** Returns "" if the file cannot be read. */
+function readIfThere(read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return '';
+  }
+}
+
+const bootId = readIfThere(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'));
+const namespace = readIfThere(() => readlinkSync('/proc/self/ns/pid'));
+const machine = `${hostname()}|${bootId}|${namespace}`;
+const run = createId('run');
+
+export const processName = `${machine}|${process.pid}|${run}`;
+
+const namesHere = `${machine}|`;
+
+/** Whether the process is known to have ended. Unknown, so false, for other machines, containers and earlier starts. */
+export function isDead(name: string): boolean {
+  if (!name.startsWith(namesHere)) return false;
+  const [pid, itsRun] = name.slice(namesHere.length).split('|');
+  return Number(pid) === process.pid ? itsRun !== run : !isRunning(Number(pid));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: the process exists and belongs to another user.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }

@@ -1,15 +1,15 @@
-// Finds the known name that a misspelt one was probably meant to be: `groupby` is `group_by`, `language` is
-// `language_code`, `sample_rat` is `sample_rate`; or that another service's name stands for: `speed` is `speaking_rate`.
-// Undefined where none is near.
+// Finds the known name that a misspelt name was probably meant to be (`groupby` is `group_by`, `sample_rat` is
+// `sample_rate`), or that another service's name stands for (`speed` is `speaking_rate`). Returns undefined if no name is
+// near.
 
-/** Longer names are not compared: they are from a caller, and the comparison is quadratic. */
+/** Longest name that is compared. Names come from callers, and the comparison is quadratic. */
 const charsMax = 64;
-/** Of a longer list, these many names are compared. */
+/** Known names beyond this number are not compared. */
 const namesMax = 500;
-/** How many letters of a name may be wrong: one in so many. */
+/** One letter in this many may be wrong. */
 const charsPerFault = 3;
 
-/** What other services call a field, and what it is called here. */
+/** Names of fields in other services, and their names in Sonant. */
 const otherNames: Readonly<Record<string, string>> = {
   format: 'output_format',
   input: 'text',
@@ -19,13 +19,13 @@ const otherNames: Readonly<Record<string, string>> = {
   stream: 'method',
 };
 
-/** A question that follows what was said of a name that is not known; nothing where no known name is near. */
+/** Returns "; did you mean X?", or "" if no known name is near. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const question = questionOf(nearestName(given, known));
   return question && `;${question}`;
 }
 
-/** The same where what was meant is known; it follows a semicolon. */
+/** Returns " did you mean X?", to follow a semicolon, or "" if the meaning is unknown. */
 export const questionOf = (meant: string | undefined): string => (meant === undefined ? '' : ` did you mean ${meant}?`);
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
@@ -64,11 +64,11 @@ function hasWords(one: readonly string[], other: readonly string[]): boolean {
   );
 }
 
-/** Their distance; where it cannot be under `max`, any number that is not. */
+/** Edit distance of the names if it is under `max`, or else any number from `max` on. */
 const faultsOf = (a: string, b: string, max: number): number =>
   Math.abs(a.length - b.length) >= max ? max : distance(a, b, max);
 
-/** The least number of letters added, dropped, replaced, or swapped with their neighbour, to get from one to the other. */
+/** The smallest number of letters to add, drop, replace or swap with a neighbour to turn one name into the other. */
 function distance(a: string, b: string, max: number): number {
   let older: number[] = [];
   let old = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -84,7 +84,7 @@ function distance(a: string, b: string, max: number): number {
       row.push(faults);
       if (faults < least) least = faults;
     }
-    // The rows to come are made from these two.
+    // Later rows are computed from these two.
     if (least >= max && leastBefore >= max) return max;
     leastBefore = least;
     older = old;

@@ -1,13 +1,13 @@
-// Polls at an interval, one poll at a time. All who ask for a poll while another runs share the next one.
+// Polls at an interval, one poll at a time. All requests for a poll that arrive during another share the next one.
 
 export interface Polling {
-  /** Resolves after a poll that begins from now on. */
+  /** Resolves after a poll that begins after this call; rejects if that poll fails. */
   refresh(): Promise<void>;
-  /** Waits for the polls that run. */
+  /** Waits for the running polls. */
   close(): Promise<void>;
 }
 
-/** The first poll is done when it resolves. */
+/** Resolves after the first poll. */
 export async function openPolling(
   poll: () => Promise<void>,
   { everyMs, onFault }: { everyMs: number; onFault(fault: unknown): void },

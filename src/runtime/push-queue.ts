@@ -1,6 +1,5 @@
-// A queue from one pusher to one puller. Items are pulled in the order they were pushed, each as soon as it is there; then
-// the queue ends, or the error is thrown that it ended with. Nothing that is pushed after the end is pulled or kept; a puller
-// that leaves ends the queue.
+// A queue from one pusher to one puller, in order. After the last item the queue ends or throws its error. Items pushed
+// after the end are dropped. A puller that stops reading ends the queue.
 import { onAbort } from './abort.ts';
 
 export class PushQueue<Item> {
@@ -22,26 +21,26 @@ export class PushQueue<Item> {
     this.#wake();
   }
 
-  /** Ends the queue with an error, thrown when everything pushed before has been pulled. */
+  /** Ends the queue with an error, which is thrown after all items pushed before. */
   fail(error: unknown): void {
     this.#ended ??= { error };
     this.#wake();
   }
 
-  /** Ends the queue at once: the error is thrown in place of anything not pulled yet. */
+  /** Ends the queue at once. The error replaces all items not pulled yet. */
   abort(error: unknown): void {
     this.#items.length = 0;
     this.#ended = { error };
     this.#wake();
   }
 
-  /** Ends the queue at once: nothing more of it is pulled. */
+  /** Ends the queue at once. Items not pulled yet are dropped. */
   discard(): void {
     this.#items.length = 0;
     this.end();
   }
 
-  /** Yields the items. When the signal aborts, its reason is thrown at once. */
+  /** Yields the items. Throws the signal's reason as soon as the signal aborts. */
   async *pull(signal?: AbortSignal): AsyncGenerator<Item> {
     using _ = onAbort(signal, () => this.abort(signal?.reason));
     try {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { withAbort } from './abort.ts';
 
-/** The task needs more than its limit of time or memory. */
+/** The task exceeded its limit of time or memory. */
 export class LimitReached extends Error {
   readonly limit: 'time' | 'memory';
 
@@ -15,9 +15,9 @@ export class LimitReached extends Error {
 }
 
 interface OnceOptions {
-  /** The module that does the task. */
+  /** The module that runs the task. */
   file: URL;
-  /** Limits the JavaScript heap; native memory comes on top. */
+  /** Limit of the JavaScript heap. Native memory does not count. */
   heapMegabytesMax: number;
   signal: AbortSignal;
 }
@@ -55,14 +55,15 @@ export interface ProcessTask extends OnceOptions {
   task: unknown;
   /** Its standard input. */
   input: Uint8Array;
-  /** Time during which others have the CPU does not count. */
+  /** Limit of CPU time. Time during which other processes have the CPU does not count. */
   cpuSecondsMax: number;
 }
 
 const stderrCharsMax = 500;
 
 /**
- * For tasks that may allocate more at once than the heap may grow by: V8 ends the whole process then, also if a thread did it.
+ * For tasks that may allocate more at once than the heap may grow by. V8 then ends the whole process, even if a thread
+ * allocated.
  */
 export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer> {
   const { file, task, input, heapMegabytesMax, cpuSecondsMax, signal } = options;
@@ -84,7 +85,7 @@ export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer
   child.on('error', reject);
   child.on('close', (_, end) => reject(limitOf(end) ?? new Error(`the process exited without an answer: ${stderr}`)));
   child.on('message', (answer) => resolve(answer as Answer));
-  // A child that is gone answers by its exit.
+  // If the child has exited, the close event is handled instead.
   child.stdin?.on('error', () => {}).end(input);
   try {
     return await withAbort(signal, promise);
@@ -93,7 +94,7 @@ export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer
   }
 }
 
-/** By the signal that ended the process. */
+/** Returns the limit that the signal indicates, if any. */
 function limitOf(end: NodeJS.Signals | null): LimitReached | undefined {
   if (end === 'SIGXCPU' || end === 'SIGKILL') return new LimitReached('time');
   return end === 'SIGABRT' || end === 'SIGTRAP' ? new LimitReached('memory') : undefined;

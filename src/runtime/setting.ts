@@ -2,7 +2,7 @@
 
 export interface Setting<T = unknown> {
   name: `SONANT_${string}`;
-  /** What it does, with the unit. */
+  /** Effect of the setting, with the unit. */
   help: string;
   /** Describes the allowed values, for error messages. */
   allowed: string;
@@ -38,7 +38,7 @@ interface TextChecks {
   isAllowed?: (given: string) => boolean;
 }
 
-/** The default, which is always allowed, is empty where none is given. */
+/** The default is always allowed. It is empty if none is given. */
 export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextChecks): Setting<string> {
   const { isAllowed = () => true, fallback = '', allowed = 'any text', ...rest } = setting;
   return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };
@@ -64,7 +64,7 @@ export function flagSetting(setting: Omit<Declared<boolean>, 'fallback'>): Setti
   };
 }
 
-/** An address to listen on. Port 0 is any free one. */
+/** An address to listen on. Port 0 means any free port. */
 export interface Address {
   host: string;
   port: number;

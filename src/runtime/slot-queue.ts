@@ -20,7 +20,7 @@ interface SlotRequest {
 export interface SlotQueueOptions {
   slotsMax?: number;
   waitingMax?: number;
-  /** What a request is rejected with when the queue is full. */
+  /** Creates the error with which a request is rejected when the queue is full. */
   refusal?(): Error;
 }
 

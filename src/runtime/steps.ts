@@ -1,13 +1,13 @@
-// Work on large inputs in steps: a step at most, of all work that there is, runs in a turn of the event loop, so that
-// whatever else the process does waits no longer than for one. Small inputs are worked on at once by the same code.
+// Splits work on large inputs into steps. At most one step of all such work runs per turn of the event loop, so other work
+// waits for one step at most. Small inputs are processed at once by the same code.
 import { setImmediate } from 'node:timers';
 
-/** Yields where it may be interrupted: at least once in `stepMs`. */
+/** Yields at points where the work may be interrupted, at least every `stepMs`. */
 export type Steps<T> = Generator<void, T, void>;
 
 const stepMs = 1;
 
-/** Whoever has waited longest is first. */
+/** The work that has waited longest is first. */
 const waiting: (() => void)[] = [];
 
 /** Resolves in a turn of the event loop in which no other step runs. */
@@ -18,7 +18,7 @@ export const ownTurn = (): Promise<void> =>
   });
 
 function startNext(): void {
-  // An immediate that an immediate sets runs in the next turn.
+  // An immediate set by an immediate runs in the next turn.
   if (waiting.length > 1) setImmediate(startNext);
   waiting.shift()!();
 }
@@ -37,7 +37,7 @@ export async function inSteps<T>(steps: Steps<T>): Promise<T> {
     do {
       const { done, value } = steps.next();
       if (!done) continue;
-      // What is done with it is a step of its own.
+      // The caller's work on the result is a step too.
       if (isLong()) await ownTurn();
       return value;
     } while (!isLong());

@@ -1,5 +1,5 @@
-// The three kinds of workers of a host (host.ts): a thread and a forked process, which both run `serveTasks` of
-// host-child.ts, and a process that is spoken to through its standard input and output, in a format of its own.
+// The three kinds of workers of a host (host.ts): a thread or forked process that runs `serveTasks` of host-child.ts, and a
+// process with its own format on standard input and output.
 import { type ChildProcess, fork, type StdioOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import type { WorkerLink, WorkerReply } from './host.ts';
 import type { ChildMessage, ThreadStart } from './host-child.ts';
 
-/** How much of the end of a process's error output becomes part of the reason why it ended. */
+/** How many characters at the end of a process's error output are included in the reason of its end. */
 const stderrCharsMax = 500;
 /** An id is shared with threads as a 32-bit integer. */
 const taskIdMax = 0x7fff_ffff;
@@ -16,13 +16,13 @@ const taskIdMax = 0x7fff_ffff;
 export interface ThreadOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
-  /** For `serveTasks`. The thread starts meanwhile. */
+  /** Data for `serveTasks`. The thread starts while it is awaited. */
   data: Promise<unknown>;
   /** Whether other threads have priority. */
   isBackground: boolean;
 }
 
-/** A thread. It is told of a cancelled task through shared memory, because a busy thread reads no messages. */
+/** A thread. Shared memory tells it that its task was cancelled, because a busy thread reads no messages. */
 export function threadLink<Task, Piece>({ file, data, isBackground }: ThreadOptions): WorkerLink<Task, Piece> {
   const cancelledTask = new Int32Array(new SharedArrayBuffer(4));
   const workerData: ThreadStart = { cancelledTask, isBackground };
@@ -70,28 +70,28 @@ export function threadLink<Task, Piece>({ file, data, isBackground }: ThreadOpti
 }
 
 export interface ProcessOptions {
-  /** How the reason of its end names it. */
+  /** Name of the process in the reason of its end. */
   name: string;
   /** Its environment; nothing else is inherited. */
   env: NodeJS.ProcessEnv;
   /** Whether all other processes have priority. */
   isBackground?: boolean;
-  /** Runs after its exit, of which it is a part. */
+  /** Runs after the process has exited. The exit is complete only when this has ended. */
   afterExit?(): Promise<void>;
 }
 
 export interface ForkOptions extends ProcessOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
-  /** For `serveTasks`. */
+  /** Data for `serveTasks`. */
   data: unknown;
 }
 
-/** A process of Node. What it prints is discarded, except the end of its error output. */
+/** A Node process. Its output is discarded, except the end of its error output. */
 export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions): WorkerLink<Task, Piece> {
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc'];
   const child = fork(file, { detached, execArgv: [], env: options.env, serialization: 'advanced', stdio });
-  // A message that does not reach the child is answered by its exit.
+  // If a message does not reach the child, its exit is handled instead.
   const send = (message: unknown) => void child.send(message as object, () => {});
   let id = 0;
   child.on('message', (reply: WorkerReply<Piece>) => link.onReply(reply));
@@ -107,9 +107,9 @@ export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions
 /** How tasks and replies are written into pipes. */
 export interface PipeCodec<Task, Piece, Facts, End> {
   encode(task: Task): string;
-  /** What asks the process to end its task. */
+  /** Message that asks the process to end its task. */
   cancel: string;
-  /** The result is called with the output of the process, and throws if that is malformed. */
+  /** Returns a parser of the process's output, which throws if the output is malformed. */
   createParser(onReply: (reply: WorkerReply<Piece, Facts, End>) => void): (bytes: Buffer) => void;
 }
 
@@ -119,7 +119,7 @@ export interface PipeOptions<Task, Piece, Facts, End> extends ProcessOptions {
   codec: PipeCodec<Task, Piece, Facts, End>;
 }
 
-/** A process that needs no event loop. It is blocked while nobody reads its output. */
+/** A process that needs no event loop. It blocks while nobody reads its output. */
 export function pipeLink<Task, Piece, Facts, End>({
   command,
   args,
@@ -130,7 +130,7 @@ export function pipeLink<Task, Piece, Facts, End>({
   const watched = watchProcess(child, options);
   const { stdin, stdout } = child as ChildProcess;
   const parse = codec.createParser((reply) => link.onReply(reply));
-  // A process that is gone answers by its exit.
+  // If the process has ended, its exit is handled instead.
   stdin?.on('error', () => {});
   stdout?.on('data', (bytes: Buffer) => {
     try {
@@ -139,7 +139,7 @@ export function pipeLink<Task, Piece, Facts, End>({
       watched.kill((error as Error).message);
     }
   });
-  // Its output is read to the end, or 'close' would not follow.
+  // Read the output to the end, or 'close' would not follow.
   child.once('exit', () => stdout?.resume());
   const link: WorkerLink<Task, Piece, Facts, End> = Object.assign(watched, {
     onReply: () => {},
@@ -151,7 +151,7 @@ export function pipeLink<Task, Piece, Facts, End>({
   return link;
 }
 
-/** A signal from a terminal to all of its processes is for the service only, which stops when its requests have ended. */
+/** Own process group: a signal from a terminal reaches only the service, which stops the process after its requests. */
 const detached = true;
 
 /** When file descriptors run out, a child has no streams, whatever its type says. */
@@ -195,6 +195,6 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // It has exited already, or the system does not allow it.
+    // The process has exited, or the system does not allow a lower priority.
   }
 }

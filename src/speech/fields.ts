@@ -141,7 +141,7 @@ export interface FieldRow<Value> {
 export const languageCodeDefault = 'en-US';
 /** Leaves the language of each sentence to Sonant. */
 export const autoLanguage = 'auto';
-export const voiceIdCharsMax = 128;
+const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
 export function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {

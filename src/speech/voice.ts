@@ -40,7 +40,7 @@ export interface OfferedVoice {
   kept: StoredVoice | undefined;
   /** Other names that requests may have for it, in order. */
   aliases: readonly string[];
-  /** Its place in the order of voices (voice-order.ts). */
+  /** Its place in the order of voices (see `positionOf`). */
   position: string;
 }
 

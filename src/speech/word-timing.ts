@@ -1,5 +1,5 @@
 // When the caller's own words are heard, from the engine's times of the words it spoke; where it gives none,
-// word-estimate.ts has it. Times are seconds from the first sample of the request as it is sent.
+// they are estimated. Times are seconds from the first sample of the request as it is sent.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 

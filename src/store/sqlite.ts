@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
-import { makeFolder } from '../runtime/folder.ts';
+import { makeFolder } from '../runtime/files.ts';
 import { tables } from './copy-database.ts';
 import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import type { RowStore, Rows, RowValue, Transaction, TransactionOptions } from './row-store.ts';

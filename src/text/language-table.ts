@@ -12,7 +12,7 @@ export type NumberForm = string | { rules: string; to: number; then: string } | 
 
 export interface FormCase {
   written?: string;
-  /** With places for its groups (say-template.ts). */
+  /** With places for its groups (written-rules.ts). */
   say: string;
 }
 

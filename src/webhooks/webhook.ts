@@ -58,4 +58,3 @@ export const pollMs = 5_000;
 
 /** How long the former secret signs too. */
 export const graceSecondsUsual = 24 * 3600;
-export const graceSecondsMax = 30 * 24 * 3600;

@@ -1,4 +1,4 @@
-// What a process counts of accounts does not grow with the number of keys that have ever been used.
+// The counters of accounts in a process do not grow with the number of keys ever used.
 import { expect, test } from 'vitest';
 import { createAccounts } from '../../src/access/limiter.ts';
 

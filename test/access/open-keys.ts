@@ -1,6 +1,6 @@
 // Key management and verification in one, as a test needs them: for the operator, and a caller on this machine.
 import { operator } from '../../src/access/actor.ts';
-import type { KeyFields } from '../../src/access/key-fields.ts';
+import type { KeyFields } from '../../src/access/api-key-record.ts';
 import { type ChangedKey, createKeyManagement } from '../../src/access/key-management.ts';
 import { createKeyVerifier, type KeyVerifierOptions } from '../../src/access/key-verifier.ts';
 

@@ -69,7 +69,7 @@ test('so many rows may be owed, and the ledger says so before further work', asy
     await ledger.add(spoken(`key_${i}`));
   }
   expect(() => ledger.checkRoom()).toThrow(expect.objectContaining({ reason: 'storage_full' }));
-  // What was running by then is not lost.
+  // Usage of calls that are still running is not lost.
   await ledger.add(spoken('key_running'));
   expect([ledger.owedRows, ledger.hasRoom]).toEqual([4, false]);
   state.failure = undefined;

@@ -1,4 +1,4 @@
-// What takes too long is ended, whatever else has the same limit or another.
+// A call that exceeds its deadline is ended, whatever deadlines other calls have.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createDeadlines } from '../../src/api/deadlines.ts';

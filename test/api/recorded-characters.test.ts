@@ -1,4 +1,4 @@
-// What a limiter is told of a running synthesis: how many of its characters the usage ledger already has.
+// The number of characters of a running synthesis that the usage ledger already has is reported to the limiter.
 import { expect, test } from 'vitest';
 import type { TakeOptions } from '../../src/access/limiter.ts';
 import type { Call } from '../../src/api/call.ts';

@@ -1,4 +1,4 @@
-// What is logged of a flood of calls without a key.
+// Log lines during a flood of calls without a key.
 import { expect, test } from 'vitest';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import { openCallLog } from '../../src/app/logging.ts';

@@ -1,4 +1,4 @@
-// A service that is told to stop stops, whatever it stands on is there to be told of it or not.
+// A service that is told to stop stops, even if what it depends on is unreachable.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import { noise, tone } from './measure-tone.ts';
 const { flac } = audioFormats;
 const sound = (sampleRateHz: number, seconds = 0.5) => tone({ frequencyHz: 700, sampleRateHz, seconds });
 
-/** What libFLAC makes of it, for which 1 is 32767; it finds a fault in what is not whole or does not add up. */
+/** Decodes with libFLAC, for which 1 is 32767. libFLAC reports incomplete or inconsistent files. */
 async function decode(file: Uint8Array): Promise<Int16Array> {
   const { samples } = await decodeRecording(file, { secondsMax: 600 });
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * 32_767), -32_768));

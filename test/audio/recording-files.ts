@@ -13,7 +13,7 @@ export interface WavKind {
   bits?: 8 | 16 | 24 | 32 | 64;
   isFloat?: boolean;
   isExtensible?: boolean;
-  /** What the data chunk says it holds, if not the truth. */
+  /** The size that the data chunk declares, if not the true one. */
   dataBytes?: number;
   /** RF64, with the true size in its ds64. */
   isLarge?: boolean;
@@ -163,7 +163,7 @@ export function oggPage(packets: readonly Buffer[], { flags = 0, position = 0, p
   return withChecksums(Buffer.concat([head, Buffer.from(sizes), ...packets]));
 }
 
-/** The same Ogg pages with checksums that are right for what is in them. */
+/** Corrects the checksums of Ogg pages that were changed. */
 export function withChecksums(file: Buffer): Buffer {
   const mended = Buffer.from(file);
   for (let at = 0; at + 27 <= mended.length && mended.toString('latin1', at, at + 4) === 'OggS'; ) {

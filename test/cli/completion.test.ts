@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What the shell offers after each of the lines; `script` asks it for one. */
+/** Returns the completions of each line. `script` returns the shell code that prints those of one line. */
 async function offered(shell: string, lines: readonly string[], script: (file: string, words: string[]) => string) {
   const { code, out } = await runSonant(folder, ['completion', shell]);
   expect(code).toBe(0);

@@ -54,7 +54,7 @@ interface Run {
   ask?: CommandLine['ask'];
 }
 
-/** What the command prints. */
+/** Runs the command and returns its output. */
 async function voice(args: string[], { table = [row], modelsUrl = mirror.url, ask }: Run = {}): Promise<string> {
   const modelsFile = join(place, 'models.json');
   await writeFile(modelsFile, JSON.stringify({ models: table }));

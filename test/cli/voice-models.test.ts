@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const engines = modelEngines(registry);
 const row = { name: 'amy', url: 'https://example.com/tts-models/amy.tar.bz2' };
 
-/** What the command prints. */
+/** Runs the command and returns its output. */
 async function voice(args: string[], { table }: { table: object[] }): Promise<string> {
   const modelsFile = join(folder, 'models.json');
   await writeFile(modelsFile, JSON.stringify({ models: table }));

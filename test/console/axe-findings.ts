@@ -1,4 +1,5 @@
-// What axe (https://github.com/dequelabs/axe-core) finds in a page: one line for each element, worst word first.
+// Finds accessibility faults of a page with axe (https://github.com/dequelabs/axe-core): one line per element, the worst
+// first.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from './chromium.ts';

@@ -114,7 +114,7 @@ test('sound whose clip is removed is whole once it was found, and is spoken anew
   expect([whole.length, again.cached, cached.equals(whole)]).toEqual([first.byteCount, true, true]);
 
   const made = await deliver(sound);
-  // It was seen to be there a moment before.
+  // Removes the clip just after it was found.
   onOpened = (key) => void rmSync(join(folder, 'audio', key.slice(-2), key));
   const other = await deliver(sound);
   expect([other.cached, other.audioId === made.audioId]).toEqual([false, false]);

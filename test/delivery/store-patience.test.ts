@@ -1,4 +1,4 @@
-// What is good to have is given up where the store of clips is slow or away, and the operator learns of it once.
+// Optional work is abandoned if the store of clips is slow or unreachable, and the fault is reported once.
 import { expect, test } from 'vitest';
 import { createStorePatience } from '../../src/delivery/store-patience.ts';
 import { Failure } from '../../src/errors.ts';

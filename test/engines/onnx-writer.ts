@@ -1,4 +1,4 @@
-// Writes ONNX models by hand, a protobuf field at a time (see src/engines/sherpa-onnx/onnx-file.ts for the format), so that
+// Writes ONNX models by hand, a protobuf field at a time (see src/engines/sherpa-onnx/model-files.ts for the format), so that
 // tests can make models of a few hundred bytes that the real library loads.
 
 export const float = 1;

@@ -9,6 +9,7 @@ import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../src/access/actor.ts';
@@ -126,11 +127,12 @@ function callRpc({ parent, name, input, output }: DescMethod, credential: Header
 
 const listRpcCalls = (): Map<string, Call> =>
   new Map(
-    [SpeechService, VoiceService, LexiconService, JobService, BookService, ApiKeyService].flatMap(({ methods }) =>
-      methods.map((method) => [
-        `\`${method.parent.name}/${method.name}\``,
-        (credential: Headers) => callRpc(method, credential),
-      ]),
+    [SpeechService, VoiceService, LexiconService, JobService, BookService, ModelService, ApiKeyService].flatMap(
+      ({ methods }) =>
+        methods.map((method) => [
+          `\`${method.parent.name}/${method.name}\``,
+          (credential: Headers) => callRpc(method, credential),
+        ]),
     ),
   );
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createIdempotency } from '../../src/api/idempotency.ts';
 import { loadConfig } from '../../src/app/config.ts';
-import { processName } from '../../src/runtime/process-name.ts';
+import { processName } from '../../src/runtime/id.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createStorage } from '../distributed/storage.ts';

@@ -77,7 +77,7 @@ test('every fault in the fields is reported', async () => {
   });
   expect([types.status, types.json.error]).toEqual([400, 'invalid_request']);
   expect((types.json.details as { field: string }[]).map(({ field }) => field).sort()).toEqual([
-    'allowed_ips',
+    'allowed_ips[0]',
     'expires_in_days',
     'limits',
     'name',
@@ -97,11 +97,11 @@ test('every fault in the fields is reported', async () => {
     'scopes[0]',
     'expires_in_days',
     'voice_ids[0]',
-    'allowed_ips[0]',
-    'allowed_ips[1]',
     'limits.requests_per_minute',
     'limits.concurrency',
     'limits.characters_per_month',
+    'allowed_ips[0]',
+    'allowed_ips[1]',
   ]);
 });
 
@@ -151,8 +151,8 @@ test('faults of types, of values and of what the caller may give are reported to
       'limits.concurrency type',
       'limits.requests_per_minute range',
       'name type',
-      'scopes scope',
       'scopes[0] enum',
+      'scopes[1] scope',
       'voice_ids range',
     ],
   ]);

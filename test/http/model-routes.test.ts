@@ -2,10 +2,19 @@
 // in words, and whenever it is ended, nothing is half-installed and the next attempt goes on where it was.
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import grpc from '@grpc/grpc-js';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  InstallState,
+  ListVoiceModelsResponseSchema,
+  ModelService,
+  VoiceModelSchema,
+} from '../../gen/sonant/v1/model_pb.ts';
+import { writeMessage } from '../../src/contract/encode.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { installsWaitingMax } from '../../src/models/model-installs.ts';
-import { takeLock } from '../../src/runtime/file-lock.ts';
+import { takeLock } from '../../src/runtime/locks.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { archives, type Installing, type InstallingOptions, openInstalling, table } from './open-installing.ts';
 
 const patience = { timeout: 60_000, interval: 150 };
@@ -69,6 +78,29 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect((await send('GET', '/api/voices/amy')).status).toBe(404);
     expect((await send('DELETE', '/api/models/amy')).body).toMatchObject({ error: 'not_found' });
     expect(service.logged.join()).toMatch(/a model is to be installed.*key:key_/);
+  });
+
+  test('ModelService has the same operations', async () => {
+    const client = openGrpcClient(ModelService, service.target);
+    onTestFinished(() => client.close());
+    const call = { metadata: { 'x-api-key': service.key } };
+    const list = await client.unary('listVoiceModels', {}, call);
+    expect(writeMessage(ListVoiceModelsResponseSchema, list)).toEqual((await send('GET', '/api/models')).body);
+    const refused = await failureOf(client.unary('installVoiceModel', { name: 'cal' }, call));
+    expect(explain(refused).violations).toMatchObject([{ field: 'accept_licence', reason: 'REQUIRED' }]);
+    const unknown = await failureOf(client.unary('getVoiceModel', { name: 'nobody' }, call));
+    expect(unknown).toMatchObject({ code: grpc.status.NOT_FOUND });
+
+    service.mirror.pace = slow;
+    const begun = await client.unary('installVoiceModel', { name: 'amy' }, call);
+    expect(begun.model).toMatchObject({ name: 'amy', installed: false });
+    const watched = await Array.fromAsync(client.stream('watchVoiceModel', { name: 'amy' }, call));
+    expect(watched.length).toBeGreaterThan(1);
+    expect(watched.at(-1)!.model).toMatchObject({ installed: true, install: { state: InstallState.DONE } });
+    const { model } = await client.unary('getVoiceModel', { name: 'amy' }, call);
+    expect(writeMessage(VoiceModelSchema, model!)).toEqual(await get('amy'));
+    await client.unary('removeVoiceModel', { name: 'amy' }, call);
+    expect(await get('amy')).toMatchObject({ installed: false, install: null });
   });
 
   test('while a slow mirror sends it, its progress is told by events, also to who did not ask for it', async () => {

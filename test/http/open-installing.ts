@@ -117,6 +117,10 @@ export async function openInstalling(onClose: (close: () => Promise<void>) => vo
     get url() {
       return `http://127.0.0.1:${service.httpPort}`;
     },
+    /** For gRPC. */
+    get target() {
+      return `127.0.0.1:${service.grpcPort}`;
+    },
     folder,
     models: join(config.dataDir, 'models'),
     mirror,

@@ -1,5 +1,5 @@
 // The routes of /api/auth/api-keys for a test: a door, and a key with keys:write that asks.
-import type { KeyFields } from '../../src/access/key-fields.ts';
+import type { KeyFields } from '../../src/access/api-key-record.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 export const keysUrl = '/api/auth/api-keys';

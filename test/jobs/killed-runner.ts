@@ -1,8 +1,7 @@
 // Somebody who works on jobs and can be killed: from then on nothing reaches the stores any more, as if the process were
 // gone. Its name is that of a dead process of this machine.
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
-import { createId } from '../../src/runtime/id.ts';
-import { processName } from '../../src/runtime/process-name.ts';
+import { createId, processName } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import type { JobsGateway } from './open-jobs.ts';

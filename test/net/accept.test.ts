@@ -1,6 +1,6 @@
 // Which type a caller asks for.
 import { expect, test } from 'vitest';
-import { asksFor } from '../../src/net/accept.ts';
+import { asksFor } from '../../src/net/headers.ts';
 
 test.each([
   ['text/event-stream', true],

@@ -1,7 +1,7 @@
 // Large JSON in pieces: it is read as JSON.parse reads it, and refused where that refuses it.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { countMembers, readJson } from '../../src/net/json-steps.ts';
+import { countMembers, readJson } from '../../src/net/strict-json.ts';
 import { atOnce, inSteps } from '../../src/runtime/steps.ts';
 
 const read = (text: string) => atOnce(readJson(Buffer.from(text)));
@@ -125,4 +125,10 @@ test('others have their turns between the steps', async () => {
   isOver = true;
   // Of both together, one step runs in a turn.
   expect(turns).toBeGreaterThanOrEqual(40);
+});
+
+test('lists beside each other do not nest', () => {
+  const limits = { depthMax: 3, valuesMax: 1000 };
+  expect(() => atOnce(countMembers(Buffer.from(`[${'[],{},'.repeat(50)}[[]]]`), limits))).not.toThrow();
+  expect(() => atOnce(countMembers(Buffer.from('[[[[]]]]'), limits))).toThrow(Failure);
 });

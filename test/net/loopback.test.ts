@@ -1,6 +1,6 @@
 // What counts as this machine, and what only looks like it.
 import { describe, expect, test } from 'vitest';
-import { isLoopbackHost, isLoopbackUrl } from '../../src/net/loopback.ts';
+import { isLoopbackHost, isLoopbackUrl } from '../../src/net/addresses.ts';
 
 describe('a URL is on this machine', () => {
   test.each([

@@ -9,6 +9,7 @@ import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { KeyManagement } from '../../src/access/key-management.ts';
@@ -56,9 +57,15 @@ describe('over gRPC', () => {
 });
 
 test('every method of ours names its scopes', () => {
-  const named = [SpeechService, VoiceService, LexiconService, JobService, BookService, ApiKeyService].flatMap(
-    ({ methods }) => methods.map((method) => [method.name, operationOf(method).scopes]),
-  );
+  const named = [
+    SpeechService,
+    VoiceService,
+    LexiconService,
+    JobService,
+    BookService,
+    ModelService,
+    ApiKeyService,
+  ].flatMap(({ methods }) => methods.map((method) => [method.name, operationOf(method).scopes]));
   expect(Object.fromEntries(named)).toEqual({
     ReadBook: ['jobs:write'],
     CreateJob: ['jobs:write'],
@@ -94,6 +101,11 @@ test('every method of ours names its scopes', () => {
     UpdateVoice: ['voices:write'],
     DeleteVoice: ['voices:write'],
     RevokeVoiceConsent: ['voices:write'],
+    ListVoiceModels: ['voices:read'],
+    GetVoiceModel: ['voices:read'],
+    WatchVoiceModel: ['voices:read'],
+    InstallVoiceModel: ['admin'],
+    RemoveVoiceModel: ['admin'],
     ListLexicons: ['voices:read'],
     GetLexicon: ['voices:read'],
     CreateLexicon: ['voices:write'],

@@ -19,7 +19,15 @@ async function open(options: ServicesTestOptions = {}) {
 test('each service and the whole are serving, until they stop', async () => {
   const { client, services } = await open();
   const check = async (service: string) => (await client.unary('check', { service })).status;
-  const own = ['SpeechService', 'VoiceService', 'LexiconService', 'JobService', 'BookService', 'ApiKeyService'];
+  const own = [
+    'SpeechService',
+    'VoiceService',
+    'LexiconService',
+    'JobService',
+    'BookService',
+    'ModelService',
+    'ApiKeyService',
+  ];
   const names = ['', ...own.map((name) => `sonant.v1.${name}`)];
   for (const name of names) expect(await check(name)).toBe(serving);
   services.health.close();

@@ -14,10 +14,11 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import type { EndedCall } from '../../src/api/ended-call.ts';
 import type { TimeLimits } from '../../src/api/incoming-call.ts';
 import type { JobHandlers } from '../../src/api/jobs.ts';
-import { createKeyOperations } from '../../src/api/keys.ts';
+import { createKeyHandlers } from '../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
+import { createModelHandlers } from '../../src/api/models.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
@@ -26,6 +27,7 @@ import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { LexiconManagement } from '../../src/lexicons/lexicon-management.ts';
+import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/server.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
@@ -97,9 +99,10 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
+      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },
-    keys: createKeyOperations(keys, voices, {} as WebhookSecrets),
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openLockedFolder, removeLeftFolders } from '../../src/runtime/locked-folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../src/runtime/locks.ts';
 import { serve } from '../cli/serving-program.ts';
 
 function newFolder(): string {
@@ -19,7 +19,7 @@ function newFolder(): string {
 async function startHolder(folder: string) {
   const script = `
     import { writeFileSync } from 'node:fs';
-    import { openTemporaryFolder } from ${JSON.stringify(join(import.meta.dirname, '../../src/runtime/temporary-folder.ts'))};
+    import { openTemporaryFolder } from ${JSON.stringify(join(import.meta.dirname, '../../src/runtime/files.ts'))};
     const { path } = await openTemporaryFolder();
     writeFileSync(path + '/data', 'x'.repeat(1000));
     console.log(path);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { isDead, processName } from '../../src/runtime/process-name.ts';
+import { isDead, processName } from '../../src/runtime/id.ts';
 
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
 const onLinux = test.skipIf(!existsSync(bootIdPath));

@@ -490,7 +490,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "InstallVoiceModel",
-          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and a few may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
+          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and 8 may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
           "input": "InstallVoiceModelRequest",
           "output": "InstallVoiceModelResponse",
           "isStream": false,
@@ -2428,13 +2428,13 @@ export const protoReference: ProtoReference = {
           "name": "voice_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "The voices it may use; empty for all."
+          "comment": "The voices it may use; for all, null in REST and empty in gRPC."
         },
         {
           "name": "allowed_ips",
           "number": 11,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from; empty for any."
+          "comment": "The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC."
         },
         {
           "name": "limits",
@@ -2536,7 +2536,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "CreateApiKeyResponse",
-      "comment": "Response of CreateApiKey.",
+      "comment": "The new key, with the secret key itself.",
       "fields": [
         {
           "name": "key",
@@ -2668,7 +2668,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateApiKeyResponse",
-      "comment": "Response of RotateApiKey, with the new key.",
+      "comment": "The new key, with the secret key itself.",
       "fields": [
         {
           "name": "key",
@@ -2809,7 +2809,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateOwnWebhookSecretResponse",
-      "comment": "Response of RotateOwnWebhookSecret, with the new secret.",
+      "comment": "The new secret.",
       "fields": [
         {
           "name": "secret",
@@ -2899,13 +2899,19 @@ export const protoReference: ProtoReference = {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Of an update: whether a member that is null is reset to its default. Otherwise it is as absent."
+          "comment": "Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller may not have as much. Otherwise it is as absent."
         },
         {
           "name": "additional",
           "number": 10,
           "type": "repeated RestBinding",
           "comment": "What the endpoints of additional bindings have of their own, in their order."
+        },
+        {
+          "name": "done_field",
+          "number": 11,
+          "type": "string",
+          "comment": "A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`."
         }
       ]
     },
@@ -3020,6 +3026,18 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "bool",
           "comment": "Unknown members of its messages are always refused."
+        },
+        {
+          "name": "null_if_unset",
+          "number": 14,
+          "type": "bool",
+          "comment": "It is null where the service leaves it out: an empty list of what is allowed is not the same as none."
+        },
+        {
+          "name": "id_prefix",
+          "number": 15,
+          "type": "string",
+          "comment": "Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed."
         }
       ]
     },
@@ -4037,7 +4055,7 @@ export const protoReference: ProtoReference = {
           "name": "languages",
           "number": 5,
           "type": "repeated string",
-          "comment": "What it speaks, as BCP-47; not known where it is empty."
+          "comment": "What it speaks, as BCP-47; not set where it is not known."
         },
         {
           "name": "voices",
@@ -4097,7 +4115,7 @@ export const protoReference: ProtoReference = {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "Of what the table states the SHA-256: the archive or the weights; empty if of nothing."
+          "comment": "What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing."
         },
         {
           "name": "recommended",
@@ -4109,7 +4127,7 @@ export const protoReference: ProtoReference = {
           "name": "best_voice_id",
           "number": 17,
           "type": "string",
-          "comment": "The id of its voice to begin with; empty where none is known."
+          "comment": "The id of its voice to begin with; not set where none is known."
         },
         {
           "name": "installed",
@@ -4151,7 +4169,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence; empty where it is not known."
+          "comment": "Its licence; not set where it is not known."
         }
       ]
     },
@@ -4169,7 +4187,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence. InstallVoiceModel installs the library under it, where it is missing."
+          "comment": "Its licence. The first installation of a model installs the library under it, where it is missing."
         },
         {
           "name": "installed",
@@ -4235,7 +4253,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in lower case."
+          "comment": "The failure reason, as in error responses."
         },
         {
           "name": "message",
@@ -4348,7 +4366,7 @@ export const protoReference: ProtoReference = {
           "name": "model",
           "number": 1,
           "type": "VoiceModel",
-          "comment": "The model."
+          "comment": "The model. If it is not installed, its installation is under way."
         }
       ]
     },

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/rest.proto.
  */
 export const file_sonant_v1_rest: GenFile = /*@__PURE__*/
-  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIuABCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmciUQoLUmVzdEJpbmRpbmcSCgoCaWQYASABKAkSDwoHc3VtbWFyeRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghmYWlsdXJlcxgEIAMoCSLxAQoJUmVzdEZpZWxkEg4KBmlubGluZRgBIAEoCBIVCg1udWxsX2lmX2VtcHR5GAIgASgIEg0KBWdpdmVuGAMgASgIEg4KBmhpZGRlbhgEIAEoCBIOCgZoZWFkZXIYBSABKAkSDwoHZXhhbXBsZRgGIAEoCRIPCgdkZWZhdWx0GAcgASgJEgwKBGZvcm0YCCABKAkSEQoJbG9uZ190ZXh0GAkgASgIEhAKCGV2ZW50X2lkGAogASgIEhIKCmV2ZW50X3R5cGUYCyABKAgSFQoNb21pdF9pZl9lbXB0eRgMIAEoCBIOCgZzdHJpY3QYDSABKAg6XAoMcmVzdF9zZXJ2aWNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGOOJAyABKAsyFi5zb25hbnQudjEuUmVzdFNlcnZpY2VSC3Jlc3RTZXJ2aWNlOksKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjiiQMgASgLMhUuc29uYW50LnYxLlJlc3RNZXRob2RSBHJlc3Q6VAoKcmVzdF9maWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6okDIAEoCzIULnNvbmFudC52MS5SZXN0RmllbGRSCXJlc3RGaWVsZDpACglyZXN0X25hbWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjriQMgASgJUghyZXN0TmFtZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIvQBCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmcSEgoKZG9uZV9maWVsZBgLIAEoCSJRCgtSZXN0QmluZGluZxIKCgJpZBgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhAKCGZhaWx1cmVzGAQgAygJIpsCCglSZXN0RmllbGQSDgoGaW5saW5lGAEgASgIEhUKDW51bGxfaWZfZW1wdHkYAiABKAgSDQoFZ2l2ZW4YAyABKAgSDgoGaGlkZGVuGAQgASgIEg4KBmhlYWRlchgFIAEoCRIPCgdleGFtcGxlGAYgASgJEg8KB2RlZmF1bHQYByABKAkSDAoEZm9ybRgIIAEoCRIRCglsb25nX3RleHQYCSABKAgSEAoIZXZlbnRfaWQYCiABKAgSEgoKZXZlbnRfdHlwZRgLIAEoCBIVCg1vbWl0X2lmX2VtcHR5GAwgASgIEg4KBnN0cmljdBgNIAEoCBIVCg1udWxsX2lmX3Vuc2V0GA4gASgIEhEKCWlkX3ByZWZpeBgPIAEoCTpcCgxyZXN0X3NlcnZpY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY44kDIAEoCzIWLnNvbmFudC52MS5SZXN0U2VydmljZVILcmVzdFNlcnZpY2U6SwoEcmVzdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOKJAyABKAsyFS5zb25hbnQudjEuUmVzdE1ldGhvZFIEcmVzdDpUCgpyZXN0X2ZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjqiQMgASgLMhQuc29uYW50LnYxLlJlc3RGaWVsZFIJcmVzdEZpZWxkOkAKCXJlc3RfbmFtZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGOuJAyABKAlSCHJlc3ROYW1lQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * What the REST API of a service has besides `google.api.http`.
@@ -106,7 +106,8 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   bearer: string;
 
   /**
-   * Of an update: whether a member that is null is reset to its default. Otherwise it is as absent.
+   * Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller
+   * may not have as much. Otherwise it is as absent.
    *
    * @generated from field: bool null_resets = 9;
    */
@@ -118,6 +119,13 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
    * @generated from field: repeated sonant.v1.RestBinding additional = 10;
    */
   additional: RestBinding[];
+
+  /**
+   * A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`.
+   *
+   * @generated from field: string done_field = 11;
+   */
+  doneField: string;
 };
 
 /**
@@ -265,6 +273,20 @@ export type RestField = Message<"sonant.v1.RestField"> & {
    * @generated from field: bool strict = 13;
    */
   strict: boolean;
+
+  /**
+   * It is null where the service leaves it out: an empty list of what is allowed is not the same as none.
+   *
+   * @generated from field: bool null_if_unset = 14;
+   */
+  nullIfUnset: boolean;
+
+  /**
+   * Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed.
+   *
+   * @generated from field: string id_prefix = 15;
+   */
+  idPrefix: string;
 };
 
 /**

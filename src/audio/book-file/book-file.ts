@@ -1,6 +1,6 @@
-// One file of a whole book with chapter marks, joined from the finished files of its chapters: sound is neither decoded nor
-// encoded again, except the silence between chapters and FLAC blocks too short to stand alone. Chapters are read one after
-// the other, in pieces, so memory does not grow with the book.
+// Joins the finished chapter files of a book into one file with chapter marks. Audio is not decoded or encoded again, except
+// the silence between chapters and FLAC blocks that are too short to stand alone. Chapters are read in pieces, one after the
+// other, so memory does not grow with the book.
 import { audioFormats, type FormatName } from '../formats.ts';
 import {
   type BookChapter,
@@ -27,7 +27,7 @@ const writers: Readonly<Record<FormatName, (part: BookPart) => AsyncGenerator<Ui
   alaw: (part) => writePlainBook('alaw', part),
 });
 
-/** Fails where the file of a chapter is not what its encoder writes for so many samples. */
+/** Fails if the file of a chapter is not the encoder's output for the chapter's `sampleCount`. */
 export async function* writeBookFile(
   format: FormatName,
   sampleRateHz: number,
@@ -41,15 +41,15 @@ export async function* writeBookFile(
   yield* writers[format]({ sampleRateHz, rateHz, chapters, plan, marks, tags });
 }
 
-// The timeline. Frame formats can only join whole frames: the padding of a chapter to whole frames counts as part of its gap,
-// and the gap has as many silent frames as put the next chapter closest to its nominal start. Rounding never adds up unless
-// gaps are shorter than the padding (at most 72 ms in MP3, 27 ms in Opus); then chapters start later, and the timeline says so.
+// The timeline. Frame formats can only join complete frames, so the padding of a chapter counts as part of its gap. The gap
+// has the number of silent frames that puts the next chapter closest to its nominal start, so rounding does not accumulate.
+// If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), the timeline has later starts of chapters.
 
 type ChapterLength = Pick<BookChapter, 'sampleCount' | 'gapSampleCount'>;
 
 interface Framing {
   frameSamples: number;
-  /** The frames of a chapter's file. */
+  /** Number of frames in the file of a chapter with this number of samples. */
   countOf(sampleCount: number): number;
 }
 
@@ -78,7 +78,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
     const sound = countOf(sampleCount);
     frameCount += sound;
     const isLast = i === lengths.length - 1;
-    // At the end the frames must hold all of the gap.
+    // After the last chapter, the frames must hold the complete gap.
     const silence = isLast
       ? countOf(sampleCount + gapSampleCount) - sound
       : Math.max(0, Math.round(wanted / frameSamples) - frameCount);
@@ -89,7 +89,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
   return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
 }
 
-/** For marks and captions; identical to that of the joined file. */
+/** Returns the timeline for marks and captions, which is the timeline of the joined file. */
 export function bookTimeline(
   format: FormatName,
   sampleRateHz: number,

@@ -1,13 +1,13 @@
-// The contract of a book: chapters whose finished files are joined into one, and what the file says of itself.
+// The contract of a book: chapters whose finished files are joined into one file, and the metadata of that file.
 
-/** All numbers of samples are at the rate of the encoder: `encodedRateHz` of the format, where it has one. */
+/** All numbers of samples are at the rate of the encoder: `encodedRateHz` of the format, if it has one. */
 export interface BookChapter {
   title: string;
-  /** The samples that its encoder was given. */
+  /** Number of samples that the chapter's encoder received. */
   sampleCount: number;
-  /** Silence after it in the joined file. */
+  /** Number of samples of silence after the chapter in the joined file. */
   gapSampleCount: number;
-  /** Its finished file, as the encoder of the format wrote it; may be read more than once. */
+  /** The chapter's finished file, as the encoder of the format wrote it. May be read more than once. */
   file(): AsyncIterable<Uint8Array>;
 }
 
@@ -18,12 +18,12 @@ export interface BookTags {
   publisher?: string | undefined;
   /** A year or a date, such as "1859" or "1859-11-24". */
   date?: string | undefined;
-  /** BCP-47. */
+  /** BCP-47 tag. */
   language?: string | undefined;
   cover?: BookCover | undefined;
 }
 
-/** What every format has room for. */
+/** Largest cover that every format can store. */
 export const coverBytesMax = 8 * 2 ** 20;
 
 export interface BookCover {
@@ -31,20 +31,20 @@ export interface BookCover {
   bytes: Uint8Array;
 }
 
-/** Where a chapter is in the sound of the joined file, after what players skip. */
+/** Position of a chapter in the joined file, counted from the first sample that players do not skip. */
 export interface ChapterSpan {
   startSample: number;
-  /** The end of its sound, before the gap. */
+  /** The end of the chapter's audio, before the gap. */
   endSample: number;
 }
 
 export interface BookTimeline {
   chapters: readonly ChapterSpan[];
-  /** Of the whole. */
+  /** Number of samples of the complete book. */
   sampleCount: number;
 }
 
-/** A chapter's mark: from its start to that of the next. */
+/** The mark of a chapter, from its start to the start of the next. */
 export interface ChapterMark {
   title: string;
   startSeconds: number;
@@ -52,7 +52,7 @@ export interface ChapterMark {
 }
 
 export interface BookPart {
-  /** Of the response; the encoder takes its samples at `rateHz`. */
+  /** Sample rate of the response. The encoder accepts samples at `rateHz`. */
   sampleRateHz: number;
   rateHz: number;
   chapters: readonly BookChapter[];
@@ -64,7 +64,7 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged, or of another sound.`);
 
-/** The bytes after the head; they must be `byteCount` where it is given. */
+/** Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and their number differs. */
 export async function* bytesAfter(
   chapter: Pick<BookChapter, 'file'>,
   { index, headBytes, byteCount }: { index: number; headBytes: number; byteCount?: number },
@@ -80,8 +80,8 @@ export async function* bytesAfter(
 }
 
 /**
- * Cuts a stream into parts, some at a time. `lengthAt` tells the length of the part that begins at an offset, and undefined
- * where more bytes are needed to tell. What is left at the end is returned.
+ * Cuts a stream into parts and yields several at a time. `lengthAt` returns the length of the part at an offset, or undefined
+ * if it needs more bytes. Returns the bytes that are left at the end.
  */
 export async function* inParts(
   source: AsyncIterable<Uint8Array>,
@@ -104,8 +104,8 @@ export async function* inParts(
 }
 
 export interface BookPlan extends BookTimeline {
-  /** The frames of each chapter, and those of silence after it; a frame is one sample where the format has none. */
+  /** Number of frames of each chapter and of the silence after it. If the format has no frames, a frame is one sample. */
   frames: readonly { sound: number; silence: number }[];
-  /** In samples. */
+  /** Length of a frame in samples. */
   frameSamples: number;
 }

@@ -1,7 +1,8 @@
 // Joins chapters of FLAC (RFC 9639) into one stream. The last frame of each chapter is short, so the stream has blocks of
-// variable length, and its frames are renumbered by sample. A block of fewer than 16 samples, which only the end of a stream
-// may have, is joined with what follows it. The head, big-endian, each block with 1 bit: last | 7: type | 24: size:
-//     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 for what is not known before they are written
+// variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16 samples,
+// so any other block that short is joined with the block after it.
+// The head, big-endian, each block with 1 bit: last | 7: type | 24: size:
+//     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 in fields that are unknown before the frames are written
 //     4: comments with the chapters (tags.ts) | 6: the cover
 import { crc16 } from '../flac/bit-writer.ts';
 import { flacFrameSamplesAt, flacHead, flacHeadBytes } from '../flac/flac-encoder.ts';
@@ -19,11 +20,11 @@ interface FlacBlock {
   subframe: Uint8Array;
 }
 
-/** The frames of a chapter, in order, some at a time; it fails if they are not those of so many samples. */
+/** Yields the frames of a chapter in order, several at a time. Fails if they do not match the chapter's `sampleCount`. */
 async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: number): AsyncGenerator<FlacBlock[]> {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
   const count = Math.ceil(chapter.sampleCount / frameSamples);
-  // A verbatim frame, and the head of the next.
+  // The size of a verbatim frame, and more than the header of the next frame.
   const frameBytesMax = 2 * frameSamples + 64;
   const lengthOf = (number: number) => Math.min(frameSamples, chapter.sampleCount - number * frameSamples);
   const headerOf = (number: number) => flacFrameHeader({ length: lengthOf(number), sampleRateHz, number });
@@ -52,7 +53,10 @@ async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: nu
     throw wrongFile(index, `has ${number + 1} frames, not ${count}`);
 }
 
-/** Where the first frame of the bytes ends: before a next header, which chance may also put inside a frame. */
+/**
+ * Returns the end of the first frame, or undefined if it is incomplete. A frame may contain bytes that look like the next
+ * header, so the frame's CRC must match too.
+ */
 function endOf(bytes: Buffer, nextHeader: Uint8Array): number | undefined {
   for (let at = bytes.indexOf(nextHeader); at >= 0; at = bytes.indexOf(nextHeader, at + 1))
     if (holds(bytes.subarray(0, at))) return at;
@@ -79,7 +83,7 @@ export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array>
     sampleNumber += length;
     return frame;
   };
-  /** Samples too few for a block, which go before the next. */
+  /** Samples that are too few for a block and are joined with the next block. */
   let carried = new Int16Array(0);
   const write = async (block: FlacBlock): Promise<Uint8Array[]> => {
     if (carried.length === 0 && block.length >= blockSamplesMin) return [frameOf(block)];
@@ -151,14 +155,14 @@ async function decode({ length, subframe }: FlacBlock, sampleRateHz: number): Pr
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * fullScale), -fullScale - 1));
 }
 
-/** Blocks of a frame each; the last takes a remainder too short for a block. */
+/** Block lengths of silence: a frame each. The last block includes a remainder that is too short for its own block. */
 function* silenceLengths(samples: number, frameSamples: number): Generator<number> {
   let left = samples;
   for (; left >= frameSamples + blockSamplesMin; left -= frameSamples) yield frameSamples;
   if (left > 0) yield left;
 }
 
-/** Lengths of blocks, enough to find the shortest and the longest: of a chapter's frames the first two and the last. */
+/** Enough block lengths to find the shortest and the longest: a chapter's first two, its last, and those of the silence. */
 function* blockLengths(plan: BookPart['plan']['frames'], frameSamples: number): Generator<number> {
   let carried = 0;
   for (const { sound, silence } of plan) {

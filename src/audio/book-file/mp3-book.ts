@@ -8,10 +8,10 @@ import { type BookPart, type BookPlan, bytesAfter } from './book.ts';
 import { id3Tag } from './tags.ts';
 
 const bitsPerSecond = 64_000;
-/** At lower rates MPEG-2, with half the samples. */
+/** Lower rates use MPEG-2, with half as many samples per frame. */
 const mpeg1RateMinHz = 32_000;
 const mp3HeaderBytes = 4;
-/** LAME's delay before the sound, and what it adds after it at least. */
+/** LAME's delay before the audio, and its minimum padding after it, in samples. */
 const mp3EncoderDelay = 576;
 const paddingMin = 576;
 
@@ -19,11 +19,11 @@ const isMpeg1 = (sampleRateHz: number): boolean => sampleRateHz >= mpeg1RateMinH
 
 export const mp3FrameSamples = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 1152 : 576);
 
-/** How many frames LAME makes of so many samples. */
+/** Number of frames that LAME writes for `sampleCount` samples. */
 export const mp3FrameCount = (sampleCount: number, sampleRateHz: number): number =>
   Math.ceil((sampleCount + mp3EncoderDelay + paddingMin) / mp3FrameSamples(sampleRateHz));
 
-/** The bytes of the first `count` frames of a file: at 44.1 kHz most are one byte longer than the first. */
+/** Size of the first `count` frames of a file. At 44.1 kHz most frames are one byte longer than the first. */
 function mp3FrameBytes(count: number, sampleRateHz: number): number {
   const bitsPerFrame = (mp3FrameSamples(sampleRateHz) / 8) * bitsPerSecond;
   const rest = bitsPerFrame % sampleRateHz;
@@ -32,7 +32,7 @@ function mp3FrameBytes(count: number, sampleRateHz: number): number {
 
 const mp3SideBytes = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 17 : 9);
 
-/** As the encoder begins its first frame, which is not padded. */
+/** Returns a silent, unpadded frame, like the encoder's first one. */
 function mp3SilentFrame(sampleRateHz: number): Buffer {
   const frame = Buffer.alloc(mp3FrameBytes(1, sampleRateHz));
   const version = isMpeg1(sampleRateHz) ? 3 : 2;
@@ -46,7 +46,7 @@ function mp3SilentFrame(sampleRateHz: number): Buffer {
 
 const kbitPerSecond = 64;
 const tocEntries = 100;
-/** Frames of silence that are written at once. */
+/** Number of silent frames that are written at once. */
 const silenceFramesMax = 500;
 
 export async function* writeMp3Book({ rateHz, chapters, plan, marks, tags }: BookPart): AsyncGenerator<Uint8Array> {
@@ -90,7 +90,7 @@ interface Place {
   bytes: number;
 }
 
-/** The frames and bytes before each stretch of sound or silence, and of all. */
+/** The frames and bytes before each chapter and each silence, and in total. */
 function placesOf({ frames }: BookPlan, rateHz: number, silentBytes: number): Place[] {
   const places: Place[] = [{ frames: 0, bytes: 0 }];
   for (const { sound, silence } of frames) {

@@ -11,7 +11,7 @@ import { pictureBlock, vorbisComments } from './tags.ts';
 
 const packetsPerSecond = 50;
 const opusRateHz = 48_000;
-/** The encoder's delay, at 48 kHz, which every file of it declares. */
+/** The encoder's delay in samples at 48 kHz. Each of its files declares it. */
 const opusSkippedSamples = 312;
 
 export const opusPacketSamples = (rateHz: number): number => rateHz / packetsPerSecond;
@@ -22,7 +22,7 @@ export const opusPacketCount = (sampleCount: number, rateHz: number): number =>
 const packetsPerPage = 10;
 const headerPackets = 2;
 const pageHeadBytes = 27;
-/** Of a second of silence: the encoder has settled by then. */
+/** Number of silent packets, half a second, after which the encoder has settled. */
 const settledPackets = 25;
 
 export async function* writeOpusBook({
@@ -69,7 +69,7 @@ export async function* writeOpusBook({
   yield pages.next({ packets: held, position: end, flag: oggFlags.last });
 }
 
-/** The packets of a file, some at a time. */
+/** Yields the packets of a file, several at a time. */
 async function* packetsOf({ file }: Pick<BookChapter, 'file'>, index: number): AsyncGenerator<Buffer[]> {
   const parts = inParts(file(), pageLength);
   for (;;) {
@@ -87,7 +87,7 @@ function pageLength(bytes: Buffer, at: number): number | undefined {
   return sizes.reduce((sum, size) => sum + size, pageHeadBytes + sizes.length);
 }
 
-/** No page of the encoder holds a part of a packet. */
+/** Returns the packets of a page. The encoder never splits a packet between pages. */
 function packetsIn(page: Buffer, index: number): Buffer[] {
   if (page.toString('latin1', 0, 4) !== 'OggS' || page.readUInt32LE(22) !== crcOf(page))
     throw wrongFile(index, 'has a damaged page');
@@ -105,7 +105,7 @@ function packetsIn(page: Buffer, index: number): Buffer[] {
   return packets;
 }
 
-/** From a second of silence: the head and the program of every file of the encoder, and a packet that holds silence. */
+/** Encodes a second of silence. Returns a silent packet, and the head and encoder name, which all files share. */
 async function silence(sampleRateHz: number, rateHz: number) {
   const encoder = await audioFormats.opus.openEncoder(sampleRateHz);
   const file = async function* () {

@@ -11,7 +11,7 @@ const entriesMax = 250;
 const rootFlag = 2;
 const orderedFlag = 1;
 
-/** ISO 639-2, which ID3 wants, of the languages that are most read aloud. */
+/** ISO 639-2 codes, which ID3 requires, of the languages most often read aloud. */
 const threeLetters: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     `ar:ara bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa et:est eu:eus fa:fas fi:fin fr:fra ga:gle
@@ -68,7 +68,7 @@ function chapterFrame({ title, startSeconds, endSeconds }: ChapterMark, index: n
   return frame('CHAP', [Buffer.from(idOf(index), 'latin1'), span, ...textFrame('TIT2', title)]);
 }
 
-/** The root first. */
+/** Returns the tables of contents, the root first. */
 function tablesOf(count: number): Buffer[] {
   const ids = Array.from({ length: count }, (_, i) => idOf(i));
   if (count <= entriesMax) return [table('toc\0', ids, rootFlag)];
@@ -86,7 +86,7 @@ const table = (id: string, entries: readonly string[], flag = 0): Buffer =>
     Buffer.from(entries.join(''), 'latin1'),
   ]);
 
-/** More with `more`, as they are. */
+/** Returns Vorbis comments with the tags and chapters. Adds the entries of `more` unchanged. */
 export function vorbisComments(
   program: string,
   tags: BookTags,

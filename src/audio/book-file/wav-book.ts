@@ -12,7 +12,7 @@ import { type BookPart, type BookTags, bytesAfter, type ChapterMark } from './bo
 import { id3Tag } from './tags.ts';
 
 const sizeIn64 = 0xffff_ffff;
-/** The last place, in samples, that a cue has room for. */
+/** The last position, in samples, that a cue can store. */
 const placeMax = 2 ** 32 - 1;
 const bytesPerSample = 2;
 const silenceSamples = 32_768;
@@ -28,7 +28,7 @@ export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> 
   yield after;
 }
 
-/** Only samples: there is no place for marks. */
+/** Yields the samples without a head. Formats that have no head cannot store marks. */
 export async function* writePlainBook(
   format: FormatName,
   { sampleRateHz, chapters, plan }: BookPart,

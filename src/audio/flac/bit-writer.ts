@@ -1,7 +1,7 @@
 // Writes bit fields, most significant bit first, into a growing buffer, and computes the CRCs of FLAC frames (RFC 9639,
 // sections 9.1.8 and 9.3).
 
-/** The most bits that fit beside the seven that may be pending. */
+/** Maximum number of bits per call, since up to seven more may be pending in the 32-bit number. */
 const widthMax = 24;
 
 export class BitWriter {
@@ -10,7 +10,7 @@ export class BitWriter {
   #waiting = 0;
   #waitingBits = 0;
 
-  /** The lowest `width` bits of `value`: 0 to 24 of them. */
+  /** Writes the lowest `width` bits of `value`, 0 to 24. */
   put(value: number, width: number): void {
     this.#waiting = (this.#waiting << width) | (value & ((1 << width) - 1));
     this.#waitingBits += width;
@@ -20,7 +20,7 @@ export class BitWriter {
     }
   }
 
-  /** A Rice code: the quotient by 2^parameter as that many zeros, a one, and the remainder. */
+  /** Writes a Rice code: the quotient by 2^parameter as that many zeros, a one, and the remainder. */
   putRice(value: number, parameter: number): void {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));
@@ -35,7 +35,7 @@ export class BitWriter {
     if (this.#waitingBits > 0) this.put(0, 8 - this.#waitingBits);
   }
 
-  /** The bytes written so far, which must end on a byte. */
+  /** Returns the bytes written so far. The last one must be complete. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

@@ -14,7 +14,7 @@ import { flacFrame } from './flac-frame.ts';
 export const flacHeadBytes = 42;
 const samplesMax = 2 ** 36;
 
-/** Each lasts under a tenth of a second. */
+/** Each frame lasts under a tenth of a second. */
 export const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
 
 export function createFlacEncoder(sampleRateHz: number): Encoder {
@@ -32,7 +32,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
     sums.bytesMax = Math.max(sums.bytesMax, bytes.length);
     return bytes;
   };
-  /** With the header before the first. */
+  /** Joins frames, with the header before the first one. */
   const joined = (frames: readonly Uint8Array[], isEnd = false) => {
     if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
     hasBegun = true;
@@ -74,7 +74,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   };
 }
 
-/** Of a stream: what it cannot know is 0. */
+/** Returns the header of a stream. Fields that are unknown before its end are 0. */
 export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(flacHeadBytes);
   bytes.set(Buffer.from('fLaC\x80\0\0\x22', 'latin1'));

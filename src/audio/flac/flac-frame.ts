@@ -7,7 +7,7 @@
 //        31 + order       16 each of `order` samples | 4 bits of a coefficient - 1 | 5 shift | coefficients | Rice codes
 import { BitWriter, crc8, crc16 } from './bit-writer.ts';
 
-/** 256 times 2^(code - 8); code 7 means that the length follows. */
+/** Codes of block sizes: 256 times 2^(code - 8). Code 7 means that the length follows. */
 const lengthCodes: Readonly<Record<number, number>> = { 2048: 11, 4096: 12 };
 const lengthFollows = 7;
 const rateCodes: Readonly<Record<number, number>> = { 24000: 7, 44100: 9, 48000: 10 };
@@ -16,7 +16,7 @@ interface FrameHeader {
   length: number;
   sampleRateHz: number;
   number: number;
-  /** Whether frames are of various lengths, so that `number` counts samples. */
+  /** Whether frames vary in length, so that `number` counts samples. */
   blocksVary?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function flacFrameHeader({ length, sampleRateHz, number, blocksVary = fal
   return bits.bytes();
 }
 
-/** Coded like a code point in UTF-8, extended to 36 bits. */
+/** Encodes a number like a code point in UTF-8, extended to 36 bits. */
 function inUtf8(number: number): number[] {
   if (number < 0x80) return [number];
   const rest: number[] = [];
@@ -46,7 +46,7 @@ function inUtf8(number: number): number[] {
 }
 
 interface Predictor {
-  /** The nearest sample first. */
+  /** Weights, the nearest sample first. */
   coefficients: Int32Array;
   /** The sum of the products is divided by 2^shift. */
   shift: number;
@@ -54,11 +54,11 @@ interface Predictor {
 
 /** The limit of FLAC's streamable subset up to 48 kHz. */
 const orderMax = 12;
-/** Bits of a coefficient: a sum of 12 products of 16 by 12 bits fits into 32 bits. */
+/** Bits of a coefficient. A sum of 12 products of 16 by 12 bits fits into 32 bits. */
 const coefficientBits = 12;
 const shiftMax = 15;
 
-/** The predictor with the smallest result; undefined where none helps. */
+/** Returns the predictor with the fewest estimated bits, or undefined if none helps. */
 function findPredictor(samples: Int16Array): Predictor | undefined {
   const correlation = autocorrelate(samples);
   if (correlation[0] === 0) return undefined;
@@ -77,7 +77,7 @@ function findPredictor(samples: Int16Array): Predictor | undefined {
   return best.weights.length > 0 ? quantise(best.weights) : undefined;
 }
 
-/** The prediction errors, from the first sample that has enough samples before it. */
+/** Returns the prediction errors, from the first sample that has enough samples before it. */
 function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): Int32Array {
   const order = coefficients.length;
   const residual = new Int32Array(samples.length - order);
@@ -89,7 +89,7 @@ function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): In
   return residual;
 }
 
-/** Of the block under a Welch window, so that its ends do not count as jumps. */
+/** Returns the autocorrelation of the block under a Welch window, so that its ends do not count as jumps. */
 function autocorrelate(samples: Int16Array): Float64Array {
   const half = (samples.length - 1) / 2;
   const windowed = new Float64Array(samples.length);
@@ -101,11 +101,11 @@ function autocorrelate(samples: Int16Array): Float64Array {
   });
 }
 
-/** The estimated bits of a block with that prediction error; a sample takes at least one. */
+/** Estimated bits of a block with this prediction error, without the constant part of each sample. */
 const bitsFor = (error: number, length: number, order: number): number =>
   length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
 
-/** Quantises the weights; the rounding error of each is carried over to the next. */
+/** Quantises the weights. Adds the rounding error of each to the next. Returns undefined if a weight is too large. */
 function quantise(weights: readonly number[]): Predictor | undefined {
   const largest = Math.max(...weights.map(Math.abs));
   const shift = Math.min(coefficientBits - 2 - Math.floor(Math.log2(largest)), shiftMax);
@@ -125,17 +125,17 @@ interface RicePlan {
   /** The block has 2^order partitions. */
   order: number;
   parameters: readonly number[];
-  /** An upper bound of the bits. */
+  /** Upper bound of the size in bits. */
   bits: number;
 }
 
 const orderLargest = 6;
 const parameterMax = 14;
 const parameterBits = 4;
-/** Two for the coding method, four for the order. */
+/** Two bits for the coding method, four for the order. */
 const headBits = 6;
 
-/** The best coding of the residual of a block; the residual lacks the warm-up samples. */
+/** Returns the best coding of the residual of a block. The residual lacks the warm-up samples. */
 function planRice(residual: Int32Array, blockLength: number): RicePlan {
   const lead = blockLength - residual.length;
   let order = orderLargest;
@@ -174,7 +174,7 @@ function sumsOf(residual: Int32Array, blockLength: number, order: number): numbe
   return sums;
 }
 
-/** The parameter for `count` numbers with that sum, and an upper bound of their bits. */
+/** Returns the parameter for `count` numbers with this sum, and an upper bound of their bits. */
 function choose(sum: number, count: number): { parameter: number; bits: number } {
   const mean = count > 0 ? sum / count : 0;
   const parameter = Math.min(Math.max(Math.floor(Math.log2(mean * Math.LN2 + 1)), 0), parameterMax);

@@ -6,11 +6,11 @@ import { unreadable } from './track.ts';
 
 interface FrameHeader {
   bytes: number;
-  /** The same in all frames of a file: version and sample rate. */
+  /** Version and sample rate, which are equal in all frames of a file. */
   kind: number;
 }
 
-// In kbit/s by the index in the header; 0 for the free format, which nobody uses, and for the reserved index.
+// Bit rates in kbit/s by the index in the header. 0 marks the free format and the reserved index, which are not supported.
 const bitRates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
 const bitRates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
 const sampleRates1 = [44_100, 48_000, 32_000];
@@ -31,7 +31,7 @@ function frameHeader(file: Buffer, at: number): FrameHeader | undefined {
   return { bytes, kind: (head >>> 10) & 0x603 };
 }
 
-/** The offset after ID3v2 tags and the zeros that some writers leave after them. */
+/** Returns the offset after ID3v2 tags and the zeros that some writers append. */
 export function skipTags(file: Buffer): number {
   let at = 0;
   while (at + 10 <= file.length && file.toString('latin1', at, at + 3) === 'ID3') {
@@ -43,7 +43,7 @@ export function skipTags(file: Buffer): number {
   return Math.min(at, file.length);
 }
 
-/** Whether a frame begins there, and another one where it ends, unless the file ends. */
+/** Whether a frame begins at this offset, and another at its end, unless the file ends. */
 export function isMp3(file: Buffer, at: number): boolean {
   const first = frameHeader(file, at);
   if (!first) return false;
@@ -51,7 +51,7 @@ export function isMp3(file: Buffer, at: number): boolean {
   return next >= file.length - 4 || frameHeader(file, next)?.kind === first.kind || isTag(file, next);
 }
 
-/** The whole frames; a last frame that is cut off is dropped. */
+/** Returns the complete frames. A truncated last frame is dropped. */
 export function* mp3Frames(file: Buffer, from: number): Generator<Buffer> {
   const kind = frameHeader(file, from)?.kind;
   for (let at = from; at < file.length && !isTag(file, at); ) {
@@ -69,5 +69,5 @@ export function* mp3Frames(file: Buffer, from: number): Generator<Buffer> {
 const isTag = (file: Buffer, at: number): boolean =>
   tagsAtEnd.some((name) => file.toString('latin1', at, at + name.length) === name);
 
-/** Zeros, or fewer bytes than a header. */
+/** Whether the rest is only zeros, or shorter than a header. */
 const isPadding = (rest: Buffer): boolean => rest.length < 4 || rest.every((byte) => byte === 0);

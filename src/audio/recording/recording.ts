@@ -28,7 +28,7 @@ async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promi
   if (track.length < samples) throw unreadable(`is damaged or cut off: ${track.length} of ${samples} samples are left`);
 }
 
-/** The bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
+/** Returns the bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
 function framesOf(file: Buffer): Buffer {
   let at = 4;
   for (let isLast = false; !isLast; ) {
@@ -134,12 +134,12 @@ function free(decoder: WasmDecoder): void {
   }
 }
 
-/** Half a minute of two channels at 96 kHz and 24 bits, and some more. */
+/** Half a minute of two channels at 96 kHz and 24 bits, with a reserve. */
 export const recordingBytesMax = 25 * 2 ** 20;
 
 const accepted = 'send WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus';
 
-/** Kinds that are often sent but not supported, so that the message can name them: bytes at an offset. */
+/** Unsupported kinds that are often sent, so that the message can name them: bytes at an offset. */
 const others: readonly (readonly [name: string, at: number, bytes: string])[] = [
   ['an MP4 or M4A file', 4, 'ftyp'],
   ['a WebM or Matroska file', 0, '\x1a\x45\xdf\xa3'],
@@ -174,7 +174,7 @@ async function readOgg(file: Buffer, track: Track): Promise<void> {
   const head = pageBody(oggPages(file).next().value!);
   const has = (text: string, lengthMin: number) =>
     head.length >= lengthMin && head.toString('latin1', 0, text.length) === text;
-  // The rate is checked when the sound is decoded; Opus always has 48 kHz.
+  // The rate is checked when the audio is decoded. Opus always has 48 kHz.
   const decode = async (channels: number, open: () => Promise<WasmDecoder>) => {
     refuseOddShape(channels, 48_000);
     await decodePieces(await open(), oggPages(file), track);

@@ -8,7 +8,7 @@ export interface Recording {
   sampleRateHz: number;
 }
 
-/** Why a recording cannot be read; the message is a predicate of it: "is ...", "lasts ...". */
+/** The recording cannot be read. The message is a predicate: "is ...", "lasts ...". */
 export class RecordingFault extends Error {
   readonly reason: 'audio_decode' | 'audio_too_long';
 
@@ -44,12 +44,12 @@ export class Track {
     this.#secondsMax = secondsMax;
   }
 
-  /** How many samples there are so far. */
+  /** Number of samples so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** Adds the same number of samples of each channel, full scale at +-1. */
+  /** Adds an equal number of samples of each channel, full scale at +-1. */
   add(channels: readonly Float32Array[], sampleRateHz: number): void {
     const length = channels[0]?.length ?? 0;
     if (length === 0) return;

@@ -10,7 +10,7 @@ import { type FileHandle, open, readdir, rename, rm, stat, statfs } from 'node:f
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Failure } from '../../errors.ts';
-import { makeFolder } from '../../runtime/folder.ts';
+import { makeFolder } from '../../runtime/files.ts';
 import { SlotQueue } from '../../runtime/slot-queue.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, type StoredClip } from './clip-store.ts';
 

@@ -7,7 +7,7 @@ import { join } from '../../audio/pcm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
 
 /**
- * The linker's .rodata in the one build that flite-wasm.ts lets through: 17 of its 17.2 MB, the voices and the
+ * The linker's .rodata in the one build that wasi.ts lets through: 17 of its 17.2 MB, the voices and the
  * dictionary. Nothing writes there (no byte changed in 2700 runs with hostile text), and so it is not put back.
  */
 const readOnly = { from: 1024, to: 17_087_080 };

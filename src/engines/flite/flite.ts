@@ -8,9 +8,9 @@ import { basename, join } from 'node:path';
 import { gainDbFor } from '../../audio/loudness.ts';
 import { join as joinSamples } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
-import { makeFolder } from '../../runtime/folder.ts';
+import { makeFolder } from '../../runtime/files.ts';
 import { Host } from '../../runtime/host.ts';
-import { openLockedFolder, removeLeftFolders } from '../../runtime/locked-folder.ts';
+import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
 import { integerSetting } from '../../runtime/setting.ts';
 import { threadLink } from '../../runtime/worker-links.ts';
 import {

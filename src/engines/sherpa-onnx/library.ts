@@ -10,8 +10,8 @@ import { arch, platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
-import { takeLock } from '../../runtime/file-lock.ts';
-import { makeFolder } from '../../runtime/folder.ts';
+import { makeFolder } from '../../runtime/files.ts';
+import { takeLock } from '../../runtime/locks.ts';
 import type { PrepareOptions } from '../engine.ts';
 
 const packageName = 'sherpa-onnx-node';

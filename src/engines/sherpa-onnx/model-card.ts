@@ -2,7 +2,7 @@
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
 //       "kind": "vits", "model": "model.onnx", "options": {"steps": 8},
 //       "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
-// `options` are those of model-options.ts. `speakers` are in the order of the model's own; further ones keep their numbers.
+// `options` are those of model-folder.ts. `speakers` are in the order of the model's own; further ones keep their numbers.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelFault } from './model-fault.ts';

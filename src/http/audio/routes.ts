@@ -5,7 +5,7 @@ import { audioFormats, type FormatName } from '../../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../../delivery/captions.ts';
 import type { StoredAudio } from '../../delivery/stored-audio.ts';
 import { Failure } from '../../errors.ts';
-import { isKept, isWanted } from '../../net/cache-control.ts';
+import { isKept, isWanted } from '../../net/headers.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { ClipRow } from '../../store/clip-rows.ts';
 import { sendPieces } from '../body-writer.ts';

@@ -2,7 +2,7 @@
 // which a client that has one is told so (RFC 9110 section 13.1.2).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isKept } from '../../net/cache-control.ts';
+import { isKept } from '../../net/headers.ts';
 
 export interface Document {
   bytes: Buffer;

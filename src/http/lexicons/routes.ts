@@ -10,7 +10,7 @@ import { newReading, readQuery } from '../../contract/decode.ts';
 import { endpointsOf } from '../../contract/schema.ts';
 import { toViolation } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
-import { asksFor } from '../../net/accept.ts';
+import { asksFor } from '../../net/headers.ts';
 import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../../net/strict-json.ts';

@@ -8,7 +8,7 @@ import type { Scope } from '../../access/scopes.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../access/sign-in.ts';
 import { tokenScopes } from '../../access/sign-in-rules.ts';
 import { Failure, failureTable } from '../../errors.ts';
-import { isKept } from '../../net/cache-control.ts';
+import { isKept } from '../../net/headers.ts';
 import { bodyArrivalMs } from '../../net/limits.ts';
 import { collectBody } from '../../net/request-body.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';

@@ -1,7 +1,6 @@
 // The schemas of the events of a stream: the data of each is JSON of the schema that its `type` names.
 import { openAiFailureSchema } from '../documented-failures.ts';
-import { describeEvents } from '../event-docs.ts';
-import { objectSchema, type Schema, text, whole } from '../route-docs.ts';
+import { type Content, objectSchema, type Schema, text, whole } from '../route-docs.ts';
 
 const seconds = (description: string): Schema => ({ type: 'number', minimum: 0, description });
 const chunkIndex = whole('Index of the chunk, from 0.');
@@ -136,6 +135,32 @@ const examples: readonly (Readonly<Record<string, unknown>> & { type: string })[
     usage: { characters: 13, audio_seconds: 1.04 },
   },
 ];
+
+interface ExampleEvent {
+  id?: string;
+  /** Its name. */
+  event?: string;
+  data: unknown;
+}
+
+/** A stream whose events have such data, with its first events. */
+const describeEvents = (
+  description: string,
+  schema: Schema,
+  examples: readonly ExampleEvent[],
+): Readonly<Record<string, Content>> => ({
+  'text/event-stream': {
+    schema: { type: 'string', description, contentMediaType: 'text/event-stream', contentSchema: schema },
+    example: examples.map(toText).join(''),
+  },
+});
+
+const toText = ({ id, event, data }: ExampleEvent): string =>
+  [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    `data: ${JSON.stringify(data)}\n\n`,
+  ].join('\n');
 
 export const eventContent = describeEvents(
   'Events; the data of each is a SpeechEvent.',

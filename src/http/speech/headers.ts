@@ -1,7 +1,7 @@
 // The reply headers that describe speech.
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
-import { headerText } from '../../net/header-text.ts';
+import { headerText } from '../../net/headers.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
 import type { ReplyHeaderName } from '../reply-headers.ts';

@@ -5,8 +5,7 @@ import { type Idempotency, parseIdempotencyKey } from '../../api/idempotency.ts'
 import { speechOperations } from '../../api/operation.ts';
 import type { SpeechOperations } from '../../api/speech.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
-import { asksFor } from '../../net/accept.ts';
-import { isFreshWanted } from '../../net/cache-control.ts';
+import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';

@@ -7,7 +7,7 @@ import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { voiceOperations } from '../../api/operation.ts';
 import { callUnary, type Handlers } from '../../api/service.ts';
 import { endpointsOf } from '../../contract/schema.ts';
-import { isKept } from '../../net/cache-control.ts';
+import { isKept } from '../../net/headers.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
 import { run } from '../admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from '../contract-routes.ts';

@@ -1,6 +1,7 @@
 // Allow lists of client addresses: IPv4 and IPv6 addresses and CIDR blocks ("10.0.0.0/8", RFC 4632 and RFC 4291). An
 // IPv4-mapped IPv6 address ("::ffff:10.0.0.1") counts as its IPv4 address.
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import type { NodeRequest } from './request-body.ts';
 
 interface Block {
   address: string;
@@ -53,4 +54,65 @@ export function isBlockWithin(block: string, blocks: readonly string[]): boolean
     const outer = parseBlock(text)!;
     return outer.family === family && outer.bits <= bits && createAddressCheck([text])(address);
   });
+}
+
+type Addressed = Pick<NodeRequest, 'headers'> & { socket: { remoteAddress?: string | undefined } | null | undefined };
+
+export function clientAddressOf({ headers, socket }: Addressed, isBehindProxy: boolean): string {
+  const forwarded = isBehindProxy ? String(headers['x-forwarded-for'] ?? '') : '';
+  return forwarded.split(',').at(-1)!.trim() || (socket?.remoteAddress ?? '');
+}
+
+/** What counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.toLowerCase().startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail ? tail.split(':') : [];
+  const whole = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - rest.length).fill('0'), ...rest];
+  return whole.slice(0, 4).join(':');
+}
+
+export const loopbackBlocks: readonly string[] = ['127.0.0.0/8', '::1'];
+
+const isLoopbackAddress = createAddressCheck(loopbackBlocks);
+
+/** A name or an address, without brackets. */
+export const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopbackAddress(host);
+
+/** Of any scheme; false for what is no URL. */
+export const isLoopbackUrl = (url: string): boolean =>
+  URL.canParse(url) && isLoopbackHost(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
+
+const isSpecial = createAddressCheck([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  // Of 2000::/3, in which the addresses of the internet are.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3fff::/20',
+]);
+const isGlobalUnicast = createAddressCheck(['2000::/3']);
+
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && !isSpecial(address) && (version === 4 || isGlobalUnicast(address));
 }
