@@ -1,12 +1,12 @@
 // The code in the documents works: every block is run in order, page by page, beside one service, or is marked with the reason
 // why it is not (docs.test.ts counts those).
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openPage } from './console/chromium.ts';
 import { openFaultProxy } from './delivery/stores/fault-proxy.ts';
-import { blocksOf, pages, root } from './document-blocks.ts';
+import { type Block, blocksOf, pages, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
 import { isInstalled } from './programs.ts';
 
@@ -36,7 +36,25 @@ for (const page of pages) {
   );
 }
 
+/** A file of examples/ that the documents link to, as a block of code. */
+function exampleOf(file: string, language: string): Block {
+  const place = `examples/${file}`;
+  const text = readFileSync(join(root, place), 'utf8');
+  return {
+    place,
+    language,
+    text,
+    name: basename(file),
+    serves: language === 'ts',
+    needs: undefined,
+    notRun: undefined,
+  };
+}
+
 test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in a browser', async () => {
+  await stage.play(service);
+  const files = readdirSync(join(root, 'examples/pages')).sort();
+  for (const file of files) await stage.play(exampleOf(`pages/${file}`, extname(file).slice(1)));
   const page = await openPage(onTestFinished);
   const { goTo, run, until, send } = page;
   const click = { expression: "document.getElementById('speak').click()", userGesture: true };
@@ -51,7 +69,10 @@ test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in
 });
 
 test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md reads on where it is cut', async () => {
+  const block = exampleOf('python/events.py', 'python');
   const file = join(stage.folder, 'events.mp3');
+  await stage.play(service);
+  await stage.play(block);
   const whole = readFileSync(file);
   const proxy = await openFaultProxy(stage.toHere('http://127.0.0.1:8080'));
   const cuts = [2000, 5000, 3000];
@@ -59,7 +80,6 @@ test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md 
     const afterBytes = cuts.shift();
     return afterBytes === undefined ? undefined : { kind: 'cut-answer', afterBytes };
   };
-  const block = blocks.find(({ name }) => name === 'events.py')!;
   await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
   expect(readFileSync(file).equals(whole)).toBe(true);
   expect(proxy.requests.length).toBe(4);
