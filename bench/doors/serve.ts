@@ -26,7 +26,7 @@ import { createModelHandlers } from '../../src/api/models.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
-import { createGetUsage } from '../../src/api/usage.ts';
+import { createUsageHandlers } from '../../src/api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
 import { openGateway } from '../../src/app/gateway.ts';
 import { createClipMemory } from '../../src/delivery/clip-memory.ts';
@@ -108,10 +108,10 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
+      usage: createUsageHandlers(usage),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
       models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },
-    getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,
       read: createClipMemory(clips).read,

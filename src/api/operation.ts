@@ -38,5 +38,3 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 /** By the names of their RPCs. */
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
-/** Only in the HTTP API. */
-export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

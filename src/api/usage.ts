@@ -1,67 +1,57 @@
 // Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key, those it has replaced, and its
 // descendants.
+import { type GetUsageRequest, UsageGroupingSchema, type UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { dayOf, isDay } from '../access/usage-ledger.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
-import type { Call } from './call.ts';
+import type { Violations } from '../contract/violations.ts';
+import type { UsageGroup, UsageRows, UsageSum } from '../store/usage-rows.ts';
+import { nameOf, toEnum } from './messages.ts';
+import { checked, type Handlers } from './service.ts';
 
-/** Days such as "2026-01-31", both included. */
-export interface UsageQuery {
-  from: string;
-  to: string;
-  groupBy: UsageGroup;
-}
-
-export interface UsageReport extends UsageQuery {
-  total: Omit<UsageSum, 'group'>;
-  groups: readonly UsageSum[];
-}
-
-export type GetUsage = (call: Call, query: UsageQuery) => Promise<UsageReport>;
-
-export const usageDaysMax = 366;
-export const usageGroupsMax = 1_000;
+const usageDaysMax = 366;
+const usageGroupsMax = 1_000;
 const dayMs = 24 * 3_600_000;
 
-export const createGetUsage =
-  (usage: Pick<UsageRows, 'sum'>): GetUsage =>
-  async ({ caller }, { from, to, groupBy }) => {
-    const range = { range: caller.grant.range, from, to, limit: usageGroupsMax };
-    const [groups, days] = await Promise.all([
-      usage.sum({ ...range, groupBy }),
-      usage.sum({ ...range, groupBy: 'day' }),
-    ]);
-    return { from, to, groupBy, total: totalOf(days), groups };
-  };
+export const createUsageHandlers = (usage: Pick<UsageRows, 'sum'>) =>
+  ({
+    getUsage: checked(
+      (message: GetUsageRequest, _call, violations) => toDays(message, violations),
+      async (message, { caller }, { from, to }) => {
+        const groupBy = nameOf<UsageGroup>(UsageGroupingSchema, message.groupBy) ?? 'day';
+        const range = { range: caller.grant.range, from, to, limit: usageGroupsMax };
+        const [groups, days] = await Promise.all([
+          usage.sum({ ...range, groupBy }),
+          usage.sum({ ...range, groupBy: 'day' }),
+        ]);
+        return {
+          from,
+          to,
+          groupBy: toEnum(UsageGroupingSchema, groupBy),
+          total: toSums(totalOf(days)),
+          groups: groups.map((sum) => ({ group: sum.group, ...toSums(sum) })),
+        };
+      },
+    ),
+  }) satisfies Handlers<typeof UsageService>;
 
-/** An empty string is the default. Violations are added to those found before. */
-export function parseUsageQuery(
-  given: Readonly<Record<'from' | 'to' | 'groupBy', string>>,
-  violations: FieldViolation[],
-): UsageQuery {
+/** The first and the last day, such as "2026-01-31", both included. An empty one is the default. */
+function toDays(given: Pick<GetUsageRequest, 'from' | 'to'>, violations: Violations): { from: string; to: string } {
   const today = dayOf(Date.now());
   const day = (field: 'from' | 'to', fallback: string) => {
     const text = given[field] || fallback;
-    if (!isDay(text)) violations.push({ field, reason: 'format', message: 'must be a day such as 2026-01-31' });
+    if (!isDay(text)) violations.report(field, 'format', 'must be a day such as 2026-01-31');
     return text;
   };
   const to = day('to', today);
   const from = day('from', `${(isDay(to) ? to : today).slice(0, 8)}01`);
-  const groupBy = usageGroups.find((name) => name === (given.groupBy || 'day'));
-  if (!groupBy) {
-    const message = `must be one of ${usageGroups.join(', ')}`;
-    violations.push({ field: 'group_by', reason: 'enum', message, allowed: usageGroups });
-  }
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
-  if (violations.length === 0 && (days < 1 || days > usageDaysMax)) {
-    const message = `must be at most ${usageDaysMax} days before to, and not after it`;
-    violations.push({ field: 'from', reason: 'range', message });
-  }
-  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-  return { from, to, groupBy: groupBy! };
+  if (days < 1 || days > usageDaysMax)
+    violations.report('from', 'range', `must be at most ${usageDaysMax} days before to, and not after it`);
+  return { from, to };
 }
 
-function totalOf(sums: readonly UsageSum[]): UsageReport['total'] {
+type Sums = Omit<UsageSum, 'group'>;
+
+function totalOf(sums: readonly UsageSum[]): Sums {
   const total = { requests: 0, characters: 0, audioMs: 0 };
   for (const { requests, characters, audioMs } of sums) {
     total.requests += requests;
@@ -70,3 +60,9 @@ function totalOf(sums: readonly UsageSum[]): UsageReport['total'] {
   }
   return total;
 }
+
+const toSums = ({ requests, characters, audioMs }: Sums) => ({
+  requests: BigInt(requests),
+  characters: BigInt(characters),
+  audioSeconds: audioMs / 1000,
+});

@@ -10,6 +10,7 @@ import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
+import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
@@ -21,7 +22,6 @@ import type { Runner } from '../api/runner.ts';
 import type { Handlers } from '../api/service.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Tickets } from '../api/stream-tickets.ts';
-import type { GetUsage } from '../api/usage.ts';
 import type { VoiceOperations } from '../api/voices.ts';
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
@@ -48,7 +48,6 @@ import { createEventSender, type EventSender } from '../http/speech/event-sender
 import { ResumableStreams } from '../http/speech/resumable-streams.ts';
 import { addSpeechRoutes } from '../http/speech/routes.ts';
 import { addSseRoutes } from '../http/speech/sse-routes.ts';
-import { addUsageRoute } from '../http/usage/routes.ts';
 import { addVoiceRoutes } from '../http/voices/routes.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
@@ -104,8 +103,8 @@ export interface GatewayOperations {
     lexicons: Handlers<typeof LexiconService>;
     keys: Handlers<typeof ApiKeyService>;
     models: Handlers<typeof ModelService>;
+    usage: Handlers<typeof UsageService>;
   };
-  getUsage: GetUsage;
   audio: StoredAudio;
   idempotency: Idempotency;
   tickets: Tickets;
@@ -237,7 +236,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
   const { handlers, speech, live, voices } = operations;
-  const { getUsage, audio, idempotency, tickets } = operations;
+  const { audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
@@ -264,7 +263,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
   addOauthRoutes(app, { ...signing, baseUrl });
-  addUsageRoute(app, { getUsage, admitTo, isStrict });
+  addContractRoutes(app, UsageService, handlers.usage, ofContract);
   addHealthRoutes(app, watch);
   addDocsPage(app, readOpenApi);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });

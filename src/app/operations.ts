@@ -14,7 +14,7 @@ import { createMetering } from '../api/metering.ts';
 import { createModelHandlers } from '../api/models.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
-import { createGetUsage } from '../api/usage.ts';
+import { createUsageHandlers } from '../api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import { createKnownClips } from '../delivery/clip-cache.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
@@ -92,6 +92,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      usage: createUsageHandlers(usage),
       keys: createKeyHandlers({
         keys,
         voices,
@@ -100,7 +101,6 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       lexicons: createLexiconHandlers(options.lexicons, voices),
       models: createModelHandlers({ installs: options.installs, engines, voices }),
     },
-    getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,
       read: memory.read,

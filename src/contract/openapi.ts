@@ -164,8 +164,9 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const desc = responseBody?.message ?? method.output;
   const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
+  const done = { ...content, example: { ...content.example, [doneField]: true } };
   return {
-    ...(doneField !== '' && { 200: { description, content: { 'application/json': { schema: content.schema } } } }),
+    ...(doneField !== '' && { 200: { description, content: { 'application/json': done } } }),
     [status || (location === '' ? 200 : 201)]: { description, ...about, content: { 'application/json': content } },
   };
 }

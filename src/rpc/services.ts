@@ -10,6 +10,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
@@ -36,6 +37,7 @@ export interface ServicesOptions {
     lexicons: Handlers<typeof LexiconService>;
     models: Handlers<typeof ModelService>;
     keys: Handlers<typeof ApiKeyService>;
+    usage: Handlers<typeof UsageService>;
   };
   /** Whether reflection is served. */
   reflection?: boolean;
@@ -66,6 +68,7 @@ export function createServices(options: ServicesOptions): Services {
     serveHandlers(BookService, handlers.books),
     serveHandlers(ModelService, handlers.models),
     serveHandlers(ApiKeyService, handlers.keys),
+    serveHandlers(UsageService, handlers.usage),
   ];
   const names = guarded.map(({ service }) => service);
   const health = openHealth(names);

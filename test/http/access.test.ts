@@ -11,6 +11,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../src/access/actor.ts';
 import { scopes } from '../../src/access/scopes.ts';
@@ -127,12 +128,20 @@ function callRpc({ parent, name, input, output }: DescMethod, credential: Header
 
 const listRpcCalls = (): Map<string, Call> =>
   new Map(
-    [SpeechService, VoiceService, LexiconService, JobService, BookService, ModelService, ApiKeyService].flatMap(
-      ({ methods }) =>
-        methods.map((method) => [
-          `\`${method.parent.name}/${method.name}\``,
-          (credential: Headers) => callRpc(method, credential),
-        ]),
+    [
+      SpeechService,
+      VoiceService,
+      LexiconService,
+      JobService,
+      BookService,
+      ModelService,
+      ApiKeyService,
+      UsageService,
+    ].flatMap(({ methods }) =>
+      methods.map((method) => [
+        `\`${method.parent.name}/${method.name}\``,
+        (credential: Headers) => callRpc(method, credential),
+      ]),
     ),
   );
 

@@ -11,6 +11,7 @@ import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { KeyManagement } from '../../src/access/key-management.ts';
 import { operationOf } from '../../src/api/operation.ts';
@@ -65,6 +66,7 @@ test('every method of ours names its scopes', () => {
     BookService,
     ModelService,
     ApiKeyService,
+    UsageService,
   ].flatMap(({ methods }) => methods.map((method) => [method.name, operationOf(method).scopes]));
   expect(Object.fromEntries(named)).toEqual({
     ReadBook: ['jobs:write'],
@@ -92,6 +94,7 @@ test('every method of ours names its scopes', () => {
     RevokeOwnApiKey: [],
     GetOwnWebhookSecret: ['jobs:read'],
     RotateOwnWebhookSecret: ['jobs:write'],
+    GetUsage: ['usage:read'],
     ListVoices: ['voices:read'],
     GetVoice: ['voices:read'],
     PreviewVoice: ['voices:read'],

@@ -27,6 +27,7 @@ test('each service and the whole are serving, until they stop', async () => {
     'BookService',
     'ModelService',
     'ApiKeyService',
+    'UsageService',
   ];
   const names = ['', ...own.map((name) => `sonant.v1.${name}`)];
   for (const name of names) expect(await check(name)).toBe(serving);

@@ -22,6 +22,7 @@ import { createModelHandlers } from '../../src/api/models.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
+import { createUsageHandlers } from '../../src/api/usage.ts';
 import { createVoiceHandlers } from '../../src/api/voices.ts';
 import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
@@ -100,6 +101,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
+      usage: createUsageHandlers({ sum: async () => [] }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),
       models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
     },

@@ -22,6 +22,7 @@ const services = [
   'sonant.v1.BookService',
   'sonant.v1.ModelService',
   'sonant.v1.ApiKeyService',
+  'sonant.v1.UsageService',
   'grpc.health.v1.Health',
   'grpc.reflection.v1.ServerReflection',
   'grpc.reflection.v1alpha.ServerReflection',

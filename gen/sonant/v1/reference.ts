@@ -4413,7 +4413,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "GetUsageResponse",
-      "comment": "Response of GetUsage.",
+      "comment": "The sums.",
       "fields": [
         {
           "name": "from",
