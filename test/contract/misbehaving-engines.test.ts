@@ -255,7 +255,8 @@ describe.concurrent('a request that is heard already', () => {
       expect(requests.slice(0, 2)).toEqual(parts.slice(0, 2));
       expect(requests.slice(2)).not.toContain(parts[0]);
       expect(requests.slice(2)).not.toContain(parts[1]);
-      expect(requests.filter((part) => part === parts[2])).toHaveLength(3);
+      // The next segment fails beside it. Five failures in a row open the breaker, which may leave out the third try.
+      expect([2, 3]).toContain(requests.filter((part) => part === parts[2]).length);
     }
     await expect.poll(service.running).toBe(0);
   });
