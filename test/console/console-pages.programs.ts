@@ -52,7 +52,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
 
     await go('#/voices/+new', 'New voice');
     await click('.page form [type=submit]');
-    await untilText('[data-field=name] .field-error', 'Name the voice.');
+    await untilText('[data-field=name] .field-error', 'Must be 1 to 200 characters.');
     expect(await page.run('document.activeElement.name')).toBe('name');
     await inspect('new-voice');
     await typeText('[name=name]', 'Our reader');
