@@ -46,16 +46,16 @@ export function createLexiconHandlers(management: LexiconManagement, { findCurre
       },
     ),
     createLexicon: checked(
-      ({ spec = create(LexiconSpecSchema) }: CreateLexiconRequest, _call, violations) =>
-        inSteps(checkLexicon(spec, violations, { isNew: true })),
+      ({ spec = create(LexiconSpecSchema) }: CreateLexiconRequest, _call, violations, cleared) =>
+        inSteps(checkLexicon(spec, violations, { isNew: true, isEmptied: cleared.includes('entries') })),
       async (_message, call, content) => ({
         lexicon: toLexicon(await management.create(content, actorOf(call)), call),
       }),
     ),
     replaceLexicon: checked(
-      async ({ lexiconId, spec = create(LexiconSpecSchema) }: ReplaceLexiconRequest, call, violations) => {
+      async ({ lexiconId, spec = create(LexiconSpecSchema) }: ReplaceLexiconRequest, call, violations, cleared) => {
         if (lexiconId !== '') await findCurrent(() => management.checkMayChange(lexiconId, actorOf(call)));
-        return inSteps(checkLexicon(spec, violations));
+        return inSteps(checkLexicon(spec, violations, { isEmptied: cleared.includes('entries') }));
       },
       async ({ lexiconId }, call, content) => ({
         lexicon: toLexicon(await findCurrent(() => management.replace(lexiconId, content, actorOf(call))), call),

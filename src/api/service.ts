@@ -18,7 +18,7 @@ import type { Call } from './call.ts';
 export interface Checked<Request, Result, Plan = any> {
   /**
    * Only reports, also for a message with violations: a value that breaks a rule may be anything. `cleared` are the paths
-   * that are null in JSON, where that is not the same as absent.
+   * that are null, or a list without an item, in JSON, where that is not the same as absent.
    */
   check(message: Request, call: Call, violations: Violations, cleared: readonly string[]): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
@@ -42,7 +42,7 @@ export const checked = <Request, Result, Plan>(
 export interface Received extends Scope {
   /** Found while the message was read. */
   violations?: Violations;
-  /** The paths that are null in JSON. */
+  /** The paths that are null in JSON, in an update that resets them; else those of lists without an item. */
   cleared?: readonly string[];
 }
 

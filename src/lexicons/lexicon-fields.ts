@@ -32,10 +32,10 @@ export interface CheckedLexicon {
 export function* checkLexicon(
   spec: LexiconSpec,
   violations: Violations,
-  { isNew = false } = {},
+  { isNew = false, isEmptied = false } = {},
 ): Steps<CheckedLexicon> {
   const { title, entries } =
-    spec.pls === '' ? yield* readEntries(spec, violations) : yield* readDocument(spec, violations);
+    spec.pls === '' ? yield* readEntries(spec, violations, isEmptied) : yield* readDocument(spec, violations);
   const name = spec.name || title;
   if (isNew && name === undefined && !violations.has('pls')) violations.report('name', 'required', 'name the lexicon');
   if (name !== undefined && (name.trim() === '' || /\p{Cc}/u.test(name)))
@@ -58,9 +58,9 @@ interface Content {
   entries: LexiconEntry[];
 }
 
-function* readEntries({ entries: given }: LexiconSpec, violations: Violations): Steps<Content> {
-  // No entries are as none given: what a lexicon has is not lost to a message that leaves them out.
-  if (given.length === 0) violations.report('entries', 'required', 'give the entries, or a PLS document');
+function* readEntries({ entries: given }: LexiconSpec, violations: Violations, isEmptied: boolean): Steps<Content> {
+  // A message that leaves the entries out must not delete those that the lexicon has.
+  if (given.length === 0 && !isEmptied) violations.report('entries', 'required', 'give the entries, or a PLS document');
   const entries: LexiconEntry[] = [];
   // Of too many, only their number is checked.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {

@@ -230,7 +230,10 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    return undefined;
+    // The parser accepts longer numbers than any encoder writes: what follows would go uncounted.
+    throw new Failure('invalid_request', {
+      message: 'The service cannot parse binary messages with numbers that are too long.',
+    });
   };
   while (at < bytes.length) {
     const tag = readVarint();
@@ -247,7 +250,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
     at += length;
     if (at > bytes.length) return left;
     const field = type === 2 ? schema?.fields.find(({ number }) => number === no) : undefined;
-    left -= field && isNumeric(field) ? length : 1;
+    left -= field && isNumeric(field) ? Math.max(1, length) : 1;
     if (left < 0) throw new Failure('invalid_request', { message: 'The message has too many fields.' });
     if (field?.fieldKind === 'map') left = countFields(bytes.subarray(from, at), undefined, left);
     else if (field?.message) left = countFields(bytes.subarray(from, at), field.message, left);

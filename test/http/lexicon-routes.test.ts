@@ -146,6 +146,7 @@ describe('a lexicon', () => {
     expect(messages.filter((message: string) => message.includes('did you mean'))).toHaveLength(2);
     expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
     expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);
+    expect((await send('POST', url, { name: 'x', entries: [] })).body).toMatchObject({ entry_count: 0 });
     const empty = { access: 'all', entries: [{ grapheme: '', alias: '' }] };
     const ofEmpty = ['entries[0].grapheme length', 'entries[0].alias required'];
     const named = (name: unknown) => send('POST', url, { name, ...empty }).then(faultsOf);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { partCharsMax } from '../../src/jobs/limits.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
-test('a chapter keeps its voice when the alias that it was named by moves', async () => {
+test('a chapter keeps its voice when the alias that it was named by moves', { timeout: 180_000 }, async () => {
   const { create, until, untilEnded, send, makeKey, tone } = await openJobsGateway({ trouble: { pieceDelayMs: 5 } });
   const headers = { 'X-API-Key': await makeKey(['voices:read', 'voices:write', 'admin']) };
   const name = async (voiceId: string, aliases: readonly string[]) => {

@@ -103,6 +103,7 @@ test.each([
 test.each([
   ['cut off', fieldOf(2, Buffer.alloc(30_000)).subarray(0, 20_000)],
   ['no message', Buffer.alloc(30_000, 0xff)],
+  ['a tag of six bytes', Buffer.concat([Buffer.from([0x88, 0x80, 0x80, 0x80, 0x80, 0]), Buffer.alloc(30_000, 0x10)])],
   ['a group without its end', Buffer.concat([fieldOf(2, Buffer.alloc(30_000)), unknown.subarray(3, 5)])],
 ])('what is %s is refused', async (_, bytes) => {
   const { target } = await openTestServices();

@@ -31,7 +31,7 @@ export async function showLexicon(pageContext, lexiconId) {
     ready.map(({ voice_id, name }) => element('option', { value: voice_id }, name)),
   );
   const hear = createEntrySample(pageContext, () => speaker.value);
-  const { entries } = lexicon;
+  const { entries = [] } = lexicon;
   const table = createEntryTable({ entries, mayWrite, hear });
   fill(
     root,
@@ -92,7 +92,7 @@ function editor({ pageContext, path, lexicon, entries, table, speaker, mayWrite 
  * @param {Lexicon & { entries: LexiconEntry[] }} lexicon
  */
 function exportCard({ api, signal, showError }, path, lexicon) {
-  const languages = [...new Set(lexicon.entries.map(({ language_code }) => language_code ?? ''))];
+  const languages = [...new Set((lexicon.entries ?? []).map(({ language_code }) => language_code ?? ''))];
   /**
    * @param {string} label
    * @param {string} file
