@@ -108,8 +108,7 @@ const toEntry = ({
 
 function checkEntry(entry: EntryMessage, path: string, violations: Violations): void {
   const { alias, phoneme, languageCode } = entry;
-  if (alias === '' && phoneme === '')
-    violations.report(`${path}.alias`, 'required', 'must have alias or phoneme');
+  if (alias === '' && phoneme === '') violations.report(`${path}.alias`, 'required', 'must have alias or phoneme');
   if (alias !== '' && phoneme !== '')
     violations.report(`${path}.phoneme`, 'conflict', 'stands in place of alias; give one');
   if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
