@@ -37,7 +37,7 @@ interface KeyHandlersOptions {
 export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions) {
   return {
     createApiKey: checked(
-      (message: CreateApiKeyRequest, call, violations, cleared) => {
+      (message: CreateApiKeyRequest, call, violations, { cleared }) => {
         reportUnknownOfSpec(message, violations);
         const given = toNewFields(message.spec, cleared);
         const { voiceIds, grant } = call.caller;

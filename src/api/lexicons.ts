@@ -46,16 +46,17 @@ export function createLexiconHandlers(management: LexiconManagement, { findCurre
       },
     ),
     createLexicon: checked(
-      ({ spec = create(LexiconSpecSchema) }: CreateLexiconRequest, _call, violations, cleared) =>
-        inSteps(checkLexicon(spec, violations, { isNew: true, isEmptied: cleared.includes('entries') })),
+      ({ spec = create(LexiconSpecSchema) }: CreateLexiconRequest, _call, violations, { emptyLists }) =>
+        inSteps(checkLexicon(spec, violations, { isNew: true, isEmptied: emptyLists.includes('entries') })),
       async (_message, call, content) => ({
         lexicon: toLexicon(await management.create(content, actorOf(call)), call),
       }),
     ),
     replaceLexicon: checked(
-      async ({ lexiconId, spec = create(LexiconSpecSchema) }: ReplaceLexiconRequest, call, violations, cleared) => {
+      async (message: ReplaceLexiconRequest, call, violations, { emptyLists }) => {
+        const { lexiconId, spec = create(LexiconSpecSchema) } = message;
         if (lexiconId !== '') await findCurrent(() => management.checkMayChange(lexiconId, actorOf(call)));
-        return inSteps(checkLexicon(spec, violations, { isEmptied: cleared.includes('entries') }));
+        return inSteps(checkLexicon(spec, violations, { isEmptied: emptyLists.includes('entries') }));
       },
       async ({ lexiconId }, call, content) => ({
         lexicon: toLexicon(await findCurrent(() => management.replace(lexiconId, content, actorOf(call))), call),

@@ -14,13 +14,18 @@ import { checkRules, type Scope } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Call } from './call.ts';
 
+/** What the JSON of a request had that its message cannot show. */
+export interface GivenInJson {
+  /** Paths that are null, of a method that has `null_resets`. */
+  cleared: readonly string[];
+  /** Paths of lists without an item. */
+  emptyLists: readonly string[];
+}
+
 /** A handler with a check, whose result it gets: what the check has found, such as the engines that a voice names. */
 export interface Checked<Request, Result, Plan = any> {
-  /**
-   * Only reports, also for a message with violations: a value that breaks a rule may be anything. `cleared` are the paths
-   * that are null, or a list without an item, in JSON, where that is not the same as absent.
-   */
-  check(message: Request, call: Call, violations: Violations, cleared: readonly string[]): Plan | Promise<Plan>;
+  /** Only reports, also for a message with violations: a value that breaks a rule may be anything. */
+  check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
 }
 
@@ -39,11 +44,9 @@ export const checked = <Request, Result, Plan>(
   run: Checked<Request, Result, Plan>['run'],
 ): Checked<Request, Result, Plan> => ({ check, run });
 
-export interface Received extends Scope {
+export interface Received extends Scope, Partial<GivenInJson> {
   /** Found while the message was read. */
   violations?: Violations;
-  /** The paths that are null in JSON, in an update that resets them; else those of lists without an item. */
-  cleared?: readonly string[];
 }
 
 /** Calls the handler of a unary RPC, or throws a Failure with all violations of its message. */
@@ -52,33 +55,17 @@ export async function callUnary(
   handlers: object,
   message: Message,
   call: Call,
-  { violations = new Violations(), cleared = [], ...scope }: Received = {},
+  { violations = new Violations(), cleared = [], emptyLists = [], ...scope }: Received = {},
 ): Promise<any> {
-  const handler = handlerOf(handlers, localName);
+  const handler = (handlers as Readonly<Record<string, Handler<Message, any>>>)[localName]!;
   checkRules(input, message, violations, scope);
-  if (typeof handler === 'function') {
-    violations.throwIfAny();
-    return handler(message, call);
-  }
-  const plan = await handler.check(message, call, violations, cleared);
+  const isChecked = typeof handler !== 'function';
+  const plan = isChecked ? await handler.check(message, call, violations, { cleared, emptyLists }) : undefined;
   violations.throwIfAny();
-  return handler.run(message, call, plan);
+  return isChecked ? handler.run(message, call, plan) : handler(message, call);
 }
 
 /** The same for an RPC with a stream of responses. */
-export async function* callStream(
-  { input, localName }: DescMethod,
-  handlers: object,
-  message: Message,
-  call: Call,
-  { violations = new Violations(), cleared = [], ...scope }: Received = {},
-): AsyncGenerator<any> {
-  const handler = handlerOf(handlers, localName);
-  checkRules(input, message, violations, scope);
-  const plan = typeof handler === 'function' ? undefined : await handler.check(message, call, violations, cleared);
-  violations.throwIfAny();
-  yield* typeof handler === 'function' ? handler(message, call) : handler.run(message, call, plan);
+export async function* callStream(...asked: Parameters<typeof callUnary>): AsyncGenerator<any> {
+  yield* await callUnary(...asked);
 }
-
-const handlerOf = (handlers: object, localName: string) =>
-  (handlers as Readonly<Record<string, Handler<Message, any>>>)[localName]!;

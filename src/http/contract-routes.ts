@@ -101,8 +101,8 @@ export function contractRoute(
       const { ignored, violations, given, emptyLists } = reading;
       // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
-      const cleared = nullResets ? reading.cleared : emptyLists;
-      const received: Received = { violations, given: values, cleared, mask };
+      const cleared = nullResets ? reading.cleared : [];
+      const received: Received = { violations, given: values, cleared, emptyLists, mask };
       try {
         if (method.methodKind === 'server_streaming') {
           const events = stream(request, reply, operation, (call) =>
