@@ -1,9 +1,8 @@
 // Voices as the lists of other vendors' APIs have them: once under their id, and once more under each of their aliases, so
 // that a client finds the voice that it looks for. A page is asked for by the id that the page before ended with.
 import { parseVoiceFilter, toPredicate } from '../api/voice-filter.ts';
+import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { Fields } from '../http/known-fields.ts';
-import { takeText } from '../http/page-query.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
@@ -24,7 +23,12 @@ const pageSizeMax = 100;
 /** A page of the voices that the query looks for, how many there are in all, and the id that leads to the next page. */
 export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
   const violations: FieldViolation[] = [];
-  const take = (name: string | undefined) => (name ? takeText(query, name, violations) : '');
+  const take = (name: string | undefined) => {
+    const value = name === undefined ? '' : (query[name] ?? '');
+    if (typeof value === 'string') return value;
+    violations.push({ field: name!, reason: 'type', message: 'must be given once' });
+    return '';
+  };
   const size = Number(take(names.size) || sizeDefault);
   if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });

@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maximum number of unknown members reported per object. */
+/** Number of unknown members that are named, in X-Ignored-Fields or as violations. */
 export const unknownFieldsMax = 20;
 
 export interface UnknownField {
@@ -27,8 +27,13 @@ export const unknownField = (name: string, known: readonly string[], prefix = ''
   },
 });
 
+/** For a request that is refused because of it. */
 export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
   field,
   reason: 'unknown',
   message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',
 });
+
+/** For a request that is refused for other reasons: it may be the misspelt name of a member that is missing. */
+export const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
+  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };

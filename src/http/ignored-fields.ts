@@ -4,10 +4,11 @@
 //     X-Did-You-Mean: language=language_code              the known names that some of them are near to
 // A query is checked on every route with a key, also on those that take none.
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
+import { type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
-import { hasQuery, sortQuery, type UnknownField } from './known-fields.ts';
-import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
+import { hasQuery, sortQuery } from './known-fields.ts';
+import { ignoredFieldCharsMax } from './limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 
@@ -47,7 +48,7 @@ export function ignoredHeaders(
 ): Partial<Record<ReplyHeaderName, string>> {
   if (ofBody.length === 0 && ignoredQuery.length === 0) return nothing;
   const byName = new Map([...ofBody, ...ignoredQuery].map((field) => [field.name, field]));
-  const all = [...byName.values()].slice(0, ignoredFieldsMax);
+  const all = [...byName.values()].slice(0, unknownFieldsMax);
   const near = all.flatMap(({ name, meant }) => (meant ? [`${listItem(name)}=${listItem(meant)}`] : []));
   return {
     'X-Ignored-Fields': all.map(({ name }) => listItem(name)).join(', '),

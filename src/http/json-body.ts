@@ -1,12 +1,12 @@
 // Reads the body of a request: JSON in UTF-8, with limits of size and time.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/limits.ts';
 import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
-import { type Fields, isObject } from './known-fields.ts';
 import { notJsonMessage } from './thrown-failure.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };

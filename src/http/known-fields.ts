@@ -1,21 +1,15 @@
 // Separates the known members of a body, and the known parameters of a query, from the unknown. These are ignored and
 // reported with the names that they were probably meant to be, or rejected if the gateway is strict.
 import type { FastifyRequest } from 'fastify';
+import {
+  type Fields,
+  isObject,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from '../contract/unknown-fields.ts';
 import type { FieldViolation } from '../errors.ts';
-import { nearestName } from '../runtime/nearest-name.ts';
-import { ignoredFieldsMax } from './limits.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A member or parameter that means nothing here. */
-export interface UnknownField {
-  name: string;
-  /** The known name that is nearest to it. */
-  meant: string | undefined;
-}
 
 export interface SortedFields {
   fields: Fields;
@@ -25,22 +19,13 @@ export interface SortedFields {
 
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
-  const ignored: UnknownField[] = [];
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue;
-    ignored.push({
-      name: prefix + name,
-      // Looked for only where it is told, since few of many are.
-      get meant() {
-        const meant = nearestName(name, known);
-        return meant && prefix + meant;
-      },
-    });
-  }
+  const ignored = Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => unknownField(name, known, prefix));
   if (prefix === '') ignoredMembers.set(given, ignored);
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
-  return { fields, ignored, faults: isStrict ? ignored.slice(0, ignoredFieldsMax).map(toViolation) : [] };
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
 }
 
 /** By the body that they are members of, for the reply to a request whose parser throws. */
@@ -61,9 +46,3 @@ export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boo
 /** Whether its parser sorts the query of the request. */
 export const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
-
-export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
-  field,
-  reason: 'unknown',
-  message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',
-});

@@ -18,8 +18,7 @@ export const formBytesMax = 32 * 1024;
 /** Of a form with recordings: the size of a text part, and the number of parts. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
-/** Of the unknown members that are named, in X-Ignored-Fields or as faults. */
-export const ignoredFieldsMax = 20;
+/** How much of the name of an unknown member X-Ignored-Fields has. */
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;

@@ -1,9 +1,9 @@
 // Parses the start of live speech, of ours or from the fields of another vendor's API: violations name the vendor's fields.
 import { liveWaitingCharsMax } from '../api/limits.ts';
+import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type LiveStart, parseLiveStart } from '../speech/live-request.ts';
 import { countChars } from '../text/count-chars.ts';
-import type { Fields } from './known-fields.ts';
 
 /** BCP-47 for an unknown language: that of the voice. */
 export const ownLanguage = 'und';

@@ -1,9 +1,9 @@
 // A request that is refused as invalid is told of its unknown members and parameters too: one of them may be the misspelt
 // name of what it lacks.
 import type { FastifyRequest } from 'fastify';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { ignoredOf, toViolation, type UnknownField } from './known-fields.ts';
-import { ignoredFieldsMax } from './limits.ts';
+import { toIgnoredViolation, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
+import { Failure } from '../errors.ts';
+import { ignoredOf } from './known-fields.ts';
 
 /** The failure of the request, with its unknown members in the details. */
 export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
@@ -19,7 +19,7 @@ export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]):
   const areTold = details.some((detail) => detail.reason === 'unknown');
   if (reason !== 'invalid_request' || areTold || unknown.length === 0) return failure;
   // One that is in the body and in the query is told once.
-  const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, ignoredFieldsMax);
+  const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, unknownFieldsMax);
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
@@ -31,6 +31,3 @@ export function throwNamed(error: unknown, unknown: readonly UnknownField[]): ne
 /** A body without a member that can be changed; its details have those that are unknown. */
 export const nothingToChange = () =>
   new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
-
-const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
-  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };

@@ -6,11 +6,11 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
+import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { HttpResponse } from '../net/headers.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
-import { type Fields, isObject } from './known-fields.ts';
 import {
   lingerMs,
   messageChunksMax,

@@ -26,7 +26,8 @@ import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
-import { Failure, type FieldViolation, toFailure } from '../errors.ts';
+import { toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
+import { Failure, toFailure } from '../errors.ts';
 import { toRequestId } from '../net/headers.ts';
 import {
   bodyArrivalMs,
@@ -44,7 +45,6 @@ import {
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import { countMembers, parseStrictJson } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
-import { didYouMean } from '../runtime/nearest-name.ts';
 import { atOnce } from '../runtime/steps.ts';
 import { toConnectError, toPlainAnswer } from './status.ts';
 
@@ -64,8 +64,10 @@ const deadlineMsMax = 2 ** 31 - 1;
 export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
 /** Identifies the connection of the call. */
 export const connectionKey: ContextKey<object | undefined> = createContextKey(undefined, { description: 'connection' });
-/** Paths of the members that were removed from the message of a call. */
-export const ignoredMembersKey: ContextKey<string[]> = createContextKey<string[]>([], { description: 'ignored' });
+/** The members that were removed from the message of a call. */
+export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createContextKey<readonly UnknownField[]>([], {
+  description: 'ignored',
+});
 /** Only Node's own request can be refused without closing its connection. */
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
@@ -101,7 +103,7 @@ export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean
   const hasOneMessage = method.methodKind === 'unary' || method.methodKind === 'server_streaming';
   const guarded = async (call: UniversalServerRequest) => {
     const contextValues = call.contextValues ?? createContextValues();
-    const ignored: string[] = [];
+    const ignored: UnknownField[] = [];
     contextValues.set(ignoredMembersKey, ignored);
     const { header } = call;
     const form = formOf(header);
@@ -267,7 +269,7 @@ const isNumeric = (field: DescField): boolean =>
 interface JsonCheck {
   method: DescMethod;
   valuesMax: number;
-  ignored: string[];
+  ignored: UnknownField[];
   isStrict: boolean;
 }
 
@@ -275,13 +277,12 @@ interface JsonCheck {
 function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStrict }: JsonCheck): Uint8Array {
   const known = keepKnown(parseStrictJson(bytes, { valuesMax }), method.input, { prefix: '', ignored });
   if (ignored.length === 0) return bytes;
-  if (isStrict)
-    throw new Failure('invalid_request', { details: toViolations(ignored, method.input, '; leave it out') });
+  if (isStrict) throw new Failure('invalid_request', { details: ignored.slice(0, unknownFieldsMax).map(toViolation) });
   return Buffer.from(JSON.stringify(known));
 }
 
 /** Unknown values of enums are kept, and refused by Connect: its option to ignore unknown fields would ignore them too. */
-function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: string[] }): unknown {
+function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: UnknownField[] }): unknown {
   // Types of other packages have a form of their own in JSON, such as Timestamp.
   const isOwn = schema.typeName.startsWith('sonant.');
   if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -291,7 +292,7 @@ function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ig
     const inner = field?.fieldKind === 'map' ? undefined : field?.message;
     const keep = (item: unknown, path: string) =>
       inner ? keepKnown(item, inner, { ...to, prefix: `${to.prefix}${path}.` }) : item;
-    if (!field) to.ignored.push(to.prefix + name);
+    if (!field) to.ignored.push(unknownField(name, namesOf(schema), to.prefix));
     else if (!Array.isArray(member)) kept.push([name, keep(member, name)]);
     else kept.push([name, inner ? member.map((item, i) => keep(item, `${name}[${i}]`)) : member]);
   }
@@ -301,25 +302,7 @@ function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ig
 const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefined =>
   fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
 
-/** How many unknown members of a message are named. */
-export const ignoredMembersMax = 20;
-
-/** `otherwise` ends the sentence if no known name is near. */
-export function toViolations(names: readonly string[], schema: DescMessage, otherwise: string): FieldViolation[] {
-  return names.slice(0, ignoredMembersMax).map((field) => {
-    const message = `means nothing here${didYouMean(field, namesBeside(field, schema)) || otherwise}`;
-    return { field, reason: 'unknown', message };
-  });
-}
-
-/** Paths of the known members of the object that the unknown one is in. */
-function namesBeside(path: string, schema: DescMessage): string[] {
-  const outer = path.split('.').slice(0, -1);
-  let at: DescMessage | undefined = schema;
-  for (const member of outer) at = at && fieldNamed(at, member.replace(/\[\d+\]$/, ''))?.message;
-  const prefix = outer.map((member) => `${member}.`).join('');
-  return at?.fields.map(({ name }) => prefix + name) ?? [];
-}
+const namesOf = ({ fields }: DescMessage) => fields.map(({ name }) => name);
 
 /** Connect answers a request that is no call of its protocols with a status alone. */
 function fillRefusal(

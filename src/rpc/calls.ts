@@ -1,6 +1,6 @@
 // Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
-import type { DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -17,17 +17,10 @@ import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
 import { callStream, callUnary, type Handlers } from '../api/service.ts';
+import { toIgnoredViolation, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
-import {
-  addressKey,
-  connectionKey,
-  ignoredMembersKey,
-  ignoredMembersMax,
-  limitsOf,
-  openServices,
-  toViolations,
-} from './bodies.ts';
+import { addressKey, connectionKey, ignoredMembersKey, limitsOf, openServices } from './bodies.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
@@ -174,36 +167,34 @@ const openOperationOf = (method: DescMethod): Operation => ({
 function namingWhatIsIgnored(proceed: Proceed): Proceed {
   return async (call) => {
     const ignored = call.contextValues.get(ignoredMembersKey);
-    const { input } = call.method;
     const answer = await proceed(call).catch((error: unknown) => {
-      throw nameIgnored(error, ignored, input);
+      throw nameIgnored(error, ignored);
     });
     reportIgnored(call, answer);
     // A stream looks at its request when its first answer is asked for.
     if (!answer.stream || ignored.length === 0) return answer;
-    return { ...answer, message: namingIgnored(answer.message, ignored, input) };
+    return { ...answer, message: namingIgnored(answer.message, ignored) };
   };
 }
 
 type Proceed = Parameters<Interceptor>[0];
 
 /** An invalid message is also told of its ignored members: one may be a misspelt member that it lacks. */
-function nameIgnored(error: unknown, names: readonly string[], schema: DescMessage): unknown {
-  if (!(error instanceof Failure) || error.reason !== 'invalid_request' || names.length === 0) return error;
+function nameIgnored(error: unknown, ignored: readonly UnknownField[]): unknown {
+  if (!(error instanceof Failure) || error.reason !== 'invalid_request' || ignored.length === 0) return error;
   const { reason, facts, cause } = error;
-  const details = [...(facts.details ?? []), ...toViolations(names, schema, '')];
+  const details = [...(facts.details ?? []), ...ignored.slice(0, unknownFieldsMax).map(toIgnoredViolation)];
   return new Failure(reason, { ...facts, details }, cause);
 }
 
 async function* namingIgnored<Answer>(
   answers: AsyncIterable<Answer>,
-  names: readonly string[],
-  schema: DescMessage,
+  ignored: readonly UnknownField[],
 ): AsyncGenerator<Answer> {
   try {
     yield* answers;
   } catch (error) {
-    throw nameIgnored(error, names, schema);
+    throw nameIgnored(error, ignored);
   }
 }
 
@@ -213,11 +204,11 @@ function reportIgnored(
   answer: { header: Headers },
 ): void {
   const names = [
-    ...contextValues.get(ignoredMembersKey),
+    ...contextValues.get(ignoredMembersKey).map(({ name }) => name),
     ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
   ];
   if (names.length > 0)
-    answer.header.set('x-ignored-fields', names.slice(0, ignoredMembersMax).map(headerText).join(', '));
+    answer.header.set('x-ignored-fields', names.slice(0, unknownFieldsMax).map(headerText).join(', '));
 }
 
 /**

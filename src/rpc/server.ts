@@ -172,16 +172,16 @@ interface Exchange {
 async function answer(handler: Handler | undefined, { request, response, address }: Exchange): Promise<void> {
   const { stream } = request;
   const call = handler && toCall(request, address);
-  const answer = handler && call ? await handler(call) : refuse(handler, request);
+  const reply = handler && call ? await handler(call) : refuse(handler, request);
   // The client has disconnected: closes what makes the answer.
-  if (stream.destroyed) return void answer.body?.[Symbol.asyncIterator]().return?.().catch(ignore);
+  if (stream.destroyed) return void reply.body?.[Symbol.asyncIterator]().return?.().catch(ignore);
   stream.once('wantTrailers', () => {
     if (!request.complete) dismissSender(stream);
   });
-  const { status, header, trailer } = answer;
+  const { status, header, body, trailer } = reply;
   const sent: UniversalServerResponse = { status };
   if (header) sent.header = header;
-  if (answer.body && request.method !== 'HEAD') sent.body = answer.body;
+  if (body && request.method !== 'HEAD') sent.body = body;
   // Connect fills the trailer while it writes the body.
   if (trailer) Object.defineProperty(sent, 'trailer', { get: () => escapeMessage(trailer) });
   await universalResponseToNodeResponse(sent, response as unknown as ServerResponse);

@@ -1,7 +1,8 @@
 // The messages of a client of Cartesia, as inputs of its contexts. `done` is the last message of a context; after `cancel`,
 // nothing else of it follows.
+
+import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
-import type { Fields } from '../../http/known-fields.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import {
   type ContextProtocol,

@@ -5,8 +5,9 @@
 // What has no meaning here (a model, an emotion, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
 // is never replaced by something else.
 import type { FormatName } from '../../audio/formats.ts';
+import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
-import { type Fields, isObject, sortFields, type UnknownField } from '../../http/known-fields.ts';
+import { sortFields } from '../../http/known-fields.ts';
 import { ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 

@@ -4,8 +4,9 @@
 //     {"close_socket":true}
 // Closing a context speaks what was flushed to its end, and stops one whose text was not: that is how clients interrupt.
 // Closing the socket speaks all text of all contexts first. `isFinal` is the last message of a context.
+
+import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
-import type { Fields } from '../../http/known-fields.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import {
   type ContextProtocol,

@@ -4,8 +4,9 @@
 //     {"text","voice_settings":{"speed"}}
 // What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 import { liveSampleRatesHz } from '../../audio/formats.ts';
+import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
-import { type Fields, isObject, sortFields, type UnknownField } from '../../http/known-fields.ts';
+import { sortFields } from '../../http/known-fields.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/limits.ts';
 import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';

@@ -1,8 +1,10 @@
 // Parses requests for speech from a JSON body or a query. Unknown members are ignored and reported, or rejected if the
 // gateway is strict.
+
+import type { Fields, UnknownField } from '../../contract/unknown-fields.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
-import { type Fields, sortFields, type UnknownField } from '../known-fields.ts';
+import { sortFields } from '../known-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;
