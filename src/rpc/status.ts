@@ -25,6 +25,8 @@ export const domain = 'sonant';
 /** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
+/** Callers write parts of these names, such as unknown members. */
+const fieldCharsMax = 200;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -81,11 +83,15 @@ function toBadRequest(violations: readonly FieldViolation[]) {
   const fieldViolations = [];
   let bytes = 0;
   for (const [i, one] of violations.entries()) {
-    const violation = { field: one.field, description: describe(one), reason: one.reason.toUpperCase() };
+    const violation = {
+      field: shorten(one.field, fieldCharsMax),
+      description: describe(one),
+      reason: one.reason.toUpperCase(),
+    };
     bytes += toBinary(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [violation] })).length;
     if (bytes > detailBytesMax) {
       const description = `and ${violations.length - i} more`;
-      fieldViolations.push({ field: violations[i]!.field, description, reason: 'MORE' });
+      fieldViolations.push({ field: violation.field, description, reason: 'MORE' });
       break;
     }
     fieldViolations.push(violation);
@@ -95,13 +101,13 @@ function toBadRequest(violations: readonly FieldViolation[]) {
 
 /** With the allowed values, where the sentence does not name them all. */
 function describe({ message, allowed = [] }: FieldViolation): string {
-  if (allowed.every((value) => message.includes(String(value)))) return message;
+  if (allowed.every((value) => message.includes(String(value)))) return shorten(message);
   return shorten(`${message}: ${allowed.join(', ')}`);
 }
 
 /** Of bounded length, and without lone surrogates, which cannot be sent. */
-const shorten = (message: string) =>
-  (message.length > failureMessageCharsMax ? `${message.slice(0, failureMessageCharsMax)}...` : message).toWellFormed();
+const shorten = (text: string, charsMax = failureMessageCharsMax) =>
+  (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**
  * Answers a request that is no call of a protocol: the failure of the HTTP API, with the headers of every reply.

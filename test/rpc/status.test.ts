@@ -123,6 +123,19 @@ test('many faults are reported as far as they fit into the trailers that clients
   expect(longest.rawMessage.length).toBeLessThan(1100);
 });
 
+test('long names of fields fit into the trailers that clients accept', async () => {
+  const { fakeSpeech, speech } = await openTestServices();
+  const field = '名'.repeat(4000);
+  const details: FieldViolation[] = [1, 2].map((n) => ({ field: field + n, reason: 'unknown', message: field }));
+  fakeSpeech.trouble.failure = new Failure('invalid_request', { details });
+  const reported = explain(
+    await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
+  );
+  expect(reported).toMatchObject({ code: 'INVALID_ARGUMENT', info: { reason: 'INVALID_REQUEST' } });
+  expect(reported.violations?.at(-1)).toMatchObject({ reason: 'MORE' });
+  expect(Buffer.byteLength(JSON.stringify(reported.violations))).toBeLessThan(2 * detailBytesMax);
+});
+
 test.each([
   [3, 'invalid_request'],
   [5, 'not_found'],
