@@ -37,7 +37,7 @@ export interface Limited extends LimitedAccount {
 
 /** A running synthesis, which must be ended on success and on failure. */
 export interface Synthesis {
-  /** So many of its characters are in the usage ledger. Only for a limiter that reads the ledger again while it runs. */
+  /** Tells how many of its characters are in the usage ledger, for a limiter that reads the ledger while it runs. */
   recorded?(chars: number): void;
   /** Frees its slot and refunds the characters that were not spoken. */
   end(spokenChars: number): void;
@@ -262,7 +262,7 @@ interface Account {
   slots: SlotQueue;
 }
 
-/** Accounts at rest are removed once there are so many, and then whenever the number has doubled. */
+/** Idle accounts are removed when there are this many, and then each time the number has doubled. */
 const keptMin = 1_000;
 
 interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {

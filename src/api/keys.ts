@@ -106,14 +106,14 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
 const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
 
-/** The list of voices of a key, which may name aliases, as ids. The user is whoever the key will be for. */
+/** The fields with ids in place of aliases in the list of voices. `user` is the holder of the new or changed key. */
 export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;
   const usable = voicesFor(voices, user);
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable.lookUp(name)?.voice.voiceId;
-    // Of a key that is limited to voices, others exceed the grant, whether they exist or not.
+    // If the caller's key is limited to some voices, every other name exceeds its grant, and is reported as that.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
       violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is no voice that the key could use`);
     return found ?? name;

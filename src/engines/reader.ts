@@ -21,7 +21,7 @@ const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
 /** No more than one event of sound takes: larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
-/** One for all, which nobody is told of: to capture a stack is slow. */
+/** Shared error object: creating one per call would capture a stack trace. */
 const readerLeft = new Error('the reader left');
 
 /** What a reader was given of a segment. */

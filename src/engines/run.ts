@@ -1,6 +1,6 @@
-// One segment spoken by an engine, held to the contract of src/engines/engine.ts. Rejected are an overlong segment and a
-// fault in the sound (sound-check.ts); an engine that sends nothing for too long is given up. The reader gets the reason of
-// an abort at once, whatever the engine does until it has stopped.
+// Has an engine speak one segment and checks that it keeps the contract of engine.ts. A segment that is too long, faulty
+// audio (sound-check.ts) and a silence longer than the limits are failures. After an abort the reader gets its reason at
+// once, although the engine may take a moment to stop.
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
@@ -9,21 +9,21 @@ import { createSoundCheck } from './sound-check.ts';
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before its slot is given to another segment. */
 const stopMsMax = 5_000;
-/** One for all, which nobody is told of: to capture a stack is slow. */
+/** Shared error object: creating one per call would capture a stack trace. */
 const runOver = new Error('nobody reads on');
 
 /** Called as a run goes on. */
 export interface RunObserver {
   onFirstSound?(): void;
-  /** All was spoken, or the run failed with the error; neither where the reader left or aborted. */
+  /** The segment was spoken, or the run failed with the error. Not called if the reader stopped or the call was aborted. */
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
-  /** The run is over, whichever way. */
+  /** The run has ended, successfully or not. */
   onLeave?(): void;
   /** The engine has finished its work on the segment, or should have. */
   onIdle?(): void;
 }
 
-/** How much sound the engine made of a segment, and for how long it was waited for. */
+/** Length of the audio that the engine made, and the time that it took. */
 export interface RunPace {
   soundSeconds: number;
   workSeconds: number;
@@ -75,10 +75,10 @@ export async function* runEngine(
 
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
-/** Ends a wait when the signal aborts or time is over. Its own signal aborts then, and when the reader leaves. */
+/** Ends a wait when the signal aborts or the time is over. Its own signal aborts then, and when the reader stops. */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();
-  /** Ends the present wait; undefined where nothing is awaited. */
+  /** Ends the current wait; undefined if there is none. */
   let giveUp: ((reason: unknown) => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
   let timerMs = 0;

@@ -1,5 +1,5 @@
-// A request that is refused as invalid is told of its unknown members and parameters too: one of them may be the misspelt
-// name of what it lacks.
+// Adds unknown members and parameters to the details of an invalid request: one of them may be the misspelt name of a
+// member that is missing.
 import type { FastifyRequest } from 'fastify';
 import { toIgnoredViolation, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';

@@ -7,16 +7,16 @@ import { onAbort } from '../runtime/abort.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 
 export interface Background {
-  /** Interactive speech begins; the result is called when it has ended. */
+  /** Interactive speech begins. The caller calls the result when it has ended. */
   enter(): () => void;
   /** Begins nothing for a while. */
   rest(ms: number): void;
   run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Between two segments of a stream is a gap in which it is of no use to begin. */
+/** Work is not begun in the short gap between two segments of a stream. */
 const quietMs = 200;
-/** Work that has waited this long runs whatever else is spoken, one piece in this time. */
+/** Work that has waited this long runs even beside interactive speech, one piece in each such period. */
 const patienceMs = 10_000;
 
 interface Waiting {

@@ -85,7 +85,7 @@ export function createVoiceLexicons(lexicons: Lexicons, requested: readonly Offe
 
 type LexiconsOf = ReturnType<typeof createVoiceLexicons>;
 
-/** In place of the version of what is gone: sound without it is told of with a warning, as other sound is not. */
+/** Placeholder version of a deleted lexicon. Audio made without it carries a warning and gets its own cache key. */
 const goneVersion = '-';
 
 /** The versions of all content that the voices use; empty where they use none. */

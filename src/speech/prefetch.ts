@@ -15,7 +15,7 @@ export interface CutSource<Cut> {
 
 /** A reader that takes no piece for so long is slow. */
 const slowAfterMs = 2000;
-/** One for all, which nobody is told of: to capture a stack is slow. */
+/** Shared error object: creating one per call would capture a stack trace. */
 const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
