@@ -19,7 +19,7 @@ import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
-import type { Handlers } from '../api/service.ts';
+import type { Handlers } from '../api/service-handlers.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Tickets } from '../api/stream-tickets.ts';
 import type { VoiceOperations } from '../api/voices.ts';
@@ -50,7 +50,7 @@ import { addSpeechRoutes } from '../http/speech/routes.ts';
 import { addSseRoutes } from '../http/speech/sse-routes.ts';
 import { addVoiceRoutes } from '../http/voices/routes.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
-import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
+import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/request-limits.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import type { Relay } from '../store/redis-relay.ts';
 

@@ -8,7 +8,7 @@ import type { EngineGuards, EngineWatch } from '../engines/guard.ts';
 import type { EndedRequest } from '../http/ended-request.ts';
 import type { Schedule } from '../speech/schedule.ts';
 import { type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 
 const states = ['closed', 'half_open', 'open'] as const;
 

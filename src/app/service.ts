@@ -18,16 +18,16 @@ import { createJobRows } from '../store/job-rows.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createVoicePurge } from '../voices/voice-purge.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
-import { type Access, openAccess, openRunner } from './access.ts';
+import { type Access, openAccess, openRunner } from './open-access.ts';
 import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
 import { type Gateway, openGateway } from './gateway.ts';
-import { openJobs, openServiceWebhooks } from './jobs.ts';
+import { openJobs, openServiceWebhooks } from './open-jobs.ts';
 import { logEnd } from './logging.ts';
 import { beginOpening, type Opening } from './opening.ts';
 import { createOperations } from './operations.ts';
-import { openSpeech, openStoredVoices } from './speech.ts';
-import { openStored } from './storage.ts';
+import { openSpeech, openStoredVoices } from './open-speech.ts';
+import { openStored } from './open-storage.ts';
 import { traceEngine, traceFlights } from './tracing.ts';
 
 /** The running service. */

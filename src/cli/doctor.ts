@@ -6,7 +6,7 @@ import { portsInUse, readTls, settingMistakes } from '../app/check-settings.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../app/config.ts';
 import { issuerOptionsOf } from '../app/secrets.ts';
-import { checkClipStore, openClips } from '../app/storage.ts';
+import { checkClipStore, openClips } from '../app/open-storage.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';

@@ -1,9 +1,9 @@
 // Which requests receive failures in the form of another vendor's API, also where there is no such route.
 import type { FailureForm } from '../http/http-app.ts';
-import { toOpenAiReply } from '../http/openai/failure-reply.ts';
+import { toOpenAiReply } from '../http/openai-failure.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
-import { cartesiaHeader, toCartesiaReply } from './cartesia/failure-reply.ts';
-import { elevenLabsHeader, toElevenLabsReply } from './elevenlabs/failure-reply.ts';
+import { cartesiaHeader, toCartesiaReply } from './cartesia/cartesia-failure.ts';
+import { elevenLabsHeader, toElevenLabsReply } from './elevenlabs/elevenlabs-failure.ts';
 
 /** OpenAI and ElevenLabs both have paths below /v1, Cartesia any. */
 export const failureForms: readonly FailureForm[] = [

@@ -11,10 +11,10 @@ import type { VoiceOperations } from '../api/voices.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
-import { contextsPerSocketMax } from '../http/limits.ts';
+import { contextsPerSocketMax } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
-import { liveMessageBytesMax } from '../net/limits.ts';
+import { liveMessageBytesMax } from '../net/request-limits.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 
 /** The messages of a context, in the vendor's words. */

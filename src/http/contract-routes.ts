@@ -14,7 +14,7 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
-import { callStream, callUnary, type Handlers, type Received } from '../api/service.ts';
+import { callStream, callUnary, type Handlers, type Received } from '../api/service-handlers.ts';
 import { newReading, type Reading, readMembers, readQuery } from '../contract/decode.ts';
 import { writeMessage } from '../contract/encode.ts';
 import { documentMethod } from '../contract/openapi.ts';

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Failure } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
-import { headerBytesMax } from '../net/limits.ts';
+import { headerBytesMax } from '../net/request-limits.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';

@@ -8,7 +8,7 @@ import { type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
 import { hasQuery, sortQuery } from './known-fields.ts';
-import { ignoredFieldCharsMax } from './limits.ts';
+import { ignoredFieldCharsMax } from './http-limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 

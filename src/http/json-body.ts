@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
-import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/limits.ts';
+import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/request-limits.ts';
 import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';

@@ -21,7 +21,7 @@ import {
   jobCharsMax,
   partCharsMax,
   ssmlCharsMax,
-} from './limits.ts';
+} from './job-limits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

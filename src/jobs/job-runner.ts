@@ -11,7 +11,7 @@ import { expiryOf } from './expiry.ts';
 import type { JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
 import { SegmentFault } from './kept-segments.ts';
-import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './limits.ts';
+import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './job-limits.ts';
 
 export interface JobRunnerOptions extends JobTools {
   /** How many chapters are worked on at once; 0 for none. */

@@ -15,7 +15,7 @@ import type { ChapterId } from '../store/job-leases.ts';
 import type { JobRows } from '../store/job-rows.ts';
 import type { SegmentRow } from '../store/job-segment-rows.ts';
 import { removeSegmentsOfVoice } from './job-sweep.ts';
-import { faultTextCharsMax } from './limits.ts';
+import { faultTextCharsMax } from './job-limits.ts';
 
 export interface KeepSegmentsOptions {
   id: ChapterId;

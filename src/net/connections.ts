@@ -2,13 +2,13 @@
 // on it is served, from its first moment on. At the limit, the connection that has been idle for the longest time is closed
 // for a new one: of the same address at the limit of an address, of the address with the most at the limit in all.
 import type { Socket } from 'node:net';
-import { networkOf } from './addresses.ts';
+import { networkOf } from './client-addresses.ts';
 import {
   connectionsDisplacedPerSecond,
   connectionsMax,
   requestsPerTurn,
   requestsWaitingPerAddressMax,
-} from './limits.ts';
+} from './request-limits.ts';
 
 export interface Connections {
   /** Counts a new connection. False if there is no room: it is closed. */

@@ -41,7 +41,7 @@ import {
   requestValuesMax,
   uploadArrivalMs,
   uploadBytesMax,
-} from '../net/limits.ts';
+} from '../net/request-limits.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import { countMembers, parseStrictJson } from '../net/strict-json.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';

@@ -16,7 +16,7 @@ import { type Call, callerLeft } from '../api/call.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
-import { callStream, callUnary, type Handlers } from '../api/service.ts';
+import { callStream, callUnary, type Handlers } from '../api/service-handlers.ts';
 import { toIgnoredViolation, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';

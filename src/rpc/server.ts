@@ -16,10 +16,10 @@ import type { UniversalServerRequest, UniversalServerResponse } from '@connectrp
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { Failure } from '../errors.ts';
-import { clientAddressOf } from '../net/addresses.ts';
+import { clientAddressOf } from '../net/client-addresses.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
-import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/limits.ts';
+import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/request-limits.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';

@@ -13,7 +13,7 @@ import {
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { inlineBytesMax } from '../api/limits.ts';
+import { inlineBytesMax } from '../api/call-limits.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Delivered } from '../delivery/delivery.ts';

@@ -8,7 +8,7 @@ import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
-import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './lexicons.ts';
+import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './request-lexicons.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
   checkReady,

@@ -17,7 +17,7 @@ import {
   type Lexicons,
   lexiconVersionsOf,
   noLexicons,
-} from './lexicons.ts';
+} from './request-lexicons.ts';
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';

@@ -8,10 +8,10 @@ import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
-import type { Lexicons } from './lexicons.ts';
+import type { Lexicons } from './request-lexicons.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './live-turn.ts';
+import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './speak-turn.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';

@@ -1,7 +1,7 @@
 // The rules for what begins with a letter, in the languages that have a table: abbreviations, Roman numerals, months after
 // a day, sums with the currency first, addresses, and capitals that are spelled. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
-import { addressRulesFor } from './addresses.ts';
+import { addressRulesFor } from './web-addresses.ts';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
 import {

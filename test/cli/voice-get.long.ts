@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { bzip2, tarOf } from '../archives/archive-writer.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';

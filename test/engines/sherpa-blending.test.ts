@@ -9,7 +9,7 @@ import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
 import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';

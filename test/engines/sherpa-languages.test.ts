@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

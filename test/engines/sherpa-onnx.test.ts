@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { join as joinSamples, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenPcm } from '../../src/engines/engine.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { type ModelLink, ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';

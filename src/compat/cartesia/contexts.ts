@@ -13,7 +13,7 @@ import {
   toPhrase,
 } from '../speech-contexts.ts';
 import { createEventWriter, doneMessage } from './events.ts';
-import { toErrorMessage } from './failure-reply.ts';
+import { toErrorMessage } from './cartesia-failure.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {

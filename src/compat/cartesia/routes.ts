@@ -20,7 +20,7 @@ import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
-import { toErrorMessage } from './failure-reply.ts';
+import { toErrorMessage } from './cartesia-failure.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 const { liveSpeech } = speechOperations;

@@ -16,7 +16,7 @@ import {
   toPhrase,
 } from '../speech-contexts.ts';
 import { ElevenLabsWriter } from './events.ts';
-import { toErrorMessage } from './failure-reply.ts';
+import { toErrorMessage } from './elevenlabs-failure.ts';
 import type { SocketSettings } from './generation.ts';
 
 export interface ProtocolOptions {

@@ -2,7 +2,7 @@
 // multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices, /v1/voices/{voice_id}, its
 // /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { liveWaitingCharsMax } from '../../api/limits.ts';
+import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import { audioFormats } from '../../audio/formats.ts';
@@ -25,7 +25,7 @@ import {
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
-import { elevenLabsHeader } from './failure-reply.ts';
+import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
 
 const { liveSpeech } = speechOperations;

@@ -11,7 +11,7 @@ import type { RunningCall } from '../../api/running-call.ts';
 import type { VoiceOperations } from '../../api/voices.ts';
 import type { Voice } from '../../engines/engine.ts';
 import { Failure, type FieldViolation, failureTable, toFailure } from '../../errors.ts';
-import { farewellMs } from '../../net/limits.ts';
+import { farewellMs } from '../../net/request-limits.ts';
 import { createId } from '../../runtime/id.ts';
 import { PushQueue } from '../../runtime/push-queue.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';

@@ -17,7 +17,7 @@ import { openVoiceList } from '../voice-list.ts';
 import { BlendedVoices } from './blended-voices.ts';
 import { readGains } from './gains.ts';
 import { auditionFault, Hearing } from './hearing.ts';
-import { explainMissingLibrary, findLibrary } from './library.ts';
+import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';

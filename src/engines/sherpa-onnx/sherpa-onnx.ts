@@ -8,7 +8,7 @@ import { integerSetting } from '../../runtime/setting.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';
-import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
+import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './sherpa-library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';

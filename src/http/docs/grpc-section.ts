@@ -2,7 +2,7 @@
 // and enums.
 import { type ProtoReference, protoReference } from '../../../gen/sonant/v1/reference.ts';
 import { grpcurlOf } from './grpcurl-example.ts';
-import { code, escaped, fieldList, prose } from './markup.ts';
+import { code, escaped, fieldList, prose } from './html-elements.ts';
 
 type Service = ProtoReference['services'][number];
 type Method = Service['methods'][number];

@@ -2,7 +2,7 @@
 // whatever the public ports have to bear, health checks get through.
 import type { RequestListener } from 'node:http';
 import { createConnections, type Turns } from '../../net/connections.ts';
-import { adminConnectionsMax } from '../../net/limits.ts';
+import { adminConnectionsMax } from '../../net/request-limits.ts';
 import { type ListenAddress, openListener } from '../../net/listen.ts';
 import { createHttpApp } from '../http-app.ts';
 import { createAccept, createHttpServer } from '../http-server.ts';

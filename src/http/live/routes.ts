@@ -9,14 +9,14 @@ import { speechOperations } from '../../api/operation.ts';
 import type { Tickets } from '../../api/stream-tickets.ts';
 import { Failure, failureTable } from '../../errors.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
-import { liveMessageBytesMax } from '../../net/limits.ts';
+import { liveMessageBytesMax } from '../../net/request-limits.ts';
 import { type Admission, stream } from '../admission.ts';
 import { sortQuery } from '../known-fields.ts';
 import { addWithoutBody } from '../no-body.ts';
 import { documented } from '../route-docs.ts';
 import { fromThrown } from '../thrown-failure.ts';
 import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from '../web-socket.ts';
-import { type LiveMessage, parseLiveMessage, toFrame } from './messages.ts';
+import { type LiveMessage, parseLiveMessage, toFrame } from './live-messages.ts';
 import { liveDocs, liveTicketDocs } from './openapi.ts';
 
 export interface LiveRoutesOptions {

@@ -4,7 +4,7 @@
 import { callerLeft } from '../../api/call.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
-import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../limits.ts';
+import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
 /** A running synthesis: its further events, how to end it, and the event of its failure. */

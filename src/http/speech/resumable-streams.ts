@@ -1,6 +1,6 @@
 // All streams of speech that run or can be resumed, within a shared limit of memory: a running stream has an equal share, and
 // ended streams are discarded first, the oldest before the others.
-import { eventBytesMax, eventBytesPerStreamMax } from '../limits.ts';
+import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
 /** Called for each stream that can be read, and when it no longer can. */

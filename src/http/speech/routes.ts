@@ -14,7 +14,7 @@ import { fieldsOf } from '../json-body.ts';
 import { addWithoutBody } from '../no-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { type ParsedSpeech, parseSpeechFields } from './fields.ts';
+import { type ParsedSpeech, parseSpeechFields } from './speech-body.ts';
 import {
   captionHeaders,
   linkHeaders,
@@ -23,7 +23,7 @@ import {
   type SpeechHeaders,
   soundHeaders,
   wholeHeaders,
-} from './headers.ts';
+} from './speech-headers.ts';
 import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
 
 export interface SpeechRoutesOptions {

@@ -11,7 +11,7 @@ import { fieldsOf } from '../json-body.ts';
 import { addWithoutBody } from '../no-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { fromQuery, parseEventFields } from './fields.ts';
+import { fromQuery, parseEventFields } from './speech-body.ts';
 import {
   leaveDocs,
   resumeDocs,

@@ -1,8 +1,8 @@
 // Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
-import { type Failure, failureTable } from '../../errors.ts';
-import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
-import { renameFields } from '../../speech/field-names.ts';
-import { toMessage } from '../failure-sentences.ts';
+import { type Failure, failureTable } from '../errors.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../net/failure-reply.ts';
+import { renameFields } from '../speech/field-names.ts';
+import { toMessage } from './failure-sentences.ts';
 
 export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {
   const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });

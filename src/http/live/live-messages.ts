@@ -9,7 +9,7 @@ import { Failure, type FieldViolation } from '../../errors.ts';
 import { liveFields } from '../../speech/live-request.ts';
 import { sortFields } from '../known-fields.ts';
 import { parseStartOf } from '../live-start.ts';
-import { roundSeconds } from '../speech/headers.ts';
+import { roundSeconds } from '../speech/speech-headers.ts';
 import { nameUnknown } from '../unknown-fields.ts';
 import { fieldsOfMessage } from '../web-socket.ts';
 

@@ -1,6 +1,6 @@
 // Sealed tokens: what is closed can be opened, for its use and as long as it is valid, however large.
 import { expect, test } from 'vitest';
-import { createSeal } from '../../src/access/secrets.ts';
+import { createSeal } from '../../src/access/sealed-tokens.ts';
 
 const seal = createSeal('a secret');
 

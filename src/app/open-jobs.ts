@@ -1,6 +1,6 @@
 // Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
-import type { Seal } from '../access/secrets.ts';
+import type { Seal } from '../access/sealed-tokens.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createJobHandlers, type JobHandlers, toJob } from '../api/jobs.ts';
 import { writeMessage } from '../contract/encode.ts';
@@ -18,7 +18,7 @@ import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import { createWebhookTargets } from '../webhooks/webhook-target.ts';
 import type { Opening } from './opening.ts';
-import type { StoredClips } from './storage.ts';
+import type { StoredClips } from './open-storage.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'findCaller' | 'onFault'> {
   core: { speech: JobTools['speech'] };

@@ -1,6 +1,6 @@
 // What has had its day goes, whatever stands in the way of some of it, and a sweep ends when the service does.
 import { expect, test } from 'vitest';
-import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { Failure } from '../../src/errors.ts';
 import type { ExpiredQuery } from '../../src/store/clip-rows.ts';

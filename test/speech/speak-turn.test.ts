@@ -1,7 +1,7 @@
 // The place of a live turn: each part is admitted once, whichever engines speak it, and nothing is held when it is over.
 import { expect, test } from 'vitest';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { createTurnPlace } from '../../src/speech/live-turn.ts';
+import { createTurnPlace } from '../../src/speech/speak-turn.ts';
 
 function openPlace(refusal?: Error) {
   const counts = { taken: 0, held: 0 };

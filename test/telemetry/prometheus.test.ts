@@ -1,6 +1,6 @@
 // Numbers as Prometheus reads them: every family told once, labels escaped, buckets that grow.
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics } from '../../src/telemetry/prometheus.ts';
 
 test('counters, gauges and durations are written in the exposition format', () => {
   const metrics = createMetrics();

@@ -1,10 +1,10 @@
 // Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
-import { findDataDirSecret, readDataDirSecret } from '../access/secrets.ts';
+import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
 import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
-import type { Lexicons } from '../speech/lexicons.ts';
+import type { Lexicons } from '../speech/request-lexicons.ts';
 import { Schedule, type ScheduleOptions } from '../speech/schedule.ts';
 import type { StoredVoices as VoiceSource } from '../speech/stored-voices.ts';
 import { createSpeech } from '../speech/synthesize.ts';
