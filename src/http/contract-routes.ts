@@ -19,7 +19,7 @@ import { newReading, type Reading, readMembers, readQuery } from '../contract/de
 import { writeMessage } from '../contract/encode.ts';
 import { documentMethod } from '../contract/openapi.ts';
 import { type Endpoint, endpointsOf, enumNames, fieldOf, isFile, restOf } from '../contract/schema.ts';
-import { toViolation, type UnknownField } from '../contract/unknown-fields.ts';
+import { nameUnknown, throwNamed, toViolation, type UnknownField } from '../contract/unknown-fields.ts';
 import { Failure, failureTable } from '../errors.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
 import { type AdmitTo, run, stream } from './admission.ts';
@@ -29,7 +29,6 @@ import { fieldsOf } from './json-body.ts';
 import { addWithoutBody } from './no-body.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
 import { eventHeaders } from './speech/server-sent-events.ts';
-import { nameUnknown, nothingToChange, throwNamed } from './unknown-fields.ts';
 
 export interface ContractRoutesOptions {
   admitTo: AdmitTo;
@@ -268,3 +267,7 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
     }
     return encodeURIComponent(at);
   });
+
+/** A body without a member that can be changed; its details have those that are unknown. */
+const nothingToChange = () =>
+  new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });

@@ -1,17 +1,16 @@
 // Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { Failure } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { headerBytesMax } from '../net/request-limits.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
-import { withoutIgnored } from './ignored-fields.ts';
+import { withoutIgnored, withUnknownFields } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
 import { isForKey } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
-import { withUnknownFields } from './unknown-fields.ts';
 
 /** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];

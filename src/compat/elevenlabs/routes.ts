@@ -9,19 +9,13 @@ import { audioFormats } from '../../audio/formats.ts';
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
-import { ignoredHeaders } from '../../http/ignored-fields.ts';
+import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
-import { sortFields } from '../../http/known-fields.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
-import {
-  type ContextSocket,
-  type SpeechContexts,
-  serveContexts,
-  type VendorRoutesOptions,
-} from '../speech-contexts.ts';
+import { type ContextSocket, type SpeechContexts, serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';

@@ -8,7 +8,7 @@ import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexico
 import { callUnary, type Handlers } from '../../api/service-handlers.ts';
 import { newReading, readQuery } from '../../contract/decode.ts';
 import { endpointsOf } from '../../contract/schema.ts';
-import { toViolation } from '../../contract/unknown-fields.ts';
+import { throwNamed, toViolation } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
 import { asksFor } from '../../net/headers.ts';
 import { bodyArrivalMs, lexiconRequestBytesMax, lexiconValuesMax as valuesMax } from '../../net/request-limits.ts';
@@ -21,7 +21,6 @@ import { run } from '../admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from '../contract-routes.ts';
 import { checkEncoding } from '../json-body.ts';
 import { documented, queryParameter, text } from '../route-docs.ts';
-import { throwNamed } from '../unknown-fields.ts';
 
 const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 const document = { type: 'string', description: 'A document of PLS 1.0.' };

@@ -11,7 +11,7 @@ import { Failure, failureTable } from '../../errors.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
 import { liveMessageBytesMax } from '../../net/request-limits.ts';
 import { type Admission, stream } from '../admission.ts';
-import { sortQuery } from '../known-fields.ts';
+import { sortQuery } from '../ignored-fields.ts';
 import { addWithoutBody } from '../no-body.ts';
 import { documented } from '../route-docs.ts';
 import { fromThrown } from '../thrown-failure.ts';

@@ -4,7 +4,7 @@
 import type { Fields, UnknownField } from '../../contract/unknown-fields.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
-import { sortFields } from '../known-fields.ts';
+import { sortFields } from '../ignored-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;

@@ -12,7 +12,7 @@ import { uploadBytesMax } from '../../net/request-limits.ts';
 import { run } from '../admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from '../contract-routes.ts';
 import { documented } from '../route-docs.ts';
-import { throwNamed } from '../unknown-fields.ts';
+import { throwNamed } from '../../contract/unknown-fields.ts';
 import { cloneFiles, cloneTexts, parseCloneForm } from './clone-form.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { cloneDocs, cloneForm, previewDocs } from './openapi.ts';
