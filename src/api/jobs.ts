@@ -20,9 +20,10 @@ import { dayOf } from '../access/usage-ledger.ts';
 import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
-import { expiryOf } from '../jobs/expiry.ts';
+import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/job-limits.ts';
 import {
   type ChapterRequest,
+  expiryOf,
   type JobRequest,
   type JobSettings,
   readJobRequest,
@@ -31,7 +32,6 @@ import {
 import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
 import { removeJob } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
-import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/job-limits.ts';
 import { createId } from '../runtime/id.ts';
 import type { Caller } from '../speech/request.ts';
 import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';

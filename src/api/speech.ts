@@ -10,8 +10,8 @@ import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';
-import type { Idempotency } from './idempotency.ts';
 import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {

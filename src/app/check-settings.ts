@@ -7,8 +7,8 @@ import { isLoopbackHost } from '../net/client-addresses.ts';
 import type { Tls } from '../net/listen.ts';
 import type { Address } from '../runtime/setting.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
-import { missingSecrets, signInMistakes } from './secrets.ts';
 import { linkMistakes } from './open-storage.ts';
+import { missingSecrets, signInMistakes } from './secrets.ts';
 
 const portMax = 65_535;
 

@@ -10,8 +10,8 @@ import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { asConfigError, type Config } from './config.ts';
-import { openSeal, pepperOf } from './secrets.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
+import { openSeal, pepperOf } from './secrets.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 

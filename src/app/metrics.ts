@@ -1,7 +1,7 @@
 // The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the process.
 // Metrics that the semantic conventions of OpenTelemetry define have their names, labels and units.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { EndedCall } from '../api/ended-call.ts';
+import type { EndedCall } from '../api/call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { EngineGuards, EngineWatch } from '../engines/guard.ts';

@@ -17,8 +17,8 @@ import type { Webhooks } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import { createWebhookTargets } from '../webhooks/webhook-target.ts';
-import type { Opening } from './opening.ts';
 import type { StoredClips } from './open-storage.ts';
+import type { Opening } from './opening.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'findCaller' | 'onFault'> {
   core: { speech: JobTools['speech'] };

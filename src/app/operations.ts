@@ -34,8 +34,8 @@ import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import type { SharedState } from './open-access.ts';
 import type { GatewayOperations } from './gateway.ts';
+import type { SharedState } from './open-access.ts';
 import type { StoredClips } from './open-storage.ts';
 
 export interface OperationsOptions {

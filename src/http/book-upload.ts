@@ -8,9 +8,8 @@ import { bookTypes } from '../books/book-kind.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { endpointsOf } from '../contract/schema.ts';
 import { Failure } from '../errors.ts';
+import { readBody, takeUploadSlot } from '../net/request-body.ts';
 import { uploadArrivalMs } from '../net/request-limits.ts';
-import { readBody } from '../net/request-body.ts';
-import { takeUploadSlot } from '../net/upload-slots.ts';
 import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 

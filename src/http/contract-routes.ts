@@ -25,8 +25,7 @@ import { toFailureBody } from '../net/failure-reply.ts';
 import { type AdmitTo, run, stream } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { ignoredHeaders } from './ignored-fields.ts';
-import { fieldsOf } from './json-body.ts';
-import { addWithoutBody } from './no-body.ts';
+import { addWithoutBody, fieldsOf } from './json-body.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
 import { eventHeaders } from './speech/server-sent-events.ts';
 

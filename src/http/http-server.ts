@@ -8,8 +8,8 @@ import { clientAddressOf } from '../net/client-addresses.ts';
 import type { Connections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, HttpResponse, toRequestId } from '../net/headers.ts';
-import { handshakeMs, headerBytesMax, headersMax } from '../net/request-limits.ts';
 import type { Tls } from '../net/listen.ts';
+import { handshakeMs, headerBytesMax, headersMax } from '../net/request-limits.ts';
 import {
   headersArrivalMs,
   keepAliveMs,

@@ -4,7 +4,15 @@
 //     X-Did-You-Mean: language=language_code              the known names that some of them are near to
 // A query is checked on every route with a key, also on those that take none.
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
-import { type UnknownField, unknownFieldsMax, type Fields, isObject, toViolation, unknownField, nameUnknown } from '../contract/unknown-fields.ts';
+import {
+  type Fields,
+  isObject,
+  nameUnknown,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
 import { ignoredFieldCharsMax } from './http-limits.ts';
@@ -32,8 +40,7 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
 
 /** The unknown members of a body, with those of its own members, as far as it was parsed. */
-const ignoredOf = (body: unknown): readonly UnknownField[] =>
-  (isObject(body) && ignoredMembers.get(body)) || [];
+const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];
 
 /** The query of a request, by the parameters in the documentation of its route. */
 export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {

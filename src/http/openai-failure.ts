@@ -1,7 +1,7 @@
 // Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
-import { type Failure, failureTable } from '../errors.ts';
+import { Failure, failureTable } from '../errors.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../net/failure-reply.ts';
-import { renameFields } from '../speech/field-names.ts';
+import { type OtherName, speechFieldRows } from '../speech/fields.ts';
 import { toMessage } from './failure-sentences.ts';
 
 export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {
@@ -20,4 +20,19 @@ export function toOpenAiError(failure: Failure) {
     param: details[0]?.field ?? (reason === 'voice_not_found' ? 'voice' : null),
     code: reason,
   };
+}
+
+/** The same failure with the fields that it names as the other API calls them. */
+function renameFields(failure: Failure, api: OtherName): Failure {
+  const { details } = failure.facts;
+  if (!details) return failure;
+  const renamed = details.map((violation) => ({ ...violation, field: nameAt(api, violation.field) }));
+  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
+}
+
+/** The name of a field, such as "text_chunks[2]", at another API. */
+function nameAt(api: OtherName, field: string): string {
+  const json = field.replace(/\[.*/, '');
+  const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];
+  return name === undefined ? field : name;
 }

@@ -12,8 +12,7 @@ import type { SpeechRequest } from '../speech/request.ts';
 import { type ClipRow, type NewClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
-import { expiryOf } from './expiry.ts';
-import { type JobSettings, toPartRequest } from './job-request.ts';
+import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 

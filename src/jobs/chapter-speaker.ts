@@ -9,11 +9,11 @@ import type { Speech } from '../speech/synthesize.ts';
 import { createTextCutter, type PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterRow, JobRow, JobRows, PartRow } from '../store/job-rows.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
+import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
-import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { withReadingPauses } from './reading-pauses.ts';
 
 /** Of a chapter that is not finished. Where its process dies then, or the store is away, nobody else removes its audio. */

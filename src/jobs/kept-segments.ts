@@ -14,8 +14,8 @@ import type { PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterId } from '../store/job-leases.ts';
 import type { JobRows } from '../store/job-rows.ts';
 import type { SegmentRow } from '../store/job-segment-rows.ts';
-import { removeSegmentsOfVoice } from './job-sweep.ts';
 import { faultTextCharsMax } from './job-limits.ts';
+import { removeSegmentsOfVoice } from './job-sweep.ts';
 
 export interface KeepSegmentsOptions {
   id: ChapterId;

@@ -34,6 +34,7 @@ import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { toRequestId } from '../net/headers.ts';
+import { type BodyLimits, type NodeRequest, readBody, takeUploadSlot } from '../net/request-body.ts';
 import {
   bodyArrivalMs,
   jobBytesMax,
@@ -47,9 +48,7 @@ import {
   uploadArrivalMs,
   uploadBytesMax,
 } from '../net/request-limits.ts';
-import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import { countMembers, parseStrictJson } from '../net/strict-json.ts';
-import { takeUploadSlot } from '../net/upload-slots.ts';
 import { atOnce } from '../runtime/steps.ts';
 import { toConnectError, toPlainAnswer } from './status.ts';
 
@@ -165,7 +164,9 @@ async function* checkMessages(
 ): AsyncGenerator<Uint8Array> {
   try {
     if (form.isEnveloped) yield* checkEnvelopes(body, form, { bytesMax, check });
-    else for await (const bytes of body) yield check(form.isCompressed ? await compressionGzip.decompress(bytes, bytesMax) : bytes);
+    else
+      for await (const bytes of body)
+        yield check(form.isCompressed ? await compressionGzip.decompress(bytes, bytesMax) : bytes);
   } catch (error) {
     throw error instanceof ConnectError ? error : toConnectError(toFailure(error));
   }

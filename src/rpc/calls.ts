@@ -176,10 +176,7 @@ function reportIgnored(
   answer: { header: Headers },
   ignored: readonly UnknownField[],
 ): void {
-  const names = [
-    ...ignored.map(({ name }) => name),
-    ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
-  ];
+  const names = [...ignored.map(({ name }) => name), ...(header.has('idempotency-key') ? ['Idempotency-Key'] : [])];
   if (names.length > 0)
     answer.header.set('x-ignored-fields', names.slice(0, unknownFieldsMax).map(headerText).join(', '));
 }

@@ -96,8 +96,11 @@ function toLiveInput({ case: type, value }: LiveSpeechRequest['request']): LiveI
       return { type, text: value.text };
     case 'interrupt': {
       const { playedMs, turn } = value;
-      const negative = Object.entries({ played_ms: playedMs, turn }).filter(([, given]) => given !== undefined && !(given >= 0));
-      if (negative.length > 0) throw invalid(...negative.map(([name]) => outOfRange(`interrupt.${name}`, 'must be 0 or more')));
+      const negative = Object.entries({ played_ms: playedMs, turn }).filter(
+        ([, given]) => given !== undefined && !(given >= 0),
+      );
+      if (negative.length > 0)
+        throw invalid(...negative.map(([name]) => outOfRange(`interrupt.${name}`, 'must be 0 or more')));
       return { type, playedMs, turn };
     }
     case 'flush':
@@ -173,7 +176,11 @@ const toInfo = (info: Described & Pick<SpeechInfo, 'contentType'>) => ({
   channels: 1,
 });
 
-const toTimestamps = ({ words, quality, languageCode }: Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>) => ({
+const toTimestamps = ({
+  words,
+  quality,
+  languageCode,
+}: Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>) => ({
   words: words.map(({ startSeconds: start, endSeconds: end, ...word }) => ({ ...word, start, end })),
   quality: toEnum(SpeechTimestamps_QualitySchema, quality),
   ...(languageCode && { languageCode }),

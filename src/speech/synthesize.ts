@@ -8,16 +8,16 @@ import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
-import type { Lexicons } from './request-lexicons.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './speak-turn.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
+import type { Lexicons } from './request-lexicons.ts';
 import { RequestSound } from './request-sound.ts';
 import { demandOf, kindOf, type Schedule } from './schedule.ts';
 import { type KeepSegment, openBindings, type RunKept, type Speaking, speakCut } from './speak-cut.ts';
+import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './speak-turn.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';

@@ -1,6 +1,6 @@
 // The rules of a language whose table states them (written-rules.ts), and the few that it only names because they are no
 // patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
-import { addressRulesFor, sayNamePart } from './web-addresses.ts';
+
 import { CapitalWords } from './capital-words.ts';
 import { formsOf } from './forms.ts';
 import { type RuleRow, toRows } from './language-table.ts';
@@ -8,6 +8,7 @@ import { Measures, sumRulesFor } from './measures.ts';
 import { stoppedRuleFor } from './phrasing.ts';
 import { type Rule, rule } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
+import { addressRulesFor, sayNamePart } from './web-addresses.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 export interface TableRules {

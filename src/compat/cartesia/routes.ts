@@ -17,9 +17,9 @@ import { checkUpgrade } from '../../http/web-socket.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
+import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
-import { toErrorMessage } from './cartesia-failure.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 const { liveSpeech } = speechOperations;

@@ -15,11 +15,16 @@ import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
-import { type ContextSocket, type SpeechContexts, serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
+import {
+  type ContextSocket,
+  type SpeechContexts,
+  serveContexts,
+  type VendorRoutesOptions,
+} from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
-import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
+import type { ElevenLabsWriter } from './events.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
 
 const { liveSpeech } = speechOperations;

@@ -12,10 +12,10 @@ import { hashFile, makeFolder } from '../../runtime/files.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './hearing.ts';
-import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
+import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 
 /** Where a model is from and under which licence. */
 const sourceName = 'sonant-source.json';

@@ -1,12 +1,12 @@
 // The port for operators: /healthz, /readyz and /metrics, over plain HTTP. It has its own limit of connections, so that
 // whatever the public ports have to bear, health checks get through.
 import type { RequestListener } from 'node:http';
-import { createConnections, type Turns } from '../../net/connections.ts';
-import { adminConnectionsMax } from '../../net/request-limits.ts';
-import { type ListenAddress, openListener } from '../../net/listen.ts';
-import { createHttpApp } from '../http-app.ts';
-import { createAccept, createHttpServer } from '../http-server.ts';
-import { addHealthRoutes, type ReadinessCheck } from './routes.ts';
+import { createConnections, type Turns } from '../net/connections.ts';
+import { type ListenAddress, openListener } from '../net/listen.ts';
+import { adminConnectionsMax } from '../net/request-limits.ts';
+import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
+import { createHttpApp } from './http-app.ts';
+import { createAccept, createHttpServer } from './http-server.ts';
 
 /** Requests of operators wait for none. */
 const atOnce: Turns = {

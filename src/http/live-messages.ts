@@ -3,14 +3,14 @@
 //     {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}
 // answered by {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}; audio is a binary frame,
 // of the turn whose info came last, or base64 in {"type":"audio"}.
-import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
-import { type Fields, nameUnknown, type UnknownField } from '../../contract/unknown-fields.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
-import { liveFields } from '../../speech/live-request.ts';
-import { sortFields } from '../ignored-fields.ts';
-import { parseStartOf } from '../live-start.ts';
-import { roundSeconds } from '../speech/speech-headers.ts';
-import { fieldsOfMessage } from '../web-socket.ts';
+import type { LiveEvent, LiveInput } from '../api/live-session.ts';
+import { type Fields, nameUnknown, type UnknownField } from '../contract/unknown-fields.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { liveFields } from '../speech/live-request.ts';
+import { sortFields } from './ignored-fields.ts';
+import { parseStartOf } from './live-start.ts';
+import { roundSeconds } from './speech/speech-headers.ts';
+import { fieldsOfMessage } from './web-socket.ts';
 
 const startFields = [...Object.values(liveFields).map(({ json }) => json), 'audio'];
 

@@ -1,17 +1,18 @@
 // GET and HEAD /audio/{id}.{format}: stored audio, for everyone who knows its URL. It supports what caches and players
 // expect of an immutable file: ranges (RFC 9110 section 14), an ETag and a max-age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { audioFormats, type FormatName } from '../../audio/formats.ts';
-import { captionContentTypes, toCaptions } from '../../delivery/captions.ts';
-import type { StoredAudio } from '../../delivery/stored-audio.ts';
-import { Failure } from '../../errors.ts';
-import { isKept, isWanted } from '../../net/headers.ts';
-import type { CaptionKind } from '../../speech/fields.ts';
-import type { ClipRow } from '../../store/clip-rows.ts';
-import { sendPieces } from '../body-writer.ts';
-import { documented } from '../route-docs.ts';
-import { parseRange, rangesMax } from './byte-range.ts';
-import { audioDocs } from './openapi.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { captionContentTypes, toCaptions } from '../delivery/captions.ts';
+import type { StoredAudio } from '../delivery/stored-audio.ts';
+import type { ByteRange } from '../delivery/stores/clip-store.ts';
+import { Failure } from '../errors.ts';
+import { isKept, isWanted } from '../net/headers.ts';
+import { type CaptionKind, captionKinds } from '../speech/fields.ts';
+import type { ClipRow } from '../store/clip-rows.ts';
+import { sendPieces } from './body-writer.ts';
+import type { ReplyHeaderName } from './reply-headers.ts';
+import { documented, type RouteDocs, requestHeader } from './route-docs.ts';
+import { exampleAudioId, soundContent } from './speech/openapi.ts';
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
@@ -91,3 +92,70 @@ function refuseRange(reply: FastifyReply, byteCount: number): never {
   const message = `The audio has ${byteCount} bytes; none are in that range, or it names more than ${rangesMax} ranges.`;
   throw new Failure('range_not_satisfiable', { message });
 }
+
+/** Ranges that a request may name. */
+const rangesMax = 100;
+
+/** Ranges as in "bytes=0-99,-100"; RFC 9110 section 14 permits the whole for several, and requires it if malformed. */
+export function parseRange(header: string | undefined, byteCount: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const set = /^bytes=(.+)$/i.exec(header ?? '')?.[1];
+  const specs =
+    set
+      ?.split(',')
+      .map((spec) => spec.trim())
+      .filter(Boolean) ?? [];
+  const ranges = specs.map((spec) => toRange(spec, byteCount));
+  if (ranges.length === 0 || ranges.includes(undefined)) return 'whole';
+  const satisfiable = ranges.filter((range) => range!.first < byteCount && range!.first <= range!.last);
+  if (satisfiable.length === 0 || ranges.length > rangesMax) return 'unsatisfiable';
+  return ranges.length === 1 ? satisfiable[0]! : 'whole';
+}
+
+/** Undefined if malformed. An empty range is unsatisfiable. */
+function toRange(spec: string, byteCount: number): ByteRange | undefined {
+  const [, from = '', to = ''] = /^(\d{0,15})-(\d{0,15})$/.exec(spec) ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from === '')
+    return { first: Number(to) === 0 ? byteCount : Math.max(0, byteCount - Number(to)), last: byteCount - 1 };
+  if (to !== '' && Number(to) < Number(from)) return undefined;
+  return { first: Number(from), last: to === '' ? byteCount - 1 : Math.min(Number(to), byteCount - 1) };
+}
+
+const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
+const captionExamples: Readonly<Record<CaptionKind, string>> = {
+  srt: '1\n00:00:00,000 --> 00:00:01,240\nGood evening.\n',
+  vtt: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.240\nGood evening.\n',
+};
+const captionContent = Object.fromEntries(
+  captionKinds.map((kind) => [
+    captionContentTypes[kind].split(';')[0]!,
+    { schema: { type: 'string' }, example: captionExamples[kind] },
+  ]),
+);
+const audioDocs: RouteDocs = {
+  id: 'getAudio',
+  tag: 'Audio',
+  summary: 'Download stored audio',
+  description: 'No key is needed; the URL cannot be guessed. HEAD is supported too.',
+  parameters: [
+    {
+      in: 'path',
+      name: 'file',
+      description: 'Id and extension, such as `aud_01JD....wav`; for captions, `.srt` or `.vtt`.',
+      schema: { type: 'string' },
+      required: true,
+      example: `${exampleAudioId}.wav`,
+    },
+    requestHeader('Range', 'One range of bytes, such as `bytes=0-99`.'),
+    requestHeader('If-Range', 'An ETag: the range applies only if it matches.'),
+    requestHeader('If-Match', 'The ETags of the versions that you want; the reply is 412 if this is another.'),
+    requestHeader('If-None-Match', 'The ETags of the copies that you have.'),
+  ],
+  answers: {
+    200: { description: 'The whole file.', headers, content: { ...soundContent, ...captionContent } },
+    206: { description: 'The requested bytes.', headers: [...headers, 'Content-Range'], content: soundContent },
+    302: { description: 'Redirects to the object store of the service.', headers: ['Location', 'Cache-Control'] },
+    304: { description: 'Your copy is current.', headers },
+  },
+  failures: ['not_found', 'audio_expired', 'precondition_failed', 'range_not_satisfiable', 'storage_unavailable'],
+};

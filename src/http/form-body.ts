@@ -4,12 +4,11 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
-import { uploadArrivalMs, uploadBytesMax } from '../../net/request-limits.ts';
-import { readBody } from '../../net/request-body.ts';
-import { takeUploadSlot } from '../../net/upload-slots.ts';
-import { ownTurn } from '../../runtime/steps.ts';
-import { formPartsMax, formTextBytesMax } from '../http-limits.ts';
+import { Failure } from '../errors.ts';
+import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { uploadArrivalMs, uploadBytesMax } from '../net/request-limits.ts';
+import { ownTurn } from '../runtime/steps.ts';
+import { formPartsMax, formTextBytesMax } from './http-limits.ts';
 
 const message = 'The request body must be application/json or multipart/form-data, not compressed.';
 

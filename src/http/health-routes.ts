@@ -1,8 +1,8 @@
 // GET /healthz: the process is alive. GET /readyz: its dependencies work, and it is not stopping. GET /metrics: Prometheus
 // metrics, which contain nothing about individual callers.
 import type { FastifyInstance } from 'fastify';
-import { Failure } from '../../errors.ts';
-import { documented, type RouteDocs, type Schema } from '../route-docs.ts';
+import { Failure } from '../errors.ts';
+import { documented, type RouteDocs, type Schema } from './route-docs.ts';
 
 /** A dependency that must work for requests to be served. */
 export interface ReadinessCheck {

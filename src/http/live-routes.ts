@@ -2,22 +2,21 @@
 // The connection closes with 1000 after `done`, with 1008 where a message or the caller is refused, with 1011 where the
 // service failed, and with 1012 where it is stopping; an error is the last message.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { callerLeft } from '../../api/call.ts';
-import type { LiveInput } from '../../api/live-session.ts';
-import type { LiveOperations } from '../../api/live-speech.ts';
-import { speechOperations } from '../../api/operation.ts';
-import type { Tickets } from '../../api/stream-tickets.ts';
-import { Failure, failureTable } from '../../errors.ts';
-import { toFailureBody } from '../../net/failure-reply.ts';
-import { liveMessageBytesMax } from '../../net/request-limits.ts';
-import { type Admission, stream } from '../admission.ts';
-import { sortQuery } from '../ignored-fields.ts';
-import { addWithoutBody } from '../no-body.ts';
-import { documented } from '../route-docs.ts';
-import { fromThrown } from '../thrown-failure.ts';
-import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from '../web-socket.ts';
+import { callerLeft } from '../api/call.ts';
+import type { LiveInput } from '../api/live-session.ts';
+import type { LiveOperations } from '../api/live-speech.ts';
+import { speechOperations } from '../api/operation.ts';
+import type { Tickets } from '../api/stream-tickets.ts';
+import { Failure, failureTable } from '../errors.ts';
+import { toFailureBody } from '../net/failure-reply.ts';
+import { liveMessageBytesMax } from '../net/request-limits.ts';
+import { type Admission, stream } from './admission.ts';
+import { sortQuery } from './ignored-fields.ts';
+import { addWithoutBody } from './json-body.ts';
 import { type LiveMessage, parseLiveMessage, toFrame } from './live-messages.ts';
-import { liveDocs, liveTicketDocs } from './openapi.ts';
+import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs, text } from './route-docs.ts';
+import { fromThrown } from './thrown-failure.ts';
+import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from './web-socket.ts';
 
 export interface LiveRoutesOptions {
   live: LiveOperations;
@@ -107,3 +106,37 @@ async function closeWith(peer: WebSocketPeer, error: unknown, requestId: string)
   const isRefused = failureTable[failure.reason].status < 500;
   peer.close(isRestarting ? 1012 : isRefused ? 1008 : 1011, failure.reason);
 }
+
+const exampleTicketId = 'tkt_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
+const ticket = describeObject('LiveTicket', {
+  id: [text('Id of the ticket.'), exampleTicketId],
+  live_url: [
+    text('URL that opens the WebSocket, once, without a key.', { format: 'uri' }),
+    `ws://127.0.0.1:8080/api/audio/speech/live?ticket=${exampleTicketId}`,
+  ],
+  expires_at: [text('When the ticket expires.', { format: 'date-time' }), '2030-01-02T03:04:05.000Z'],
+});
+
+const liveDocs: RouteDocs = {
+  id: 'liveSpeech',
+  tag: 'Streams',
+  summary: 'Speak text while it is written (WebSocket)',
+  description:
+    'Text goes in as it is written, audio comes out as soon as a reader would draw breath. Messages are JSON in text ' +
+    'frames: `start` first, then `text`, `flush`, `interrupt` and `end`; audio comes in binary frames.',
+  scopes: speechOperations.liveSpeech.scopes,
+  parameters: [queryParameter('ticket', 'A ticket, in place of a key: see `createLiveTicket`.')],
+  answers: { 101: { description: 'A WebSocket.' } },
+  failures: ['invalid_request', 'stream_expired'],
+};
+
+const liveTicketDocs: RouteDocs = {
+  id: 'createLiveTicket',
+  tag: 'Streams',
+  summary: 'Create a ticket for a WebSocket in a browser',
+  description:
+    'A browser’s WebSocket cannot send an API key. The URL of a ticket opens one connection for live speech, within a minute.',
+  scopes: speechOperations.liveSpeech.scopes,
+  answers: { 201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Cache-Control']) },
+  failures: ['overloaded'],
+};
