@@ -27,7 +27,7 @@ import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/cartesia-fai
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/elevenlabs-failure.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
-import { addOpenAiRoutes } from '../compat/openai/routes.ts';
+import { addOpenAiRoutes } from '../compat/openai-routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';

@@ -2,6 +2,7 @@
 // its audio. The place of its caller is kept until the text no longer goes on, so that other requests of the caller do not
 // stop a turn in its middle.
 import type { TakeTurn } from '../engines/guard.ts';
+import { onAbort } from '../runtime/abort.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import type { PlannedSpeech } from './plan.ts';
@@ -47,8 +48,7 @@ export async function* speakTurn(
   const turnPlace = createTurnPlace(text, place, (chars) =>
     schedule.begin(liveDemandOf(binding!, { chars, languageCode }, caller, waitMsMax), until),
   );
-  const fail = () => text.fail(until.reason);
-  until.addEventListener('abort', fail, { once: true });
+  using _ = onAbort(until, () => text.fail(until.reason));
   try {
     const planFor: PlannedSpeech['planFor'] = (casting) => planned.planTurn(casting, text, turnPlace.take);
     for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
@@ -58,7 +58,6 @@ export async function* speakTurn(
     }
   } finally {
     leaving.abort(new Error('the turn is over'));
-    until.removeEventListener('abort', fail);
     turnPlace.close();
   }
 }

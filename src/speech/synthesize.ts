@@ -6,6 +6,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
@@ -92,7 +93,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     const admission = await atReadiest(bindings, begin, failed);
     const leaving = new AbortController();
     let ended = false;
-    signal.addEventListener('abort', admission.end, { once: true });
+    using _ = onAbort(signal, admission.end);
     try {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
@@ -100,7 +101,6 @@ export function createSpeech(options: SpeechOptions): Speech {
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader disconnected'));
-      signal.removeEventListener('abort', admission.end);
       admission.end();
     }
   }

@@ -2,27 +2,41 @@
 // form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
 // speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { speechOperations, voiceOperations } from '../../api/operation.ts';
-import type { SpeechOperations } from '../../api/speech.ts';
-import type { VoiceOperations } from '../../api/voices.ts';
-import { formatNames } from '../../audio/formats.ts';
-import { type Fields, isObject } from '../../contract/unknown-fields.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
-import { type AdmitTo, run, stream } from '../../http/admission.ts';
-import { sendPieces } from '../../http/body-writer.ts';
-import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
-import { fieldsOf } from '../../http/json-body.ts';
-import { toOpenAiError } from '../../http/openai-failure.ts';
-import { documented } from '../../http/route-docs.ts';
-import { beginSound } from '../../http/speech/routes.ts';
-import { eventHeaders } from '../../http/speech/server-sent-events.ts';
-import type { ParsedSpeech } from '../../http/speech/speech-body.ts';
-import { resultHeaders, soundHeaders } from '../../http/speech/speech-headers.ts';
-import { fromThrown } from '../../http/thrown-failure.ts';
-import { speechFieldRows } from '../../speech/fields.ts';
-import { parseSpeechRequest } from '../../speech/request.ts';
-import { toNamedVoices } from '../named-voices.ts';
-import { openAiDocs } from './openapi.ts';
+import { speechOperations, voiceOperations } from '../api/operation.ts';
+import type { SpeechOperations } from '../api/speech.ts';
+import type { VoiceOperations } from '../api/voices.ts';
+import { formatNames } from '../audio/formats.ts';
+import { type Fields, isObject } from '../contract/unknown-fields.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { type AdmitTo, run, stream } from '../http/admission.ts';
+import { sendPieces } from '../http/body-writer.ts';
+import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import { toOpenAiError } from '../http/openai-failure.ts';
+import {
+  describeObject,
+  documented,
+  jsonAnswer,
+  objectSchema,
+  type RouteDocs,
+  type Schema,
+  text,
+} from '../http/route-docs.ts';
+import { openAiEventContent } from '../http/speech/event-schemas.ts';
+import {
+  soundHeaders as documentedHeaders,
+  soundContent,
+  speakingFailures,
+  streamHeaders,
+} from '../http/speech/openapi.ts';
+import { beginSound } from '../http/speech/routes.ts';
+import { eventHeaders } from '../http/speech/server-sent-events.ts';
+import type { ParsedSpeech } from '../http/speech/speech-body.ts';
+import { resultHeaders, soundHeaders } from '../http/speech/speech-headers.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
+import { markedLengthFactor, speechFieldRows, speechFields, textLimits } from '../speech/fields.ts';
+import { parseSpeechRequest } from '../speech/request.ts';
+import { toNamedVoices } from './named-voices.ts';
 
 export interface OpenAiRoutesOptions {
   speech: SpeechOperations;
@@ -144,3 +158,93 @@ function oneOf(field: string, value: unknown, allowed: readonly string[], violat
   violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
   return allowed[0]!;
 }
+
+const string: Schema = { type: 'string' };
+const speechSchema: Schema = {
+  title: 'OpenAiSpeech',
+  type: 'object',
+  required: ['input'],
+  properties: {
+    model: text('Ignored: each voice has its own engine.'),
+    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax * markedLengthFactor }),
+    voice: {
+      oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
+      description:
+        'Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always.',
+    },
+    response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
+    markup: speechFields.markup.schema,
+    normalize: speechFields.normalize.schema,
+    lexicon_ids: speechFields.lexiconIds.schema,
+    speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
+    stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
+    instructions: text('Ignored.'),
+  },
+};
+const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
+const listing = { ...usual, scopes: voiceOperations.listVoices.scopes, failures: [] } as const;
+
+const voice = describeObject('OpenAiVoice', {
+  id: [text('Id or alias of the voice.'), 'clara'],
+  name: [text('Display name, in any script.'), 'Clara'],
+});
+const voicesSchema = objectSchema('OpenAiVoices', { voices: { type: 'array', items: voice.schema } });
+const model = describeObject('OpenAiModel', {
+  id: [string, 'tts-1'],
+  object: [{ type: 'string', enum: ['model'] }, 'model'],
+  created: [{ type: 'integer' }, 1_735_689_600],
+  owned_by: [string, 'sonant'],
+});
+const modelsSchema = objectSchema('OpenAiModels', {
+  object: { type: 'string', enum: ['list'] },
+  data: { type: 'array', items: model.schema },
+});
+
+const openAiDocs = {
+  speak: {
+    ...usual,
+    id: 'createSpeech',
+    summary: 'Create speech as with OpenAI’s API',
+    description:
+      'At 24 000 Hz. The API key is a bearer token or in X-API-Key; failures have the form of OpenAI’s errors.',
+    scopes: speechOperations.streamSpeech.scopes,
+    body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
+    answers: {
+      200: {
+        description: 'The audio as it is synthesized, or OpenAI’s events.',
+        headers: [
+          ...documentedHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
+          ...streamHeaders,
+        ],
+        content: { ...soundContent, ...openAiEventContent },
+      },
+    },
+    failures: speakingFailures.filter((reason) => reason !== 'storage_full'),
+  },
+  listVoices: {
+    ...listing,
+    id: 'listOpenAiVoices',
+    summary: 'List voices as OpenAI’s clients do',
+    answers: {
+      200: jsonAnswer('All voices that are ready, each under its id and under its aliases.', voicesSchema, {
+        voices: [voice.example],
+      }),
+    },
+  },
+  listModels: {
+    ...listing,
+    id: 'listModels',
+    summary: 'List models as with OpenAI’s API',
+    answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
+  },
+  getModel: {
+    ...listing,
+    id: 'getOpenAiModel',
+    summary: 'Get a model as with OpenAI’s API',
+    parameters: [
+      { in: 'path', name: 'id', description: 'Id of the model.', schema: string, required: true, example: 'tts-1' },
+    ],
+    answers: { 200: jsonAnswer('The model.', model.schema, model.example) },
+    failures: ['not_found'],
+  },
+} as const satisfies Record<string, RouteDocs>;
