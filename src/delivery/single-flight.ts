@@ -9,7 +9,7 @@ export interface SingleFlight {
 }
 
 export interface FlightWork<T> {
-  /** What another replica may have stored. */
+  /** What may have been stored since the caller looked, by another replica too. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
@@ -37,7 +37,7 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
     const release = await lock?.(key, signal);
     try {
       signal.throwIfAborted();
-      const found = release && (await find());
+      const found = await find();
       return found === undefined ? { value: await make(signal), isMade: true } : { value: found, isMade: false };
     } finally {
       release?.();

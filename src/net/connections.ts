@@ -38,7 +38,6 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { inAllMax = connectionsMax, perAddressMax } = options;
   const { displacedPerSecond: ownDisplacedPerSecond = connectionsDisplacedPerSecond } = options;
   const byEndpoints = new Map<string, Connection>();
-  const known = new WeakMap<Endpoints, Connection>();
   const shares = new FairShares<Connection>({
     inAllMax,
     perAddressMax,
@@ -64,12 +63,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return true;
     },
     use(socket) {
-      let connection = known.get(socket);
-      if (!connection) {
-        connection = byEndpoints.get(toName(socket));
-        if (!connection) return () => {};
-        known.set(socket, connection);
-      }
+      const connection = byEndpoints.get(toName(socket));
+      if (!connection) return () => {};
       if (connection.uses++ === 0) shares.setDisplaceable(connection, false);
       let isOver = false;
       return () => {

@@ -39,17 +39,12 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
 
 type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
 
-const knownHeaders = new WeakMap<DeliveredFacts, WholeHeaders>();
-
-/** Of a whole sound in the body: composed once for a clip that is answered from memory. */
-export function wholeHeaders({ facts }: Delivered): WholeHeaders {
-  const known = knownHeaders.get(facts);
-  if (known) return known;
-  const length = { 'content-length': String(facts.byteCount) };
-  const headers = { ...soundHeaders(facts, 'rest'), ...resultHeaders(facts), ...length };
-  knownHeaders.set(facts, headers);
-  return headers;
-}
+/** Of a whole sound in the body. */
+export const wholeHeaders = (facts: DeliveredFacts): WholeHeaders => ({
+  ...soundHeaders(facts, 'rest'),
+  ...resultHeaders(facts),
+  'content-length': String(facts.byteCount),
+});
 
 /** The link of a stored stream. */
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
