@@ -10,7 +10,7 @@ import { speakChapter } from './chapter-speaker.ts';
 import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './job-limits.ts';
 import { expiryOf, type JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
-import { SegmentFault } from './kept-segments.ts';
+import { SegmentFault } from './resumable-segments.ts';
 
 export interface JobRunnerOptions extends JobTools {
   /** How many chapters are worked on at once; 0 for none. */
