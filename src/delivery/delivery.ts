@@ -92,29 +92,29 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
+  /** Undefined where the sound was removed before it could be opened. */
+  const answer = async (
+    { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
+    { clip, held }: Spoken,
+    isCached: boolean,
+  ): Promise<Delivered | undefined> => {
+    const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
+    const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await read();
+    return sound && { ...factsOf(clip, voice, isCached, request), open: () => sound.pieces, close: sound.close };
+  };
+
   return {
     findCached: (found, { callerId }) => cache.find(found, callerId),
 
-    async openCached(clip, { request, voice: { voice } }) {
-      const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await cache.read(clip);
-      return sound && toDelivered(factsOf(clip, voice, true, request), sound);
-    },
+    openCached: (clip, found) => answer(found, { clip }, true),
 
     async deliver(planned, caller, signal, { fresh, sizeLimit }) {
       const { callerId } = caller;
-      const { request } = planned;
-      const { voice } = planned.voice;
-      const isLink = request.returnFormat === 'url';
+      const isLink = planned.request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
         isLink ? speaking.intoClip(planned, caller, until) : speaking.intoMemory(planned, caller, until, sizeLimit);
-      /** Undefined where the sound was removed before it could be opened. */
-      const answer = async ({ clip, held }: Spoken, isCached: boolean) => {
-        const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
-        const sound = isLink ? readLater(memory, clip) : await read();
-        return sound && toDelivered(factsOf(clip, voice, isCached, request), sound);
-      };
       const makeOwn = async () => {
-        const made = await answer(await make(signal), false);
+        const made = await answer(planned, await make(signal), false);
         // Where memory is short it is in the store alone, which has made room of it already.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
@@ -129,7 +129,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-      return (await answer(spoken, !isMade)) ?? makeOwn();
+      return (await answer(planned, spoken, !isMade)) ?? makeOwn();
     },
 
     async *storeStream(planned, caller, signal) {
@@ -178,12 +178,6 @@ function createAnswers(links: DeliveryOptions['links']) {
   });
   return { urlOf, factsOf };
 }
-
-const toDelivered = (facts: DeliveredFacts, { pieces, close }: ReadClip): Delivered => ({
-  ...facts,
-  open: () => pieces,
-  close,
-});
 
 /** The sound of a link: it is opened when it is read. */
 const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
