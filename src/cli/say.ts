@@ -222,7 +222,7 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   return given;
 }
 
-/** The text of a file or of standard input. */
+/** The text of a file or of standard input. One that is not UTF-8 or too long is refused, never changed or cut. */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
   const missing = 'give a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);

@@ -120,7 +120,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         return made;
       };
       if (fresh) return makeOwn();
-      const find = async () => {
+      const find = async (): Promise<Spoken | undefined> => {
         const clip = await cache.find(planned, callerId);
         return clip && { clip };
       };
