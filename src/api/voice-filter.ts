@@ -40,12 +40,25 @@ export function parseVoiceFilter(
 export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '');
   return (offered) => {
-    const { voice, aliases } = offered;
+    const { voice } = offered;
     if (languageCode !== '' && !isSpokenBy(voice, languageCode)) return false;
     if (engine !== '' && voice.engine !== engine) return false;
     if (words.length === 0) return true;
-    const { voiceId, name, description, labels } = voice;
-    const searched = [voiceId, name, description, ...Object.values(labels), ...aliases].join('\n').toLowerCase();
-    return words.every((word) => searched.includes(word));
+    const searched = searchTextOf(offered);
+    const aliases = offered.aliases.join('\n').toLowerCase();
+    return words.every((word) => searched.includes(word) || aliases.includes(word));
   };
+}
+
+/** By what a voice is made of, which is another object after the voice has changed. */
+const searchTexts = new WeakMap<object, string>();
+
+function searchTextOf({ voice, kept }: OfferedVoice): string {
+  const source = kept ?? voice;
+  const known = searchTexts.get(source);
+  if (known !== undefined) return known;
+  const { voiceId, name, description, labels } = voice;
+  const text = [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();
+  searchTexts.set(source, text);
+  return text;
 }
