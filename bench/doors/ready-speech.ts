@@ -60,7 +60,8 @@ export const readySpeak: Speech['speak'] = async function* ({ request }) {
 };
 
 export const readyDelivery: Delivery = {
-  findHeld: () => undefined,
+  findCached: async () => undefined,
+  openCached: async () => undefined,
   async deliver({ request }) {
     const known = {
       seconds: 2,
@@ -71,7 +72,7 @@ export const readyDelivery: Delivery = {
       expiresAt: new Date(),
     };
     const facts = { ...about(request), ...known };
-    return { ...facts, facts, open: () => [sound], close() {} };
+    return { ...facts, open: () => [sound], close() {} };
   },
   storeStream: readySpeak,
   async remove() {},

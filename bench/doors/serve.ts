@@ -12,7 +12,7 @@ import { createKeyManagement } from '../../src/access/key-management.ts';
 import { createKeyVerifier } from '../../src/access/key-verifier.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { firstKeyScopes } from '../../src/access/scopes.ts';
-import { createSeal } from '../../src/access/secrets.ts';
+import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { createSignIn } from '../../src/access/sign-in.ts';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { createBookHandlers } from '../../src/api/books.ts';

@@ -1,7 +1,7 @@
 // Runs eSpeak NG's bare library in a loop, in its own process because of the GPL. It answers a message with texts with the
 // CPU time in milliseconds that they took. No state is restored between texts, and the audio is copied once, as by any
 // caller.
-import { openNativeCalls } from '../../src/engines/espeak-ng/library.ts';
+import { openNativeCalls } from '../../src/engines/espeak-ng/espeak-library.ts';
 
 const [flags, rateParameter, volumeParameter] = [0x1101, 1, 2];
 const calls = openNativeCalls('libespeak-ng.so.1');

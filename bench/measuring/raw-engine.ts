@@ -3,7 +3,7 @@
 import { join, type Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
-import { stockSpeakers } from '../../src/engines/flite/voices.ts';
+import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
 import { compileWasm } from '../../src/engines/flite/wasi.ts';
 
 export interface RawEngine {

@@ -2,7 +2,7 @@
 // Calls with a valid key are not limited by it. A secret that people choose is checked against the limit before it is
 // verified. All addresses of an IPv6 /64 network count as one, since one client can use them all.
 import { Failure } from '../errors.ts';
-import { networkOf } from '../net/addresses.ts';
+import { networkOf } from '../net/client-addresses.ts';
 import { type Rate, takeOne } from './rate-limit.ts';
 
 export interface FailedAttempts {

@@ -1,7 +1,7 @@
 // The descent of a key: whoever made it, and made them, up to the account that it belongs to. A key may do at any time what
 // it was given and all of them still may, so narrowing or ending one of them reaches every key below it. Where a key was
 // rotated, the newest of its rotations stands for it. People and machines that sign in have the usual limits.
-import { commonBlocks } from '../net/addresses.ts';
+import { commonBlocks } from '../net/client-addresses.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';
 import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';

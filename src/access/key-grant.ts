@@ -2,7 +2,7 @@
 // grants no more than it has itself; the command line grants everything.
 import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
-import { isAddressBlock, isBlockWithin } from '../net/addresses.ts';
+import { isAddressBlock, isBlockWithin } from '../net/client-addresses.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
 import { checkLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
 import type { Scope } from './scopes.ts';

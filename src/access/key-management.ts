@@ -68,7 +68,7 @@ export interface KeyManagementOptions {
 }
 
 /** How many living keys may descend from a key, or belong to someone who signs in. */
-export const descendantsMax = 1_000;
+const descendantsMax = 1_000;
 /** The default. */
 export const graceSecondsUsual = 24 * 3600;
 

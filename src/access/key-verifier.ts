@@ -3,7 +3,7 @@
 // within that time, and one by this process at once.
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import { createAddressCheck } from '../net/addresses.ts';
+import { createAddressCheck } from '../net/client-addresses.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from '../store/api-key-rows.ts';
 import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';

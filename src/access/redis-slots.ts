@@ -1,6 +1,7 @@
 // A concurrency slot in Redis for a caller: taken together with the characters of the quota, in place of one that it holds, or
 // when one is free; until then the caller waits in a queue.
 import { Failure } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import { accountIdOf, chainOf, type Limited, reportStatus, slotWaitMs, type TakeOptions } from './limiter.ts';
 import { tooManyAtOnce, tooManyCharacters } from './rate-limit.ts';
@@ -187,9 +188,7 @@ async function pause(polling: Polling, ms: number, signal: AbortSignal): Promise
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   polling.endPause = resolve;
-  const end = () => resolve();
-  signal.addEventListener('abort', end, { once: true });
+  using _ = onAbort(signal, resolve);
   await promise;
   clearTimeout(timer);
-  signal.removeEventListener('abort', end);
 }

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import type { Issuer, LoginFacts } from './oidc-issuer.ts';
 import type { Scope } from './scopes.ts';
-import type { Seal } from './secrets.ts';
+import type { Seal } from './sealed-tokens.ts';
 import {
   type Claims,
   checkSignInRules,

@@ -6,13 +6,13 @@ import { bookAnswerCharsMax } from '../books/book-limits.ts';
 import { isCharset } from '../books/decode-text.ts';
 import { readBook } from '../books/read-book.ts';
 import { Failure } from '../errors.ts';
+import { metadataValueCharsMax } from '../jobs/job-limits.ts';
 import { isCover } from '../jobs/job-request.ts';
-import { metadataValueCharsMax } from '../jobs/limits.ts';
 import { countChars, cutText } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
-import { booksReadMax } from './limits.ts';
+import { booksReadMax } from './call-limits.ts';
 import { toEnum } from './messages.ts';
-import type { Handlers } from './service.ts';
+import type { Handlers } from './service-handlers.ts';
 
 const retryAfterSeconds = 5;
 /** Of a charset that is reported. */

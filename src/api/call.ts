@@ -3,6 +3,7 @@ import { type Actor, toActor } from '../access/actor.ts';
 import { usualLimits as usualKeyLimits } from '../access/key-limits.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
 import type { LimitStatus } from '../access/rate-limit.ts';
+import type { Failure } from '../errors.ts';
 
 export interface Call {
   caller: KeyCaller;
@@ -50,3 +51,24 @@ export const callerLeft = new Error('the caller has left');
 
 /** Who changes something with this call, for the audit record. */
 export const actorOf = (call: Call): Actor => toActor(call.caller, call);
+
+/** What is reported of a call when it has ended. */
+export interface EndedCall {
+  requestId: string;
+  /** The name of the operation. */
+  method: string;
+  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
+  door: string;
+  callerId: string | undefined;
+  keyId: string | undefined;
+  /** The id of its trace, where there is one. */
+  traceId: string | undefined;
+  /** What it spoke; empty where it is no speech. */
+  speech: SpeechFacts;
+  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
+  status: string;
+  /** Its cause is for the log only. */
+  failure: Failure | undefined;
+  durationMs: number;
+  messageCount: number;
+}

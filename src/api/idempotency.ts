@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { isDead, processName } from '../runtime/id.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
-import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './limits.ts';
+import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './call-limits.ts';
 
 export interface Once<Answer> {
   key: string;

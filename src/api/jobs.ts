@@ -20,9 +20,10 @@ import { dayOf } from '../access/usage-ledger.ts';
 import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
-import { expiryOf } from '../jobs/expiry.ts';
+import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/job-limits.ts';
 import {
   type ChapterRequest,
+  expiryOf,
   type JobRequest,
   type JobSettings,
   readJobRequest,
@@ -31,16 +32,15 @@ import {
 import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
 import { removeJob } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
-import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/limits.ts';
 import { createId } from '../runtime/id.ts';
 import type { Caller } from '../speech/request.ts';
 import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
 import type { UsageRow } from '../store/usage-rows.ts';
 import type { Call } from './call.ts';
-import { jobEventsEveryMs, jobWatchMs } from './limits.ts';
+import { jobEventsEveryMs, jobWatchMs } from './call-limits.ts';
 import { nameOf, pageOf, toEnum } from './messages.ts';
 import { toPage } from './page.ts';
-import { checked, type Handlers } from './service.ts';
+import { checked, type Handlers } from './service-handlers.ts';
 
 export type JobHandlers = ReturnType<typeof createJobHandlers>;
 

@@ -2,7 +2,7 @@
 // second, or at once when a key is known to have changed, so that a revocation takes effect within a second wherever it
 // was made. While the store does not answer, no key counts as ended.
 import { Failure } from '../errors.ts';
-import { keyCheckMs } from './limits.ts';
+import { keyCheckMs } from './call-limits.ts';
 
 export type IsInForce = (keyId: string) => Promise<boolean>;
 type End = (failure: Failure) => void;

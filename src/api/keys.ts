@@ -26,7 +26,7 @@ import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.
 import { actorOf } from './call.ts';
 import { defined, pageOf, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
 import { toPage } from './page.ts';
-import { checked, type Handlers } from './service.ts';
+import { checked, type Handlers } from './service-handlers.ts';
 
 interface KeyHandlersOptions {
   keys: KeyManagement;

@@ -14,14 +14,14 @@ import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { checkLexicon } from '../lexicons/lexicon-fields.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import { inSteps } from '../runtime/steps.ts';
-import { lexiconOwnerOf } from '../speech/lexicons.ts';
+import { lexiconOwnerOf } from '../speech/request-lexicons.ts';
 import type { Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { LexiconEntry } from '../text/lexicon.ts';
 import { actorOf, type Call } from './call.ts';
 import { pageOf, toEnum, toTime } from './messages.ts';
 import { toPage } from './page.ts';
-import { checked, type Handlers } from './service.ts';
+import { checked, type Handlers } from './service-handlers.ts';
 
 export function createLexiconHandlers(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {
   return {

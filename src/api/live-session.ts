@@ -4,11 +4,12 @@
 
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
-import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
+import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './call-limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -106,10 +107,8 @@ export class LiveSession {
 
   async *events(): AsyncGenerator<LiveEvent, void> {
     const { signal, leaving } = this.#options.call;
-    const abort = () => this.fail(signal.reason);
-    const leave = () => this.#wake();
-    signal.addEventListener('abort', abort, { once: true });
-    leaving.addEventListener('abort', leave, { once: true });
+    using _aborted = onAbort(signal, () => this.fail(signal.reason));
+    using _leaving = onAbort(leaving, () => this.#wake());
     try {
       for (;;) {
         const notice = this.#interrupted.shift();
@@ -122,8 +121,6 @@ export class LiveSession {
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
-      signal.removeEventListener('abort', abort);
-      leaving.removeEventListener('abort', leave);
       clearTimeout(this.#idle);
       clearTimeout(this.#pause);
     }

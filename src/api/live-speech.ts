@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';
-import { liveStartMs } from './limits.ts';
+import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { Metering } from './metering.ts';

@@ -5,7 +5,7 @@ import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs } from '../contract/schema.ts';
 import type { Violations } from '../contract/violations.ts';
 import type { FieldViolation } from '../errors.ts';
-import { updatePathsMax } from './limits.ts';
+import { updatePathsMax } from './call-limits.ts';
 import { type Page, parsePage } from './page.ts';
 
 /** The value of an enum by its name: VoiceStatus.READY by "ready". */

@@ -14,7 +14,7 @@ import type { CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Call } from './call.ts';
-import { turnWaitMsMax } from './limits.ts';
+import { turnWaitMsMax } from './call-limits.ts';
 
 export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;

@@ -19,9 +19,9 @@ import type { ModelInstalls } from '../models/model-installs.ts';
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-table.ts';
 import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
-import { modelWatchMs } from './limits.ts';
+import { modelWatchMs } from './call-limits.ts';
 import { toEnum } from './messages.ts';
-import type { Handlers } from './service.ts';
+import type { Handlers } from './service-handlers.ts';
 
 /** How long a removal waits until its engine has noticed and offers the voices no more. */
 const noticedMsMax = 5_000;

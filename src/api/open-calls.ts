@@ -4,7 +4,7 @@
 // it is refused is barred for a while: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
-import { networkOf } from '../net/addresses.ts';
+import { networkOf } from '../net/client-addresses.ts';
 import { FairShares } from '../net/connections.ts';
 
 export interface OpenCallLimits {

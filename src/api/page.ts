@@ -2,7 +2,7 @@
 // are added or deleted meanwhile cause no gaps and no duplicates. It is valid for its list and the filters of that list.
 import { createHash } from 'node:crypto';
 import type { FieldViolation } from '../errors.ts';
-import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './limits.ts';
+import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './call-limits.ts';
 
 export interface Page {
   size: number;

@@ -4,15 +4,14 @@
 // watches the signal.
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
-import { readerStallMs } from '../net/limits.ts';
+import { readerStallMs } from '../net/request-limits.ts';
 import type { Tracing } from '../telemetry/trace.ts';
+import type { EndedCall } from './call.ts';
+import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
 import { createDeadlines } from './deadlines.ts';
-import type { EndedCall } from './ended-call.ts';
-import type { Incoming, Shared, TimeLimits } from './incoming-call.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
-import { openCallLimits, streamCallMs, unaryCallMs } from './limits.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
-import { RunningCall } from './running-call.ts';
+import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
 export interface RunnerOptions {
   admit: Admit;

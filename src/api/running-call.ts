@@ -1,13 +1,51 @@
 // A call from its headers to its last result: admitted, started, limited in time, ended exactly once. It ends at once when
 // it is aborted, whether or not the operation watches its signal.
-import { checkScopes, type Presented } from '../access/admit.ts';
+import { type Admit, checkScopes, type Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
+import type { LimitStatus } from '../access/rate-limit.ts';
 import { Failure, failureTable, toFailure } from '../errors.ts';
-import { type Span, within } from '../telemetry/trace.ts';
-import { anonymous, type Call, callerLeft, type SpeechFacts } from './call.ts';
-import type { EndedCall } from './ended-call.ts';
-import type { Incoming, Shared } from './incoming-call.ts';
+import { type Span, type TraceHeaders, type Tracing, within } from '../telemetry/trace.ts';
+import { anonymous, type Call, callerLeft, type EndedCall, type SpeechFacts } from './call.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { KeyWatch } from './key-watch.ts';
+import type { OpenCalls } from './open-calls.ts';
 import type { Operation } from './operation.ts';
+
+export interface TimeLimits {
+  unaryCallMs: number;
+  streamCallMs: number;
+  readerStallMs: number;
+}
+
+/** What is known of a call when its headers have come. */
+export interface Incoming {
+  door: string;
+  requestId: string;
+  address: string;
+  /** Stands for the connection that it came on, where that is known. */
+  connection?: object | undefined;
+  deadlineMs?: KeyCaller['deadlineMs'];
+  /** Reads the trace that the caller has begun; called where calls are traced. */
+  readTrace?: (() => TraceHeaders) | undefined;
+  reportLimits(status: LimitStatus): void;
+  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
+  errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
+}
+
+/** What all calls of a runner share. */
+export interface Shared {
+  admit: Admit;
+  onCallEnd(call: EndedCall): void;
+  /** Undefined where calls are not traced. */
+  tracing: Tracing | undefined;
+  timeLimits: TimeLimits;
+  openCalls: OpenCalls;
+  keyWatch: KeyWatch;
+  deadlines: Deadlines;
+  running: Set<{ abort(reason: unknown): void }>;
+  leaving: AbortController;
+  stopped: AbortController;
+}
 
 /** Failures that ended a call and were reported with it. */
 const reported = new WeakSet<Failure>();

@@ -10,8 +10,8 @@ import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';
+import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
 import type { Idempotency } from './idempotency.ts';
-import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
@@ -56,15 +56,14 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const { caller, signal } = call;
       const found = await speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      const findHeld = () =>
-        fresh || (sizeLimit && mayBeTooMuch(found.request, sizeLimit)) ? undefined : delivery.findHeld(found, caller);
+      const cached = fresh ? undefined : await delivery.findCached(found, caller);
       // What was spoken once can be spoken: it is not planned again.
-      const planned = findHeld() ? undefined : found.plan();
+      const planned = cached ? undefined : found.plan();
       if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
       return metering.charge(call, found, async () => {
         // It may have been removed meanwhile.
         const delivered =
-          (planned ? undefined : findHeld()) ??
+          (cached && (await delivery.openCached(cached, found))) ??
           (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
         const { byteCount } = delivered;
         if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;

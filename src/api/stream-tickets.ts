@@ -2,13 +2,13 @@
 // once, within a minute, at any replica. A ticket is either for the events of one request or for live speech; presented for
 // the other, it is refused, and used up. The URL of events with a Last-Event-ID resumes the stream, as EventSource does by
 // itself when a connection breaks.
-import type { Seal, SealUse } from '../access/secrets.ts';
+import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
-import { requestBytesMax } from '../net/limits.ts';
+import { requestBytesMax } from '../net/request-limits.ts';
 import { createId } from '../runtime/id.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { TicketRows } from '../store/ticket-rows.ts';
-import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './call-limits.ts';
 
 export interface Ticket {
   ticketId: string;

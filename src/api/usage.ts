@@ -5,7 +5,7 @@ import { dayOf, isDay } from '../access/usage-ledger.ts';
 import type { Violations } from '../contract/violations.ts';
 import type { UsageGroup, UsageRows, UsageSum } from '../store/usage-rows.ts';
 import { nameOf, toEnum } from './messages.ts';
-import { checked, type Handlers } from './service.ts';
+import { checked, type Handlers } from './service-handlers.ts';
 
 const usageDaysMax = 366;
 const usageGroupsMax = 1_000;

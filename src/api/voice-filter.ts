@@ -4,7 +4,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { voiceFilterCharsMax } from './limits.ts';
+import { voiceFilterCharsMax } from './call-limits.ts';
 
 export interface VoiceFilter {
   /** Canonical BCP-47; empty for all, here and below. */

@@ -7,12 +7,12 @@ import type { JobHandlers } from '../api/jobs.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import { openLocalClips } from '../delivery/stores/local-clips.ts';
+import { jobKeepHoursMax } from '../jobs/job-limits.ts';
 import type { JobCaller } from '../jobs/job-tools.ts';
-import { jobKeepHoursMax } from '../jobs/limits.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { App } from './command-line.ts';
-import { openJobs } from './jobs.ts';
-import { openStoredClips } from './storage.ts';
+import { openJobs } from './open-jobs.ts';
+import { openStoredClips } from './open-storage.ts';
 
 export interface BookWork {
   jobs: JobHandlers;

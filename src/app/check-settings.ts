@@ -3,12 +3,12 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { isLoopbackHost } from '../net/addresses.ts';
+import { isLoopbackHost } from '../net/client-addresses.ts';
 import type { Tls } from '../net/listen.ts';
 import type { Address } from '../runtime/setting.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
+import { linkMistakes } from './open-storage.ts';
 import { missingSecrets, signInMistakes } from './secrets.ts';
-import { linkMistakes } from './storage.ts';
 
 const portMax = 65_535;
 

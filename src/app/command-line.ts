@@ -2,7 +2,7 @@
 import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
 import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
-import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
+import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { openRedis } from '../store/redis.ts';
@@ -10,8 +10,8 @@ import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { asConfigError, type Config } from './config.ts';
+import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
 import { openSeal, pepperOf } from './secrets.ts';
-import { openSpeech, openStoredVoices, type StoredVoices } from './speech.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 

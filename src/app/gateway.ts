@@ -19,39 +19,42 @@ import { callerLeft } from '../api/call.ts';
 import type { Idempotency } from '../api/idempotency.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
-import type { Handlers } from '../api/service.ts';
+import type { Handlers } from '../api/service-handlers.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Tickets } from '../api/stream-tickets.ts';
 import type { VoiceOperations } from '../api/voices.ts';
+import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/cartesia-failure.ts';
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
+import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/elevenlabs-failure.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
-import { failureForms } from '../compat/failure-forms.ts';
-import { addOpenAiRoutes } from '../compat/openai/routes.ts';
+import { addOpenAiRoutes } from '../compat/openai-routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
-import { addAudioRoutes } from '../http/audio/routes.ts';
+import { addAudioRoutes } from '../http/audio-routes.ts';
 import { addBookRoutes } from '../http/book-upload.ts';
 import { addContractRoutes } from '../http/contract-routes.ts';
 import { createCors } from '../http/cors.ts';
 import { addOpenApi } from '../http/docs/openapi-document.ts';
 import { addDocsPage } from '../http/docs/routes.ts';
 import type { OnRequestEnd } from '../http/ended-request.ts';
-import { addHealthRoutes, type ReadinessCheck } from '../http/health/routes.ts';
-import { createHttpApp } from '../http/http-app.ts';
+import { addHealthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
+import { createHttpApp, type FailureForm } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
 import { createQueryCheck } from '../http/ignored-fields.ts';
-import { addLexiconRoutes } from '../http/lexicons/routes.ts';
-import { addLiveRoutes } from '../http/live/routes.ts';
+import { addLexiconRoutes } from '../http/lexicon-routes.ts';
+import { addLiveRoutes } from '../http/live-routes.ts';
+import { toOpenAiReply } from '../http/openai-failure.ts';
 import { addOauthRoutes } from '../http/sign-in/routes.ts';
 import { createEventSender, type EventSender } from '../http/speech/event-sender.ts';
 import { ResumableStreams } from '../http/speech/resumable-streams.ts';
 import { addSpeechRoutes } from '../http/speech/routes.ts';
 import { addSseRoutes } from '../http/speech/sse-routes.ts';
-import { addVoiceRoutes } from '../http/voices/routes.ts';
+import { addVoiceRoutes } from '../http/voice-routes.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
-import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
+import { toFailureReply } from '../net/failure-reply.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
+import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/request-limits.ts';
 import type { Relay } from '../store/redis-relay.ts';
 
 export interface GatewaySettings {
@@ -270,3 +273,19 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   options.addRpcRoutes(app);
   return eventSender;
 }
+
+/**
+ * Requests that receive failures in the form of another vendor's API, also where there is no such route. OpenAI and
+ * ElevenLabs both have paths below /v1, Cartesia any.
+ */
+const failureForms: readonly FailureForm[] = [
+  ['/api', toFailureReply],
+  ['/v1/text-to-speech', toElevenLabsReply],
+  ['/v1/voices', toElevenLabsReply],
+  ['/v2', toElevenLabsReply],
+  ['/v1', toElevenLabsReply, elevenLabsHeader],
+  ['/v1', toOpenAiReply],
+  ['/tts', toCartesiaReply],
+  ['/voices', toCartesiaReply],
+  ['', toCartesiaReply, cartesiaHeader],
+];

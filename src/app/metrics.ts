@@ -1,14 +1,14 @@
 // The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the process.
 // Metrics that the semantic conventions of OpenTelemetry define have their names, labels and units.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { EndedCall } from '../api/ended-call.ts';
+import type { EndedCall } from '../api/call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { EngineGuards, EngineWatch } from '../engines/guard.ts';
 import type { EndedRequest } from '../http/ended-request.ts';
 import type { Schedule } from '../speech/schedule.ts';
 import { type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 
 const states = ['closed', 'half_open', 'open'] as const;
 

@@ -2,7 +2,7 @@
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
-import type { Seal } from '../access/secrets.ts';
+import type { Seal } from '../access/sealed-tokens.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
@@ -34,9 +34,9 @@ import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import type { SharedState } from './access.ts';
 import type { GatewayOperations } from './gateway.ts';
-import type { StoredClips } from './storage.ts';
+import type { SharedState } from './open-access.ts';
+import type { StoredClips } from './open-storage.ts';
 
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };

@@ -4,9 +4,9 @@
 import { createHmac } from 'node:crypto';
 import { createPepper, type Pepper } from '../access/api-key.ts';
 import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
-import { createSeal, readDataDirSecret, type Seal } from '../access/secrets.ts';
+import { createSeal, readDataDirSecret, type Seal } from '../access/sealed-tokens.ts';
 import type { SignInOptions } from '../access/sign-in.ts';
-import { isLoopbackUrl } from '../net/addresses.ts';
+import { isLoopbackUrl } from '../net/client-addresses.ts';
 import type { FingerprintRows } from '../store/open-store.ts';
 import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { parseApiKey } from '../access/api-key.ts';
 import type { FallbackName } from '../access/fallback-limiter.ts';
 import { defaultScopes, isScope, scopes } from '../access/scopes.ts';
-import { isAddressBlock } from '../net/addresses.ts';
+import { isAddressBlock } from '../net/client-addresses.ts';
 import {
   addressSetting,
   choiceSetting,

@@ -2,8 +2,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type ArchiveEntry, ArchiveFault } from './archive-entry.ts';
 import { bunzip2 } from './bzip2.ts';
+import { type ArchiveEntry, ArchiveFault } from './entry-rules.ts';
 import { readTar } from './tar.ts';
 import { readZip } from './zip.ts';
 

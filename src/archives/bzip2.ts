@@ -1,7 +1,7 @@
 // Decompresses bzip2, streams one after the other included, and checks every checksum. In plain JavaScript, since each of the
 // packages for it is unmaintained, or slower, or wants the whole file in memory. One stream:
 //     "BZh" | level "1" to "9" | blocks: 0x314159265359 ... | 0x177245385090 | checksum of all blocks 32 | to the next byte
-import { ArchiveFault } from './archive-entry.ts';
+import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
 /** A block of the longest codes, with all its tables. */

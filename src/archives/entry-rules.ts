@@ -4,7 +4,16 @@
 import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import { ArchiveFault } from './archive-entry.ts';
+
+/** A file or folder, as the reader of its archive finds it. The content is read once, before the next entry. */
+export interface ArchiveEntry {
+  name: string;
+  kind: 'file' | 'folder';
+  bytes: number;
+  content: AsyncIterable<Uint8Array>;
+}
+
+export class ArchiveFault extends Error {}
 
 /** Also for folders that are copied. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;

@@ -2,8 +2,7 @@
 //     name 100 | mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's
 //     name 32 | group's name 32 | device 16 | prefix of the name 155 | padding 12
 // Then come the bytes of the file, and zeros up to a multiple of 512; two headers of zeros are the end.
-import { type ArchiveEntry, ArchiveFault } from './archive-entry.ts';
-import { contentLimits } from './entry-rules.ts';
+import { type ArchiveEntry, ArchiveFault, contentLimits } from './entry-rules.ts';
 
 const blockBytes = 512;
 /** Of a long name, or of a pax header. */

@@ -3,9 +3,8 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { ArchiveFault } from './archive-entry.ts';
 import { openArchive } from './archive-file.ts';
-import { EntryRules } from './entry-rules.ts';
+import { ArchiveFault, EntryRules } from './entry-rules.ts';
 
 export interface UnpackingTask {
   archive: string;

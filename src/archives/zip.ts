@@ -2,8 +2,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
-import { type ArchiveEntry, ArchiveFault } from './archive-entry.ts';
-import { contentLimits, tooLarge } from './entry-rules.ts';
+import { type ArchiveEntry, ArchiveFault, contentLimits, tooLarge } from './entry-rules.ts';
 
 export async function* readZip(file: FileHandle): AsyncGenerator<ArchiveEntry> {
   const { size } = await file.stat();

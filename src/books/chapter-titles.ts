@@ -1,6 +1,6 @@
 // Recognizes the titles of chapters: a word for a chapter with its number, in several languages, or the name of a part that
 // every reader knows, such as a prologue.
-import { parseRoman } from '../text/rbnf.ts';
+import { parseRoman } from '../text/number-words.ts';
 
 const number = String.raw`(?:\d{1,4}|[ivxlcdm]{1,9})`;
 /** One to a hundred, as words; long enough that few other words are among them. */

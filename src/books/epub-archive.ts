@@ -1,7 +1,7 @@
 // The files of an EPUB, by their paths: also where a path is percent-encoded, in another case or in another folder than
 // stated. Each file is checked before it is unpacked and while it is: its size, its ratio, and all of them together.
 import { crc32, inflateRawSync } from 'node:zlib';
-import { ArchiveFault } from '../archives/archive-entry.ts';
+import { ArchiveFault } from '../archives/entry-rules.ts';
 import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../archives/zip.ts';
 import { BookFault } from './book-fault.ts';
 import {

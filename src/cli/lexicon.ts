@@ -15,7 +15,7 @@ import { Failure } from '../errors.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { type CheckedLexicon, checkLexicon } from '../lexicons/lexicon-fields.ts';
 import { atOnce } from '../runtime/steps.ts';
-import type { OfferedLexicon } from '../speech/lexicons.ts';
+import type { OfferedLexicon } from '../speech/request-lexicons.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { compileLexicon, type LexiconEntry } from '../text/lexicon.ts';

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { create } from '@bufbuild/protobuf';
 import { JobService, JobStatus } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { JobView } from '../api/jobs.ts';
-import { callUnary } from '../api/service.ts';
+import { callUnary } from '../api/service-handlers.ts';
 import { type BookWork, openBookWork } from '../app/book-work.ts';
 import type { Book } from '../books/book.ts';
 import { readBook } from '../books/read-book.ts';

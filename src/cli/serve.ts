@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Config } from '../app/config.ts';
 import type { Service } from '../app/service.ts';
-import { isLoopbackHost } from '../net/addresses.ts';
+import { isLoopbackHost } from '../net/client-addresses.ts';
 import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
 const options = { 'single-port': flag('serve both on SONANT_HTTP_ADDR') };

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type FailureFacts, failureTable, type Reason } from '../errors.ts';
-import { isLoopbackUrl } from '../net/addresses.ts';
+import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { CommandError, type CommandLine, UsageError } from './command.ts';
 
 /** Returns the URL without a slash at its end. */

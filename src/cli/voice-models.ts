@@ -15,7 +15,7 @@ import {
   modelOfVoice,
   type OfferedModel,
 } from '../models/model-table.ts';
-import { isLoopbackUrl } from '../net/addresses.ts';
+import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { createProgressBar } from './progress.ts';

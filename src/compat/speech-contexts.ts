@@ -11,10 +11,11 @@ import type { VoiceOperations } from '../api/voices.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
-import { contextsPerSocketMax } from '../http/limits.ts';
+import { contextsPerSocketMax } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
-import { liveMessageBytesMax } from '../net/limits.ts';
+import { liveMessageBytesMax } from '../net/request-limits.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 
 /** The messages of a context, in the vendor's words. */
@@ -170,14 +171,13 @@ export async function serveContexts<Writer extends ContextWriter>(
   const leave = () => {
     if (contexts.isIdle) peer.close(1012);
   };
-  leaving.addEventListener('abort', leave);
+  using _ = onAbort(leaving, leave);
   try {
     for await (const message of peer.messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
   } catch (error) {
     await send(protocol.toError(fromThrown(error)));
     peer.close(1008);
   } finally {
-    leaving.removeEventListener('abort', leave);
     contexts.close();
   }
 }

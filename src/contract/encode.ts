@@ -69,7 +69,8 @@ function writeOf(field: DescField): Write | undefined {
 function writeOne({ enum: values, message, scalar }: DescField): Write | undefined {
   if (values) {
     const { toName } = enumNames(values);
-    return (value: number) => toName(value) ?? null;
+    // As in protobuf's own JSON, a value without a name is its number.
+    return (value: number) => toName(value) ?? (value === 0 ? null : value);
   }
   switch (message?.typeName) {
     case undefined:

@@ -1,6 +1,6 @@
 // Reports or refuses unknown members of a body and unknown parameters of a query, with the known name that was probably
 // meant.
-import type { FieldViolation } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { nearestName } from '../runtime/nearest-name.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -35,5 +35,22 @@ export const toViolation = ({ name: field, meant }: UnknownField): FieldViolatio
 });
 
 /** For a request that is refused for other reasons: it may be the misspelt name of a member that is missing. */
-export const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
+const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
   unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };
+
+/** An invalid request is also told of its unknown members: one of them may be the misspelt name of a missing member. */
+export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
+  const { reason, facts, cause } = failure;
+  const { details = [] } = facts;
+  // Where unknown members are refused, they are among the details.
+  const areTold = details.some((detail) => detail.reason === 'unknown');
+  if (reason !== 'invalid_request' || areTold || unknown.length === 0) return failure;
+  // One that is in the body and in the query is told once.
+  const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, unknownFieldsMax);
+  return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
+}
+
+/** Throws what was thrown; a failure with the unknown members in its details. */
+export function throwNamed(error: unknown, unknown: readonly UnknownField[]): never {
+  throw error instanceof Failure ? nameUnknown(error, unknown) : error;
+}

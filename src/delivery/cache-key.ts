@@ -1,7 +1,7 @@
 // The cache key: a hash of everything that the sound of a request depends on. It is made of the fields of the request and
 // of the voices that were found for it, so that no text is planned, nor cut into segments, before the cache is looked at.
 import { hash } from 'node:crypto';
-import type { Cast, Casting, CastVoice } from '../speech/cast.ts';
+import type { Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
@@ -36,13 +36,5 @@ const speakersOf = (
 export const keyOfCasting = (found: Found, casting: Casting): string =>
   cacheKeyOf(found.request, speakersOf(found, casting));
 
-const bestKeys = new WeakMap<Cast, string>();
-
-/** Of the request as the best engines speak it: computed once. */
-export function bestKeyOf(found: Found): string {
-  const known = bestKeys.get(found.cast);
-  if (known !== undefined) return known;
-  const key = keyOfCasting(found, bestCasting);
-  bestKeys.set(found.cast, key);
-  return key;
-}
+/** Of the request as the best engines speak it. */
+export const bestKeyOf = (found: Found): string => keyOfCasting(found, bestCasting);

@@ -2,13 +2,12 @@
 // removed at once to make room; where the sound itself is the answer, a store that is slow or away is no failure.
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
-import { bestCasting, type CastSpeech, type PlannedSpeech } from '../speech/plan.ts';
+import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { bestKeyOf, keyOfCasting } from './cache-key.ts';
 import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
-import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
 import type { ClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
@@ -20,18 +19,18 @@ export interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
   memory: Pick<ClipMemory, 'isHeld' | 'read'>;
-  index: Pick<ClipRows, 'findCached' | 'markUsed'> & Partial<Pick<KnownClips, 'cachedNow'>>;
+  index: Pick<ClipRows, 'findCached' | 'markUsed'>;
   patience: StorePatience;
   keepMs: number;
 }
 
+/** A request, planned or not. */
+type CachedSpeech = Omit<CastSpeech, 'plan'>;
+
 export interface ClipCache {
-  findForLink(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
-  findForSound(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
+  find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
   /** The sound of a clip that was found, whatever removes the clip then; undefined where that was before, or takes long. */
   read(clip: ClipRecord): Promise<ReadClip | undefined>;
-  /** The clip by the best engines, where its row and its sound are in memory, and a link to it needs no mark. */
-  findHeld(found: CastSpeech, ownerId: string): ClipRow | undefined;
 }
 
 export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions): ClipCache {
@@ -45,12 +44,12 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
-  const find = async (planned: PlannedSpeech, ownerId: string) => {
-    const { bindings, cast } = planned;
+  const find = async (found: CachedSpeech, ownerId: string) => {
+    const { bindings, cast } = found;
     for (const binding of bindings) {
       const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
       const isBest = binding === bindings[0];
-      const cached = await findCached(ownerId, isBest ? bestKeyOf(planned) : keyOfCasting(planned, casting));
+      const cached = await findCached(ownerId, isBest ? bestKeyOf(found) : keyOfCasting(found, casting));
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;
@@ -73,13 +72,10 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   return {
-    async findForLink(planned, ownerId) {
-      const clip = await find(planned, ownerId);
-      return clip && (await use(clip)) ? { clip } : undefined;
-    },
-    async findForSound(planned, ownerId) {
-      const clip = await patience.run(() => find(planned, ownerId));
-      return clip && { clip };
+    async find(found, ownerId) {
+      if (found.request.returnFormat !== 'url') return patience.run(() => find(found, ownerId));
+      const clip = await find(found, ownerId);
+      return clip && (await use(clip)) ? clip : undefined;
     },
     async read(clip) {
       let sound: ReadClip | undefined;
@@ -90,11 +86,6 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
       });
       isAwaited = false;
       return sound;
-    },
-    findHeld(found, ownerId) {
-      const clip = index.cachedNow?.(ownerId, bestKeyOf(found), lastsUntilMs());
-      if (!clip || !memory.isHeld(clip.clipId)) return undefined;
-      return found.request.returnFormat !== 'url' || isMarked(clip, Date.now()) ? clip : undefined;
     },
   };
 }
@@ -114,8 +105,6 @@ interface KnownClipsOptions {
 }
 
 export type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
-  /** The same as `findCached`, of what is known at present. */
-  cachedNow(ownerId: string, cacheKey: string, untilMs: number): ClipRow | undefined;
   /** Reads every row anew. */
   forget(): void;
 };
@@ -152,7 +141,6 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
     find: (clipId) => find(clipId, () => index.find(clipId)),
     findCached: (ownerId, cacheKey, untilMs) =>
       find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
-    cachedNow: (ownerId, cacheKey, untilMs) => look(cachedName(ownerId, cacheKey), Date.now(), untilMs),
     async add(clip) {
       await index.add(clip);
       // The newest clip of a request answers for it.

@@ -27,8 +27,6 @@ export interface ClipMemory {
   /** The same store; what it removes leaves the memory too. */
   clips: ClipStore;
   isHeld(clipId: string): boolean;
-  /** The sound of a clip in memory, to be read to the end or closed; undefined where it is not held. */
-  readHeld(clipId: string): Iterable<Uint8Array> | undefined;
   /** The sound of a clip, from memory or from the store; undefined where there is none. */
   read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
   /** Forgets every clip. */
@@ -91,10 +89,6 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
   return {
     clips: withRemoval(store, forget),
     isHeld: held.has,
-    readHeld(clipId) {
-      const clip = held.find(clipId);
-      return clip && piecesOf(clip, undefined, held.giveBack);
-    },
     async read({ clipId, byteCount }, range) {
       const clip = await findOrLoad(clipId, byteCount);
       // One that was dropped between its load and this read is counted no more.

@@ -13,7 +13,7 @@ import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { bestKeyOf } from './cache-key.ts';
-import { createClipCache, type KnownClips } from './clip-cache.ts';
+import { createClipCache } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
@@ -24,8 +24,10 @@ import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export interface Delivery {
-  /** The answer of the cache where all of it is in memory: at once, and before the text is planned. */
-  findHeld(found: CastSpeech, caller: Caller): Delivered | undefined;
+  /** The clip of the same request of the caller: one that has it need not be planned. */
+  findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
+  /** Undefined where the clip was removed in the meantime. */
+  openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;
   /**
    * Speaks the text, or takes it from the cache unless it must be `fresh`. A link resolves when all of it is stored;
    * anything else does not depend on the store.
@@ -63,8 +65,6 @@ export interface DeliveredFacts {
 
 /** Sound that is the answer itself is open already: it is to be read to the end or closed, and comes whatever removes it. */
 export interface Delivered extends DeliveredFacts {
-  /** The same object for every answer from one clip in memory, so that what is made of it needs to be made once. */
-  facts: DeliveredFacts;
   /** The file, to be read once. */
   open(): ClipPieces;
   close(): void;
@@ -74,10 +74,8 @@ export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
   /** Default: one of its own. */
-  memory?: Pick<ClipMemory, 'isHeld' | 'read' | 'readHeld'>;
-  /** Knows clips at once where it is one of known clips. */
-  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'> &
-    Partial<Pick<KnownClips, 'cachedNow'>>;
+  memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
+  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   /** Where clips are served, and how long they are kept. */
   links: { baseUrl(): string; keepMs: number };
@@ -88,48 +86,50 @@ export interface DeliveryOptions {
 /** `singleFlight` spans the replicas, where there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
-  const { urlOf, factsOf, toHeldAnswer } = createAnswers({ memory, links });
+  const { urlOf, factsOf } = createAnswers(links);
   const { keepMs } = links;
   const patience = createStorePatience({ onFault });
   const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
+  /** Undefined where the sound was removed before it could be opened. */
+  const answer = async (
+    { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
+    { clip, held }: Spoken,
+    isCached: boolean,
+  ): Promise<Delivered | undefined> => {
+    const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
+    const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await read();
+    return sound && { ...factsOf(clip, voice, isCached, request), open: () => sound.pieces, close: sound.close };
+  };
+
   return {
-    findHeld(found, { callerId }) {
-      const clip = cache.findHeld(found, callerId);
-      return clip && toHeldAnswer(clip, found);
-    },
+    findCached: (found, { callerId }) => cache.find(found, callerId),
+
+    openCached: (clip, found) => answer(found, { clip }, true),
 
     async deliver(planned, caller, signal, { fresh, sizeLimit }) {
       const { callerId } = caller;
-      const { request } = planned;
-      const { voice } = planned.voice;
-      const isLink = request.returnFormat === 'url';
+      const isLink = planned.request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
         isLink ? speaking.intoClip(planned, caller, until) : speaking.intoMemory(planned, caller, until, sizeLimit);
-      /** Undefined where the sound was removed before it could be opened. */
-      const answer = async ({ clip, held }: Spoken, isCached: boolean) => {
-        const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
-        const sound = isLink ? readLater(memory, clip) : await read();
-        return sound && toDelivered(factsOf(clip, voice, isCached, request), sound);
-      };
       const makeOwn = async () => {
-        const made = await answer(await make(signal), false);
+        const made = await answer(planned, await make(signal), false);
         // Where memory is short it is in the store alone, which has made room of it already.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
       };
       if (fresh) return makeOwn();
-      const find = () => (isLink ? cache.findForLink(planned, callerId) : cache.findForSound(planned, callerId));
-      const cached = await find();
-      const found = cached && (await answer(cached, true));
-      if (found) return found;
+      const find = async (): Promise<Spoken | undefined> => {
+        const clip = await cache.find(planned, callerId);
+        return clip && { clip };
+      };
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
       // Who has no deadline is not refused with one who has.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-      return (await answer(spoken, !isMade)) ?? makeOwn();
+      return (await answer(planned, spoken, !isMade)) ?? makeOwn();
     },
 
     async *storeStream(planned, caller, signal) {
@@ -158,7 +158,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 }
 
 /** A clip as the answer to a request, with the addresses of its files. */
-function createAnswers({ memory, links }: { memory: ReadsClips } & Pick<DeliveryOptions, 'links'>) {
+function createAnswers(links: DeliveryOptions['links']) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
@@ -176,34 +176,16 @@ function createAnswers({ memory, links }: { memory: ReadsClips } & Pick<Delivery
     captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
     expiresAt: new Date(clip.expiresAtMs),
   });
-  const heldFacts = new WeakMap<ClipRow, DeliveredFacts>();
-  /** Undefined where the clip is no longer in memory. */
-  const toHeldAnswer = (clip: ClipRow, { request, voice: { voice } }: CastSpeech): Delivered | undefined => {
-    if (request.returnFormat === 'url')
-      return toDelivered(factsOf(clip, voice, true, request), readLater(memory, clip));
-    const pieces = memory.readHeld(clip.clipId);
-    if (!pieces) return undefined;
-    const known = heldFacts.get(clip);
-    const facts = known?.voice === voice ? known : factsOf(clip, voice, true, request);
-    if (facts !== known) heldFacts.set(clip, facts);
-    return toDelivered(facts, { pieces, close() {} });
-  };
-  return { urlOf, factsOf, toHeldAnswer };
+  return { urlOf, factsOf };
 }
 
-const toDelivered = (facts: DeliveredFacts, { pieces, close }: ReadClip): Delivered => ({
-  ...facts,
-  facts,
-  open: () => pieces,
-  close,
+/** The sound of a link: it is opened when it is read. */
+const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
+  pieces: readClip(memory, clip),
+  close() {},
 });
 
-type ReadsClips = Pick<ClipMemory, 'read' | 'readHeld'>;
-
-/** The sound of a link: it is opened when it is read. */
-const readLater = (memory: ReadsClips, clip: ClipRecord): ReadClip => ({ pieces: readClip(memory, clip), close() {} });
-
-async function* readClip(memory: ReadsClips, clip: ClipRecord): AsyncGenerator<Uint8Array> {
+async function* readClip(memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): AsyncGenerator<Uint8Array> {
   const stored = await memory.read(clip);
   if (!stored) throw new Failure('audio_expired');
   yield* stored.pieces;

@@ -1,6 +1,7 @@
 // Single flight: of several callers that need the same work at the same time, one does it and the others get its result.
 // Callers in this process join the running work, which is aborted when the last of them has left. With a lock, at most
 // one replica works under a key; the others wait, and then find what it has stored.
+import { onAbort, withAbort } from '../runtime/abort.ts';
 
 export interface SingleFlight {
   /** The result of the work under `key`. Rejects with the signal's reason when the caller leaves. */
@@ -8,7 +9,7 @@ export interface SingleFlight {
 }
 
 export interface FlightWork<T> {
-  /** What another replica may have stored. */
+  /** What may have been stored since the caller looked, by another replica too. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
@@ -36,7 +37,7 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
     const release = await lock?.(key, signal);
     try {
       signal.throwIfAborted();
-      const found = release && (await find());
+      const found = await find();
       return found === undefined ? { value: await make(signal), isMade: true } : { value: found, isMade: false };
     } finally {
       release?.();
@@ -54,22 +55,17 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
   };
 
   return {
-    run<T>(key: string, signal: AbortSignal, work: FlightWork<T>) {
-      if (signal.aborted) return Promise.reject(signal.reason);
+    async run<T>(key: string, signal: AbortSignal, work: FlightWork<T>) {
+      signal.throwIfAborted();
       const flight = flights.get(key) ?? start(key, work);
       flight.waiting++;
-      return new Promise<FlightResult<T>>((resolve, reject) => {
-        const leave = () => {
-          reject(signal.reason);
-          flight.waiting--;
-          if (flight.waiting > 0) return;
-          if (flights.get(key) === flight) flights.delete(key);
-          flight.stop.abort(signal.reason);
-        };
-        signal.addEventListener('abort', leave, { once: true });
-        const result = flight.result as Promise<FlightResult<T>>;
-        result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+      using _ = onAbort(signal, () => {
+        flight.waiting--;
+        if (flight.waiting > 0) return;
+        if (flights.get(key) === flight) flights.delete(key);
+        flight.stop.abort(signal.reason);
       });
+      return await withAbort(signal, flight.result as Promise<FlightResult<T>>);
     },
   };
 }

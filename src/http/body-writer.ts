@@ -3,7 +3,7 @@
 // written; a client that reads nothing for too long is disconnected.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { readerStallMs } from '../net/limits.ts';
+import { readerStallMs } from '../net/request-limits.ts';
 
 /** Text is ASCII; writing it as Latin-1 costs a third less than as UTF-8. */
 export type Piece = Uint8Array | string;

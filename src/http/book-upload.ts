@@ -3,14 +3,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
-import type { Handlers } from '../api/service.ts';
+import type { Handlers } from '../api/service-handlers.ts';
 import { bookTypes } from '../books/book-kind.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { endpointsOf } from '../contract/schema.ts';
 import { Failure } from '../errors.ts';
-import { uploadArrivalMs } from '../net/limits.ts';
-import { readBody } from '../net/request-body.ts';
-import { takeUploadSlot } from '../net/upload-slots.ts';
+import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { uploadArrivalMs } from '../net/request-limits.ts';
 import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 

@@ -14,22 +14,20 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
-import { callStream, callUnary, type Handlers, type Received } from '../api/service.ts';
+import { callStream, callUnary, type Handlers, type Received } from '../api/service-handlers.ts';
 import { newReading, type Reading, readMembers, readQuery } from '../contract/decode.ts';
 import { writeMessage } from '../contract/encode.ts';
 import { documentMethod } from '../contract/openapi.ts';
 import { type Endpoint, endpointsOf, enumNames, fieldOf, isFile, restOf } from '../contract/schema.ts';
-import { toViolation, type UnknownField } from '../contract/unknown-fields.ts';
+import { nameUnknown, throwNamed, toViolation, type UnknownField } from '../contract/unknown-fields.ts';
 import { Failure, failureTable } from '../errors.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
 import { type AdmitTo, run, stream } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { ignoredHeaders } from './ignored-fields.ts';
-import { fieldsOf } from './json-body.ts';
-import { addWithoutBody } from './no-body.ts';
+import { addWithoutBody, fieldsOf } from './json-body.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
 import { eventHeaders } from './speech/server-sent-events.ts';
-import { nameUnknown, nothingToChange, throwNamed } from './unknown-fields.ts';
 
 export interface ContractRoutesOptions {
   admitTo: AdmitTo;
@@ -268,3 +266,7 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
     }
     return encodeURIComponent(at);
   });
+
+/** A body without a member that can be changed; its details have those that are unknown. */
+const nothingToChange = () =>
+  new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });

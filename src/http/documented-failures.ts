@@ -2,7 +2,7 @@
 // of each failure, rendered by the code that renders real ones.
 import { Failure, type FieldViolation, failureTable, fieldReasons, type Reason, retryAdvice } from '../errors.ts';
 import { toFailureBody, toFailureReply } from '../net/failure-reply.ts';
-import { toOpenAiReply } from './openai/failure-reply.ts';
+import { toOpenAiReply } from './openai-failure.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 

@@ -1,17 +1,16 @@
 // Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
+
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
-import { headerBytesMax } from '../net/limits.ts';
+import { headerBytesMax } from '../net/request-limits.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
-import { withoutIgnored } from './ignored-fields.ts';
+import { withoutIgnored, withUnknownFields } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
-import { createMethodCheck } from './method-check.ts';
-import { isForKey } from './route-docs.ts';
+import { isForKey, type RouteDocs } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
-import { withUnknownFields } from './unknown-fields.ts';
 
 /** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
@@ -136,3 +135,46 @@ const securityHeaders = {
 } as const;
 const plainHeaders = { 'x-api-version': apiVersion, ...securityHeaders };
 const secureHeaders = { ...plainHeaders, 'strict-transport-security': `max-age=${365 * 24 * 3600}` };
+
+interface KnownPath {
+  pattern: RegExp;
+  methods: Set<string>;
+}
+
+/**
+ * Collects the routes that are added from now on, and rejects a request that matches none: `not_found`, or
+ * `method_not_allowed` with `Allow` if the path has other methods. A path without an id in the place of one is not found:
+ * "/api/audio/speach" is a misspelt address.
+ */
+function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
+  const paths = new Map<string, KnownPath>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const known = paths.get(url) ?? { pattern: toPattern(url, config?.operation), methods: new Set() };
+    for (const one of [method].flat()) known.methods.add(one);
+    paths.set(url, known);
+  });
+
+  return ({ is404, url }, reply) => {
+    if (!is404) return;
+    const path = url.split('?', 1)[0]!;
+    // A literal path precedes one with a parameter.
+    const found = paths.get(path) ?? paths.values().find(({ pattern }) => pattern.test(path));
+    if (found === undefined) throw new Failure('not_found');
+    reply.header('Allow', [...found.methods].join(', '));
+    throw new Failure('method_not_allowed');
+  };
+}
+
+/** A parameter is what its documentation says, or anything. */
+function toPattern(url: string, operation: RouteDocs | undefined): RegExp {
+  const shapeOf = (name: string) => {
+    const schema = operation?.parameters?.find(
+      (parameter) => parameter.in === 'path' && parameter.name === name,
+    )?.schema;
+    const pattern = String(schema?.pattern ?? '').replace(/^\^/, '');
+    // A pattern of the whole id ends with "$"; another is what ids begin with.
+    return pattern.endsWith('$') ? `(?:${pattern.slice(0, -1)})` : `${pattern}[^/]+`;
+  };
+  const parts = url.replaceAll('.', '\\.').replace(/:(\w+)/g, (_, name: string) => shapeOf(name));
+  return new RegExp(`^${parts}$`);
+}

@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Failure } from '../errors.ts';
-import { clientAddressOf } from '../net/addresses.ts';
+import { clientAddressOf } from '../net/client-addresses.ts';
 import type { Connections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, HttpResponse, toRequestId } from '../net/headers.ts';
-import { handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
 import type { Tls } from '../net/listen.ts';
+import { handshakeMs, headerBytesMax, headersMax } from '../net/request-limits.ts';
 import {
   headersArrivalMs,
   keepAliveMs,
@@ -19,7 +19,7 @@ import {
   pipelinedMax,
   requestArrivalMs,
   slowRequestCheckMs,
-} from './limits.ts';
+} from './http-limits.ts';
 import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 
 export interface HttpServerOptions {

@@ -4,13 +4,54 @@
 //     X-Did-You-Mean: language=language_code              the known names that some of them are near to
 // A query is checked on every route with a key, also on those that take none.
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
-import { type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
+import {
+  type Fields,
+  isObject,
+  nameUnknown,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
-import { hasQuery, sortQuery } from './known-fields.ts';
-import { ignoredFieldCharsMax } from './limits.ts';
+import { ignoredFieldCharsMax } from './http-limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
+
+interface SortedFields {
+  fields: Fields;
+  ignored: UnknownField[];
+  faults: FieldViolation[];
+}
+
+/** `prefix` precedes the names of nested members. */
+export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
+  const ignored = Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => unknownField(name, known, prefix));
+  if (prefix === '') ignoredMembers.set(given, ignored);
+  const fields: Record<string, unknown> = {};
+  for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
+}
+
+/** By the body that they are members of, for the reply to a request whose parser throws. */
+const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
+
+/** The unknown members of a body, with those of its own members, as far as it was parsed. */
+const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];
+
+/** The query of a request, by the parameters in the documentation of its route. */
+export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
+  const parameters = routeOptions.config.operation?.parameters ?? [];
+  const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
+  return sortFields(query as Fields, known, isStrict);
+}
+
+/** Whether its parser sorts the query of the request. */
+const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -79,3 +120,9 @@ export function withoutIgnored(reply: FastifyReply): void {
 }
 
 const listItem = (name: string) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C');
+
+/** The failure of the request, with its unknown members in the details. */
+export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
+  const { body, ignoredQuery = [] } = request;
+  return failure.facts.details ? nameUnknown(failure, [...ignoredOf(body), ...ignoredQuery]) : failure;
+}

@@ -3,10 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
-import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/limits.ts';
-import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
+import { type BodyLimits, readBody, takeBody, takeUploadSlot } from '../net/request-body.ts';
+import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/request-limits.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
-import { takeUploadSlot } from '../net/upload-slots.ts';
 import { notJsonMessage } from './thrown-failure.ts';
 
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
@@ -71,4 +70,16 @@ async function readArriving(
 export function fieldsOf({ body }: FastifyRequest): Fields {
   if (isObject(body)) return body;
   throw new Failure('invalid_request', { message: 'The request body must be a JSON object.' });
+}
+
+/** Discards a body of any type: some clients send one by default, and must not be rejected for it. */
+export function addWithoutBody(app: FastifyInstance, addRoutes: (scope: FastifyInstance) => void): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => {
+      payload.resume();
+      done(null);
+    });
+    addRoutes(scope);
+  });
 }

@@ -1,5 +1,5 @@
 // Parses the start of live speech, of ours or from the fields of another vendor's API: violations name the vendor's fields.
-import { liveWaitingCharsMax } from '../api/limits.ts';
+import { liveWaitingCharsMax } from '../api/call-limits.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type LiveStart, parseLiveStart } from '../speech/live-request.ts';

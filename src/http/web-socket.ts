@@ -22,7 +22,7 @@ import {
   socketSilentMsMax,
   socketUnreadBytesMax,
   socketWaitMsMin,
-} from './limits.ts';
+} from './http-limits.ts';
 
 interface PeerLimits {
   messageBytesMax: number;

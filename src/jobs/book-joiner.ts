@@ -1,6 +1,6 @@
 // Joins the finished chapters of a job into the file of the whole, with its captions, and ends the job. A chapter whose file
 // is gone, because room was made or its voice was deleted, is spoken again first.
-import type { BookChapter, BookTags } from '../audio/book-file/book.ts';
+import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
 import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
@@ -12,8 +12,7 @@ import type { SpeechRequest } from '../speech/request.ts';
 import { type ClipRow, type NewClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
-import { expiryOf } from './expiry.ts';
-import { type JobSettings, toPartRequest } from './job-request.ts';
+import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 

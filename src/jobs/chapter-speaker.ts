@@ -9,12 +9,12 @@ import type { Speech } from '../speech/synthesize.ts';
 import { createTextCutter, type PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterRow, JobRow, JobRows, PartRow } from '../store/job-rows.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
+import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
-import { keepSegments } from './kept-segments.ts';
-import { chapterLeaseMs, jobKeepHoursMax } from './limits.ts';
 import { withReadingPauses } from './reading-pauses.ts';
+import { keepSegments } from './resumable-segments.ts';
 
 /** Of a chapter that is not finished. Where its process dies then, or the store is away, nobody else removes its audio. */
 const keepMsUnfinished = 3_600_000;

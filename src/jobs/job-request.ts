@@ -21,7 +21,7 @@ import {
   jobCharsMax,
   partCharsMax,
   ssmlCharsMax,
-} from './limits.ts';
+} from './job-limits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -292,3 +292,7 @@ function endOfPart(text: string, from: number, charsMax: number): number {
   }
   return from + cutText(window, charsMax).length;
 }
+
+/** When a job that ends is deleted. In whole milliseconds, as rows have it: `keep_hours` may be a fraction. `keepMs` where the job says nothing. */
+export const expiryOf = ({ keepHours }: Pick<JobSettings, 'keepHours'>, nowMs: number, keepMs: number): number =>
+  Math.round(nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000));

@@ -7,11 +7,10 @@ import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { LeaseLost } from '../store/job-segment-rows.ts';
 import { joinBook } from './book-joiner.ts';
 import { speakChapter } from './chapter-speaker.ts';
-import { expiryOf } from './expiry.ts';
-import type { JobSettings } from './job-request.ts';
+import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './job-limits.ts';
+import { expiryOf, type JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
-import { SegmentFault } from './kept-segments.ts';
-import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './limits.ts';
+import { SegmentFault } from './resumable-segments.ts';
 
 export interface JobRunnerOptions extends JobTools {
   /** How many chapters are worked on at once; 0 for none. */

@@ -4,8 +4,8 @@
 import { removeClip } from '../delivery/stored-captions.ts';
 import { ownTurn } from '../runtime/steps.ts';
 import type { JobRow } from '../store/job-rows.ts';
+import { jobSweepMs, leftSegmentsMs } from './job-limits.ts';
 import type { JobTools } from './job-tools.ts';
-import { jobSweepMs, leftSegmentsMs } from './limits.ts';
 
 /** Jobs that are looked at in one round. */
 const batch = 20;

@@ -2,7 +2,7 @@
 // longest where a scene ends. What is written between two paragraphs tells which it is: an empty line, or a line without a
 // word that stands apart, such as `* * *`. Documents, and places where the markup states a pause, are left as they are.
 import type { PlannedCut } from '../speech/text-cutter.ts';
-import { readingPausesMs } from './limits.ts';
+import { readingPausesMs } from './job-limits.ts';
 
 export interface ReadingPauseOptions {
   /** Of the chapter: a paragraph that it has in it is a heading. */

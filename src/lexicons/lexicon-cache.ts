@@ -1,7 +1,7 @@
 // The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second after
 // one by another process. A lexicon is compiled when it is first used, and as often as those in use leave room for it.
 import { openPolling } from '../runtime/polling.ts';
-import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
+import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
 import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon.ts';
 import { compiledEntriesMax } from './lexicon-fields.ts';

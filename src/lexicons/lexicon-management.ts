@@ -3,7 +3,7 @@
 import { type Actor, operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
-import { lexiconOwnerOf, mayUseLexicon } from '../speech/lexicons.ts';
+import { lexiconOwnerOf, mayUseLexicon } from '../speech/request-lexicons.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';

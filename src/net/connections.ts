@@ -2,13 +2,13 @@
 // on it is served, from its first moment on. At the limit, the connection that has been idle for the longest time is closed
 // for a new one: of the same address at the limit of an address, of the address with the most at the limit in all.
 import type { Socket } from 'node:net';
-import { networkOf } from './addresses.ts';
+import { networkOf } from './client-addresses.ts';
 import {
   connectionsDisplacedPerSecond,
   connectionsMax,
   requestsPerTurn,
   requestsWaitingPerAddressMax,
-} from './limits.ts';
+} from './request-limits.ts';
 
 export interface Connections {
   /** Counts a new connection. False if there is no room: it is closed. */
@@ -38,7 +38,6 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { inAllMax = connectionsMax, perAddressMax } = options;
   const { displacedPerSecond: ownDisplacedPerSecond = connectionsDisplacedPerSecond } = options;
   const byEndpoints = new Map<string, Connection>();
-  const known = new WeakMap<Endpoints, Connection>();
   const shares = new FairShares<Connection>({
     inAllMax,
     perAddressMax,
@@ -64,12 +63,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return true;
     },
     use(socket) {
-      let connection = known.get(socket);
-      if (!connection) {
-        connection = byEndpoints.get(toName(socket));
-        if (!connection) return () => {};
-        known.set(socket, connection);
-      }
+      const connection = byEndpoints.get(toName(socket));
+      if (!connection) return () => {};
       if (connection.uses++ === 0) shares.setDisplaceable(connection, false);
       let isOver = false;
       return () => {

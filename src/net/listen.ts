@@ -3,7 +3,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import type { Connections } from './connections.ts';
-import { handshakeMs } from './limits.ts';
+import { handshakeMs } from './request-limits.ts';
 
 export interface ListenAddress {
   host: string;

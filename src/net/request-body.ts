@@ -80,3 +80,22 @@ const nothing = Buffer.alloc(0);
 /** Whether its caller has disconnected: it will emit no more events. */
 const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);
+
+/** Large request bodies that are read at once, over all transports. */
+const uploadsMax = 8;
+const retryAfterSeconds = 5;
+
+let held = 0;
+
+/** Takes a slot, or throws `overloaded`; the function that it returns releases the slot. */
+export function takeUploadSlot(): () => void {
+  if (held >= uploadsMax) {
+    throw new Failure('overloaded', { message: 'Too many uploads at once; try again.', retryAfterSeconds });
+  }
+  held++;
+  let isHeld = true;
+  return () => {
+    if (isHeld) held--;
+    isHeld = false;
+  };
+}

@@ -6,7 +6,7 @@
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { atOnce, inSteps, type Steps } from '../runtime/steps.ts';
-import { jsonDepthMax, requestValuesMax } from './limits.ts';
+import { jsonDepthMax, requestValuesMax } from './request-limits.ts';
 
 interface JsonLimits {
   depthMax: number;

@@ -5,7 +5,6 @@ import {
   Code,
   ConnectError,
   type ContextKey,
-  type ContextValues,
   createContextKey,
   type HandlerContext,
   type Interceptor,
@@ -16,8 +15,8 @@ import { type Call, callerLeft } from '../api/call.ts';
 import { type Operation, operationOf } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
-import { callStream, callUnary, type Handlers } from '../api/service.ts';
-import { toIgnoredViolation, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
+import { callStream, callUnary, type Handlers } from '../api/service-handlers.ts';
+import { throwNamed, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
 import { addressKey, connectionKey, ignoredMembersKey, limitsOf, openServices } from './bodies.ts';
@@ -117,21 +116,21 @@ export function createCallRunner(runner: Runner): CallRunner {
   };
 
   const interceptor: Interceptor = (proceed) => async (request) => {
-    const next = namingWhatIsIgnored(proceed);
-    const { running, operation } = request.contextValues.get(runningCallKey)!;
-    if (!request.stream) {
-      return running.run(operation, (call) => {
-        request.contextValues.set(callKey, call);
-        return next({ ...request, signal: call.signal });
-      });
-    }
+    const { contextValues } = request;
+    const { running, operation } = contextValues.get(runningCallKey)!;
+    const ignored = contextValues.get(ignoredMembersKey);
+    const answer = async (call: Call) => {
+      contextValues.set(callKey, call);
+      const next = proceed({ ...request, signal: call.signal });
+      const response = await next.catch((error: unknown) => throwNamed(error, ignored));
+      reportIgnored(request, response, ignored);
+      return response;
+    };
+    if (!request.stream) return running.run(operation, answer);
     try {
-      const call = running.startStream(operation);
-      request.contextValues.set(callKey, call);
-      const response = await next({ ...request, signal: call.signal });
-      return response.stream
-        ? { ...response, message: running.streamFrom(() => withinSize(response.message)) }
-        : response;
+      const response = await answer(running.startStream(operation));
+      if (!response.stream) return response;
+      return { ...response, message: running.streamFrom(() => checkAnswers(response.message, ignored)) };
     } catch (error) {
       throw running.thrown(error);
     }
@@ -140,13 +139,21 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
+ * The failure of a stream names what was ignored of its request, which it looks at when its first answer is asked for.
  * Connect refuses an answer over `writeMaxBytes` too, but first returns from the stream, as it does when the client
  * disconnects. Here the call ends with the failure.
  */
-async function* withinSize(answers: AsyncIterable<Message>): AsyncGenerator<Message> {
-  for await (const answer of answers) {
-    if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
-    yield answer;
+async function* checkAnswers(
+  answers: AsyncIterable<Message>,
+  ignored: readonly UnknownField[],
+): AsyncGenerator<Message> {
+  try {
+    for await (const answer of answers) {
+      if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
+      yield answer;
+    }
+  } catch (error) {
+    throwNamed(error, ignored);
   }
 }
 
@@ -163,50 +170,13 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/** The answer, or the failure, names what was ignored of the request. */
-function namingWhatIsIgnored(proceed: Proceed): Proceed {
-  return async (call) => {
-    const ignored = call.contextValues.get(ignoredMembersKey);
-    const answer = await proceed(call).catch((error: unknown) => {
-      throw nameIgnored(error, ignored);
-    });
-    reportIgnored(call, answer);
-    // A stream looks at its request when its first answer is asked for.
-    if (!answer.stream || ignored.length === 0) return answer;
-    return { ...answer, message: namingIgnored(answer.message, ignored) };
-  };
-}
-
-type Proceed = Parameters<Interceptor>[0];
-
-/** An invalid message is also told of its ignored members: one may be a misspelt member that it lacks. */
-function nameIgnored(error: unknown, ignored: readonly UnknownField[]): unknown {
-  if (!(error instanceof Failure) || error.reason !== 'invalid_request' || ignored.length === 0) return error;
-  const { reason, facts, cause } = error;
-  const details = [...(facts.details ?? []), ...ignored.slice(0, unknownFieldsMax).map(toIgnoredViolation)];
-  return new Failure(reason, { ...facts, details }, cause);
-}
-
-async function* namingIgnored<Answer>(
-  answers: AsyncIterable<Answer>,
-  ignored: readonly UnknownField[],
-): AsyncGenerator<Answer> {
-  try {
-    yield* answers;
-  } catch (error) {
-    throw nameIgnored(error, ignored);
-  }
-}
-
-/** An Idempotency-Key is ignored too: nothing is remembered under it here. */
+/** Names in the headers what was ignored. An Idempotency-Key is ignored too: nothing is remembered under it here. */
 function reportIgnored(
-  { contextValues, header }: { contextValues: ContextValues; header: Headers },
+  { header }: { header: Headers },
   answer: { header: Headers },
+  ignored: readonly UnknownField[],
 ): void {
-  const names = [
-    ...contextValues.get(ignoredMembersKey).map(({ name }) => name),
-    ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
-  ];
+  const names = [...ignored.map(({ name }) => name), ...(header.has('idempotency-key') ? ['Idempotency-Key'] : [])];
   if (names.length > 0)
     answer.header.set('x-ignored-fields', names.slice(0, unknownFieldsMax).map(headerText).join(', '));
 }

@@ -1,6 +1,6 @@
 // grpc.health.v1 (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): whether the service as a whole, "",
 // and each service by its name, takes calls. All of them do or none does.
-
+import { once } from 'node:events';
 import type { DescService } from '@bufbuild/protobuf';
 import { Health as HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/health/v1/health_pb.ts';
 import { Failure } from '../errors.ts';
@@ -14,34 +14,21 @@ export interface Health {
 
 export function openHealth(services: readonly DescService[]): Health {
   const names = new Set(['', ...services.map(({ typeName }) => typeName)]);
-  const watchers = new Set<() => void>();
-  let isServing = true;
+  const stopping = new AbortController();
 
-  const statusOf = (name: string) =>
-    names.has(name) ? (isServing ? Status.SERVING : Status.NOT_SERVING) : Status.SERVICE_UNKNOWN;
-
-  const changed = (signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      const wake = () => {
-        watchers.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      watchers.add(wake);
-      signal.addEventListener('abort', wake);
-      if (signal.aborted) wake();
-    });
+  const statusOf = (name: string) => {
+    if (!names.has(name)) return Status.SERVICE_UNKNOWN;
+    return stopping.signal.aborted ? Status.NOT_SERVING : Status.SERVING;
+  };
 
   async function* watch(name: string, signal: AbortSignal) {
-    let reported: Status | undefined;
-    while (!signal.aborted) {
-      const status = statusOf(name);
-      if (status !== reported) {
-        reported = status;
-        yield { status };
-      } else if (!isServing) throw new Failure('overloaded', { message: 'The service is stopping.' });
-      else await changed(signal);
-    }
+    const first = statusOf(name);
+    yield { status: first };
+    if (!stopping.signal.aborted) await once(stopping.signal, 'abort', { signal }).catch(() => {});
+    if (signal.aborted) return;
+    const last = statusOf(name);
+    if (last !== first) yield { status: last };
+    throw new Failure('overloaded', { message: 'The service is stopping.' });
   }
 
   const served = serve(HealthService, {
@@ -55,9 +42,6 @@ export function openHealth(services: readonly DescService[]): Health {
 
   return {
     served,
-    close() {
-      isServing = false;
-      for (const wake of watchers) wake();
-    },
+    close: () => stopping.abort(),
   };
 }

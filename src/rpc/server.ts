@@ -12,15 +12,16 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { Failure } from '../errors.ts';
-import { clientAddressOf } from '../net/addresses.ts';
+import { clientAddressOf } from '../net/client-addresses.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
-import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/limits.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
+import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/request-limits.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';
 import type { Services } from './services.ts';
@@ -249,12 +250,9 @@ const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
 
 /** Waits for the promise, at most that long. */
 async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
+  const done = new AbortController();
+  await Promise.race([promise, sleep(timeoutMs, undefined, { signal: done.signal })]);
+  done.abort();
 }
 
 export interface WatchOptions {

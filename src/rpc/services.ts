@@ -14,7 +14,7 @@ import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
-import type { Handlers } from '../api/service.ts';
+import type { Handlers } from '../api/service-handlers.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import { Failure } from '../errors.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';

@@ -1,127 +1,216 @@
-// sonant.v1.SpeechService: converts messages to requests for speech, and results to messages.
-import type { MessageInitShape } from '@bufbuild/protobuf';
+// sonant.v1.SpeechService: converts messages to requests for speech, and results to messages. The fields of a message are
+// those of its JSON, so that all rules and defaults are those of the parsers in src/speech.
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
-  type CaptionFormat,
   CaptionFormatSchema,
   EstimateSpeechRequestSchema,
-  type OutputFormat,
+  type LiveSpeechRequest,
+  type LiveSpeechResponseSchema,
+  LiveStartSchema,
   OutputFormatSchema,
+  SpeechMark_KindSchema,
   type SpeechService,
+  SpeechTimestamps_QualitySchema,
   StreamSpeechRequestSchema,
+  type StreamSpeechResponseSchema,
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { inlineBytesMax } from '../api/limits.ts';
+import { inlineBytesMax } from '../api/call-limits.ts';
+import type { LiveEvent, LiveInfo, LiveInput } from '../api/live-session.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
+import { toEnum } from '../api/messages.ts';
 import type { SpeechOperations } from '../api/speech.ts';
+import { writeMessage } from '../contract/encode.ts';
+import { fieldOf, hasPresence } from '../contract/schema.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import type { FieldViolation } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/headers.ts';
+import { parseLiveStart } from '../speech/live-request.ts';
+import { parseSpeechRequest } from '../speech/request.ts';
+import type { SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { callOf } from './calls.ts';
-import { toLiveInputs, toLiveResponse } from './live-messages.ts';
-import { requireText } from './required.ts';
-import { parseSpeechMessage, toEnumValue } from './speech-fields.ts';
-import { toDuration, toEvent } from './speech-messages.ts';
 
-type Service = ServiceImpl<typeof SpeechService>;
-
-export function createSpeechService(speech: SpeechOperations, live: LiveOperations): Service {
-  const streamSpeech: Service['streamSpeech'] = (message, context) => ({
-    [Symbol.asyncIterator]() {
-      const request = parseSpeechMessage(StreamSpeechRequestSchema, message, 'streaming');
-      return mapEach(speech.streamSpeech(callOf(context), request)[Symbol.asyncIterator](), toEvent);
-    },
-  });
-
+export function createSpeechService(speech: SpeechOperations, live: LiveOperations): ServiceImpl<typeof SpeechService> {
   return {
     async synthesizeSpeech(message, context) {
+      const { bufferBytesMax: bytesMax = inlineBytesMax } = message;
+      const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
+      const violations = isValid ? [] : [outOfRange('buffer_bytes_max', `must be 1 to ${inlineBytesMax}`)];
+      const fields = { method: 'rest', ...fieldsOf(SynthesizeSpeechRequestSchema, message) };
+      const request = parseSpeechRequest(fields, { violations });
       const call = callOf(context);
-      const { bytesMax, violations } = readBufferBytesMax(message.bufferBytesMax);
-      const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
       const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax: bytesMax });
-      const isLink = request.returnFormat === 'url';
-      return {
-        ...describe(delivered),
-        ...(isLink ? toLink(delivered) : await inline(delivered, call.signal)),
-      };
+      const { chars, seconds, cached } = delivered;
+      const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
+      return { ...describe(delivered), chars, duration: toDuration(seconds), cached, ...sound };
     },
-    streamSpeech,
+    async *streamSpeech(message, context) {
+      const fields = { method: 'streaming', ...fieldsOf(StreamSpeechRequestSchema, message) };
+      const events = speech.streamSpeech(callOf(context), parseSpeechRequest(fields));
+      for await (const event of events) yield toStreamResponse(event);
+    },
     async *liveSpeech(messages, context) {
       for await (const event of live.liveSpeech(callOf(context), toLiveInputs(messages))) yield toLiveResponse(event);
     },
     async estimateSpeech(message, context) {
-      const request = parseSpeechMessage(EstimateSpeechRequestSchema, message, 'streaming');
-      const { seconds, byteCount, segmentCount, warnings, chars } = await speech.estimateSpeech(
-        callOf(context),
-        request,
-      );
-      const size = { duration: toDuration(seconds), bytes: BigInt(byteCount), segments: segmentCount };
-      return { chars, ...size, warnings: [...warnings] };
+      const fields = { method: 'streaming', ...fieldsOf(EstimateSpeechRequestSchema, message) };
+      const estimate = await speech.estimateSpeech(callOf(context), parseSpeechRequest(fields));
+      const { seconds, byteCount, segmentCount: segments, warnings, chars } = estimate;
+      return { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), segments, warnings: [...warnings] };
     },
     async deleteAudio({ audioId }, context) {
-      await speech.deleteAudio(callOf(context), requireText('audio_id', audioId, 'name the audio to delete'));
+      const field = 'audio_id';
+      if (audioId === '') throw invalid({ field, reason: 'required', message: 'name the audio to delete' });
+      if (audioId.includes('\0')) throw invalid({ field, reason: 'encoding', message: 'holds a NUL character' });
+      await speech.deleteAudio(callOf(context), audioId);
       return {};
     },
   };
 }
 
-/** Without a generator, which would hold every item up three times. */
-const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To): AsyncIterator<To> => {
-  const toResult = ({ done, value }: IteratorResult<From>): IteratorResult<To> =>
-    done ? { done, value: undefined } : { done: false, value: map(value) };
-  return {
-    next: () => source.next().then(toResult),
-    async return() {
-      await source.return?.();
-      return { done: true, value: undefined };
-    },
-  };
-};
+const invalid = (...details: FieldViolation[]) => new Failure('invalid_request', { details });
 
-function readBufferBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
-  const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
-  const violation: FieldViolation = {
-    field: 'buffer_bytes_max',
-    reason: 'range',
-    message: `must be 1 to ${inlineBytesMax}`,
-  };
-  return { bytesMax, violations: isValid ? [] : [violation] };
+const outOfRange = (field: string, message: string): FieldViolation => ({ field, reason: 'range', message });
+
+/** The fields of the message by their names in JSON; a text without presence is absent where it is empty. */
+const fieldsOf = (desc: DescMessage, message: Message): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(writeMessage(desc, message)).filter(
+      ([name, value]) => value !== '' || hasPresence(fieldOf(desc, name)),
+    ),
+  );
+
+async function* toLiveInputs(messages: AsyncIterable<LiveSpeechRequest>): AsyncGenerator<LiveInput> {
+  for await (const { request } of messages) yield toLiveInput(request);
 }
 
-const describe = (delivered: Delivered) => ({
-  id: delivered.audioId,
-  voiceId: delivered.voice.voiceId,
-  voiceName: delivered.voice.name,
-  chars: delivered.chars,
-  format: toEnumValue<OutputFormat>(OutputFormatSchema, delivered.format),
-  sampleRate: delivered.sampleRateHz,
-  duration: toDuration(delivered.seconds),
-  cached: delivered.cached,
-  warnings: [...delivered.warnings],
+function toLiveInput({ case: type, value }: LiveSpeechRequest['request']): LiveInput {
+  switch (type) {
+    case 'start':
+      return { type, start: parseLiveStart(fieldsOf(LiveStartSchema, value)) };
+    case 'text':
+      return { type, text: value.text };
+    case 'interrupt': {
+      const { playedMs, turn } = value;
+      const negative = Object.entries({ played_ms: playedMs, turn }).filter(
+        ([, given]) => given !== undefined && !(given >= 0),
+      );
+      if (negative.length > 0)
+        throw invalid(...negative.map(([name]) => outOfRange(`interrupt.${name}`, 'must be 0 or more')));
+      return { type, playedMs, turn };
+    }
+    case 'flush':
+    case 'end':
+      return { type };
+    default:
+      throw new Failure('invalid_request', { message: 'A request holds start, text, flush, interrupt or end.' });
+  }
+}
+
+function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof StreamSpeechResponseSchema> {
+  switch (event.type) {
+    case 'info': {
+      const { chunkCount: chunks, chars, audioUrl = '', expiresAt } = event;
+      const stored = { audioUrl, ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }) };
+      return { event: { case: 'info', value: { ...toInfo(event), chunks, chars, ...stored } } };
+    }
+    case 'audio':
+      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audio: event.audio } } };
+    case 'timestamps':
+      return { event: { case: 'timestamps', value: { chunkIndex: event.chunkIndex, ...toTimestamps(event) } } };
+    case 'mark':
+      return { event: { case: 'mark', value: { chunkIndex: event.chunkIndex, ...toMark(event) } } };
+    case 'chunk_done': {
+      const { chunkIndex, chars, startSeconds: start, endSeconds: end } = event;
+      return { event: { case: 'chunkDone', value: { chunkIndex, chars, start, end } } };
+    }
+    case 'done': {
+      const { chars, seconds, byteCount, audioUrl = '' } = event;
+      const value = { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl };
+      return { event: { case: 'done', value } };
+    }
+  }
+}
+
+function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSpeechResponseSchema> {
+  switch (event.type) {
+    case 'info':
+      return { event: { case: 'info', value: { turn: event.turn, ...toInfo(event) } } };
+    case 'audio':
+      return { event: { case: 'audio', value: { turn: event.turn, audio: event.audio } } };
+    case 'timestamps':
+      return { event: { case: 'timestamps', value: { turn: event.turn, ...toTimestamps(event) } } };
+    case 'mark':
+      return { event: { case: 'mark', value: { turn: event.turn, ...toMark(event) } } };
+    case 'flushed': {
+      const { turn, chars, seconds } = event;
+      return { event: { case: 'flushed', value: { turn, chars, duration: toDuration(seconds) } } };
+    }
+    case 'interrupted': {
+      const { type: _, ...value } = event;
+      return { event: { case: 'interrupted', value } };
+    }
+    case 'done':
+      return { event: { case: 'done', value: { chars: event.chars, duration: toDuration(event.seconds) } } };
+  }
+}
+
+type Described = Pick<Delivered, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;
+
+const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnings }: Described) => ({
+  id,
+  voiceId: voice.voiceId,
+  voiceName: voice.name,
+  format: toEnum(OutputFormatSchema, format),
+  sampleRate,
+  warnings: [...warnings],
 });
 
-type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
+const toInfo = (info: Described & Pick<SpeechInfo, 'contentType'>) => ({
+  ...describe(info),
+  contentType: info.contentType,
+  channels: 1,
+});
 
-const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
-  ({
-    audio: { case: 'audioUrl', value: audioUrl },
-    expiresAt: timestampFromDate(expiresAt),
-    captions: Object.entries(captionUrls).map(([kind, url]) => ({
-      format: toEnumValue<CaptionFormat>(CaptionFormatSchema, kind),
-      url,
-    })),
-  }) satisfies Audio;
+const toTimestamps = ({
+  words,
+  quality,
+  languageCode,
+}: Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>) => ({
+  words: words.map(({ startSeconds: start, endSeconds: end, ...word }) => ({ ...word, start, end })),
+  quality: toEnum(SpeechTimestamps_QualitySchema, quality),
+  ...(languageCode && { languageCode }),
+});
 
-async function inline(delivered: Delivered, signal: AbortSignal) {
+const toMark = ({ kind, name, seconds: time }: Pick<SpeechMark, 'kind' | 'name' | 'seconds'>) => ({
+  kind: toEnum(SpeechMark_KindSchema, kind),
+  name,
+  time,
+});
+
+/** To the microsecond, in whole nanoseconds. */
+function toDuration(seconds: number) {
+  const micros = Math.round(seconds * 1e6);
+  return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
+}
+
+type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
+
+const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered): Sound => ({
+  audio: { case: 'audioUrl', value: audioUrl },
+  expiresAt: timestampFromDate(expiresAt),
+  captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toEnum(CaptionFormatSchema, kind), url })),
+});
+
+async function inline(delivered: Delivered, signal: AbortSignal): Promise<Sound> {
   const pieces: Uint8Array[] = [];
   for await (const piece of delivered.open()) {
     signal.throwIfAborted();
     pieces.push(piece);
   }
-  return {
-    audio: { case: 'audioBytes', value: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) },
-  } satisfies Audio;
+  return { audio: { case: 'audioBytes', value: Buffer.concat(pieces) } };
 }

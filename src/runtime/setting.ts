@@ -83,7 +83,7 @@ export const optionalAddressSetting = (setting: Omit<Declared<Address | ''>, 'fa
   parse: (given) => (given === '' ? '' : parseAddress(given)),
 });
 
-export function parseAddress(given: string): Address | undefined {
+function parseAddress(given: string): Address | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(given);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) return undefined;

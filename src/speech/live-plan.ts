@@ -8,7 +8,6 @@ import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
-import { applyVoiceLexicons, createVoiceLexicons, findLexicons, type Lexicons, noLexicons } from './lexicons.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
   checkReady,
@@ -22,6 +21,13 @@ import {
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
+import {
+  applyVoiceLexicons,
+  createVoiceLexicons,
+  findLexicons,
+  type Lexicons,
+  noLexicons,
+} from './request-lexicons.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 

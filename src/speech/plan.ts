@@ -10,6 +10,9 @@ import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
+import type { CutSource } from './prefetch.ts';
+import { createRenderer, type RenderedItem } from './rendering.ts';
+import type { Caller, SpeechRequest } from './request.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,
@@ -17,10 +20,7 @@ import {
   type Lexicons,
   lexiconVersionsOf,
   noLexicons,
-} from './lexicons.ts';
-import type { CutSource } from './prefetch.ts';
-import { createRenderer, type RenderedItem } from './rendering.ts';
-import type { Caller, SpeechRequest } from './request.ts';
+} from './request-lexicons.ts';
 import type { VoiceStatus } from './stored-voices.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';

@@ -4,6 +4,7 @@
 // after which to retry. Background work makes room for all of this.
 import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { countInTurn, FairQueue } from '../runtime/fair-queue.ts';
 import { type Background, createBackground } from './background.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -273,17 +274,13 @@ export class Schedule {
 
   async #wait(waiter: Waiter, patienceMs: number): Promise<HeldTurn> {
     const { signal, line, lane, kind, resource, promise } = waiter;
-    const abort = () => this.#reject(waiter, signal.reason);
     const refuse = () => this.#reject(waiter, this.#refusal(waiter));
-    signal.addEventListener('abort', abort, { once: true });
+    using _ = onAbort(signal, () => this.#reject(waiter, signal.reason));
     const timer = patienceMs <= timerMsMax ? setTimeout(refuse, patienceMs) : undefined;
     if (line.lanes[lane].count === 0) resource.gaps[kind].sinceMs = this.#now();
     line.lanes[lane].add(waiter);
     this.#setTimer(line);
-    return promise.finally(() => {
-      signal.removeEventListener('abort', abort);
-      clearTimeout(timer);
-    });
+    return await promise.finally(() => clearTimeout(timer));
   }
 
   #reject(waiter: Waiter, error: unknown): void {

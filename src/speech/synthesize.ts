@@ -6,18 +6,19 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
-import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './live-turn.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
+import type { Lexicons } from './request-lexicons.ts';
 import { RequestSound } from './request-sound.ts';
 import { demandOf, kindOf, type Schedule } from './schedule.ts';
 import { type KeepSegment, openBindings, type RunKept, type Speaking, speakCut } from './speak-cut.ts';
+import { type SpeakPlans, type SpeakTurnOptions, speakTurn } from './speak-turn.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';
@@ -92,7 +93,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     const admission = await atReadiest(bindings, begin, failed);
     const leaving = new AbortController();
     let ended = false;
-    signal.addEventListener('abort', admission.end, { once: true });
+    using _ = onAbort(signal, admission.end);
     try {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
@@ -100,7 +101,6 @@ export function createSpeech(options: SpeechOptions): Speech {
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader disconnected'));
-      signal.removeEventListener('abort', admission.end);
       admission.end();
     }
   }

@@ -46,7 +46,7 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
 /** The caller's text of a stretch of a chunk. */
 export type WordAt = (offset: number, length: number) => string;
 
-export const timed = (
+const timed = (
   { offset, length, written }: Span,
   startSeconds: number,
   endSeconds: number,

@@ -3,6 +3,7 @@
 // after a reconnect the listeners of every topic are called.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { onAbort } from '../runtime/abort.ts';
 import { type Topic, topics } from './row-store.ts';
 
 export const notifySql = `select pg_notify('sonant', $1)`;
@@ -52,8 +53,8 @@ export class PostgresListener {
     const client = new pg.Client(this.#config);
     const lost = Promise.withResolvers<void>();
     for (const event of ['error', 'end'] as const) client.on(event, () => lost.resolve());
-    const onAbort = () => lost.resolve();
-    signal.addEventListener('abort', onAbort);
+    // The signal outlives the connection, and would keep it.
+    using _ = onAbort(signal, lost.resolve);
     client.on('notification', ({ payload }) => this.#call((topic) => topic === payload));
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -64,8 +65,6 @@ export class PostgresListener {
       timer = setInterval(() => client.query('select 1').catch(() => lost.resolve()), pingEveryMs);
       await lost.promise;
     } finally {
-      // The signal outlives the connection, and would keep it.
-      signal.removeEventListener('abort', onAbort);
       clearInterval(timer);
       void client.end().catch(() => {});
     }

@@ -1,7 +1,7 @@
 // Sends spans and metrics to a collector by OTLP over HTTP, in JSON. It promises that the service never waits for it: spans
 // wait in a bounded queue and are dropped, and counted, when that is full or the collector is away for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MetricFamily } from './metrics.ts';
+import type { MetricFamily } from './prometheus.ts';
 import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
 
 const queuedSpansMax = 4096;

@@ -1,7 +1,7 @@
 // The forms in which a table's rules say what they match: those that the table states, by CLDR rules or by patterns; its
 // maps; and those that every language has, such as "digits", "month" or "roman".
 import { type FormCase, toRows } from './language-table.ts';
-import { parseRoman } from './rbnf.ts';
+import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { type Form, toTemplate } from './written-rules.ts';
 

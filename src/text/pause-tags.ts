@@ -2,7 +2,7 @@
 import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle } from './marked-text.ts';
 
 /** The longest single pause, and all pauses of one text together. */
-export const pauseMsMax = 20_000;
+const pauseMsMax = 20_000;
 export const pausesMsMax = 600_000;
 
 const tagPattern = /\[pause:(\d{1,9}(?:\.\d{1,9})?)(ms|s)\]/gi;

@@ -1,8 +1,7 @@
 // Verbalizes clean text of a language that has a table: its rules are made when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
-import { endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
-import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
+import { charBefore, endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
 import { tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
@@ -279,3 +278,42 @@ class Verbalization {
     this.#gap = say;
   }
 }
+
+/** A character that is neither a letter nor a digit, with its context. */
+interface Sign extends Place {
+  char: string;
+  /** How often it is repeated, and the end of the run. */
+  repeats: number;
+  end: number;
+  /** Its neighbours; a space where there are none. */
+  before: string;
+  after: string;
+}
+
+interface SignReading {
+  /** The method of Verbalization that takes it. */
+  kind: 'word' | 'mark' | 'open' | 'join';
+  say: string;
+  length: number;
+}
+
+function signAt(place: Place): Sign {
+  const { text, at } = place;
+  const char = String.fromCodePoint(text.codePointAt(at)!);
+  let end = at + char.length;
+  while (text.startsWith(char, end)) end += char.length;
+  return { ...place, char, repeats: (end - at) / char.length, end, before: charBefore(place), after: text[end] ?? ' ' };
+}
+
+const isLetterOrDigit = (char: string): boolean => /[\p{L}\p{N}]/u.test(char);
+
+const toReading =
+  (kind: SignReading['kind']) =>
+  ({ at, end }: Sign, say: string, length = end - at): SignReading => ({ kind, say, length });
+
+const said = toReading('word');
+const marked = toReading('mark');
+const opens = toReading('open');
+const joins = toReading('join');
+/** Not read; separates the words on both sides. */
+const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

@@ -4,7 +4,7 @@
 import { formsOf } from './forms.ts';
 import { toRows } from './language-table.ts';
 import { sayText } from './normalize-text.ts';
-import { parseRoman } from './rbnf.ts';
+import { parseRoman } from './number-words.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 
 /** Said by engines that read numbers as it is written. */

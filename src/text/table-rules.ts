@@ -1,13 +1,14 @@
 // The rules of a language whose table states them (written-rules.ts), and the few that it only names because they are no
 // patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
-import { addressRulesFor, sayNamePart } from './addresses.ts';
-import { CapitalWords } from './capital-words.ts';
+
+import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';
-import { type RuleRow, toRows } from './language-table.ts';
+import { type LanguageTable, type RuleRow, toRows } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';
 import { stoppedRuleFor } from './phrasing.ts';
-import { type Rule, rule } from './rule.ts';
+import { charBefore, type Place, type Rule, rule, wordAfter, wordBefore, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
+import { addressRulesFor, sayNamePart } from './web-addresses.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 export interface TableRules {
@@ -86,4 +87,92 @@ function sayName(
     .filter((part) => part)
     .map((part) => signNames.get(part) ?? sayNamePart(part, v, sayWord))
     .join(' ');
+}
+
+const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
+const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();
+
+/** More capitals are no acronym. */
+const capitalsMax = 24;
+
+class CapitalWords {
+  /** Words that are read otherwise than they are written. */
+  readonly special: ReadonlyMap<string, string>;
+  readonly #spelled: ReadonlySet<string>;
+  readonly #spoken: ReadonlySet<string>;
+  readonly #common: ReadonlySet<string>;
+  readonly #initials: ReadonlySet<string>;
+  readonly #interjections: ReadonlySet<string>;
+  readonly #greek: ReadonlyMap<string, string>;
+  readonly #onset: RegExp;
+  readonly #coda: RegExp;
+  readonly #vowelless: RegExp;
+  readonly #andWord: string;
+
+  constructor({ words, signs }: LanguageTable) {
+    const sound = words.sound!;
+    this.special = new Map(
+      toRows(words.said ?? '').flatMap(([keys, say]) => keys.split(' ').map((key) => [key, say] as const)),
+    );
+    this.#spelled = wordSet(words.spelled);
+    this.#spoken = wordSet(sound.spoken);
+    this.#common = wordSet(sound.common);
+    this.#initials = wordSet(sound.initials);
+    this.#interjections = wordSet(sound.interjections);
+    this.#greek = new Map(toRows(sound.greek));
+    this.#onset = new RegExp(`^(?:${sound.onset})`);
+    this.#coda = new RegExp(`(?:${sound.coda})$`);
+    this.#vowelless = new RegExp(sound.vowelless);
+    this.#andWord = new Map(toRows(signs.names)).get('&')!;
+  }
+
+  /** A word at its place: its neighbours tell whether all is in capitals. */
+  say(word: string, place: Place): string {
+    if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
+    if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
+    // drum'n'bass
+    if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/(?<=^\p{L}+)'n'(?=\p{L}+$)/iu, ` ${this.#andWord} `);
+    // Combining marks that have no composed form.
+    if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
+    const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);
+    if (match && word.length <= capitalsMax) {
+      const [, capitals, ending] = match;
+      const said = this.#sayCapitals(capitals!, place, word.length);
+      if (!ending) return said;
+      return / .$|^.$/.test(said) ? `${said}'s` : `${said}${ending.toLowerCase()}`;
+    }
+    return this.#vowelless.test(word) && !this.#interjections.has(word) ? spell(word) : word;
+  }
+
+  /** Whether capitals could be said as a word. */
+  #isPronounceable = (capitals: string): boolean =>
+    this.#onset.test(capitals) && this.#coda.test(capitals) && !/[^AEIOUY]{5}/.test(capitals);
+
+  /** Whether a neighbour is a word in capitals too. */
+  #isShouted(place: Place, length: number): boolean {
+    return [wordBefore(place), wordAfter(place.text, place.at + length)].some(
+      (word) =>
+        /^[A-Z']{2,}$/.test(word) &&
+        (this.#common.has(word) || (word.length > 3 && this.#isPronounceable(word) && !this.#spoken.has(word))),
+    );
+  }
+
+  #sayCapitals(capitals: string, place: Place, length: number): string {
+    const shouted = this.#isShouted(place, length);
+    if (this.#common.has(capitals) && (shouted || !this.#initials.has(capitals))) return capitals.toLowerCase();
+    if (this.#spoken.has(capitals)) return toTitle(capitals);
+    if (this.#spelled.has(capitals) || (capitals.length < 4 && !shouted)) return spell(capitals);
+    if (!this.#isPronounceable(capitals)) return spell(capitals);
+    return shouted ? capitals.toLowerCase() : toTitle(capitals);
+  }
+
+  #transliterate(word: string): string {
+    const letter = this.#greek.get(word.toLowerCase());
+    if (letter !== undefined) return letter;
+    const ascii = anyAscii(word.normalize('NFC'))
+      .replace(/[^A-Za-z0-9' ]+/g, '')
+      .trim();
+    // Some rare ideographs have no transliteration; they are not dropped.
+    return ascii === '' ? 'character' : ascii;
+  }
 }

@@ -2,7 +2,7 @@
 // Every method takes what is written and returns words; it declines by returning undefined where that is not of its kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
-import { NumberFormat, namedDigitsMax, parseRoman } from './rbnf.ts';
+import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
 
 /** A written number, without its separators. */
 interface Amount {

@@ -1,7 +1,6 @@
 // The rules for what begins with a letter, in the languages that have a table: abbreviations, Roman numerals, months after
 // a day, sums with the currency first, addresses, and capitals that are spelled. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
-import { addressRulesFor } from './addresses.ts';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
 import {
@@ -17,6 +16,7 @@ import {
   wordSet,
 } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
+import { addressRulesFor } from './web-addresses.ts';
 
 /**
  * A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. One that

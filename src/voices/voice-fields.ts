@@ -11,7 +11,7 @@ import { checkRules } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Blend } from '../engines/engine.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
-import { type Lexicons, lookUpLexicons } from '../speech/lexicons.ts';
+import { type Lexicons, lookUpLexicons } from '../speech/request-lexicons.ts';
 import { ofEveryone, type VoiceAccess } from '../speech/stored-voices.ts';
 import { isOfAnother, type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';

@@ -5,7 +5,7 @@ import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
-import type { Lexicons } from '../speech/lexicons.ts';
+import type { Lexicons } from '../speech/request-lexicons.ts';
 import type { StoredVoice } from '../speech/stored-voices.ts';
 import { ownerOf, type Voices } from '../speech/voice.ts';
 import type { SealedClone, VoiceRow } from '../store/voice-rows.ts';

@@ -4,7 +4,7 @@
 import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { Lexicons } from '../speech/lexicons.ts';
+import type { Lexicons } from '../speech/request-lexicons.ts';
 import type { StoredBinding, VoiceStatus } from '../speech/stored-voices.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';

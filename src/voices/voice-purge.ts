@@ -1,8 +1,8 @@
 // Ends the stored audio of voices that must not be heard any more. At once it leaves the index, so that no link leads to it,
 // in batches so that other queries are not delayed. The files go later, by one sweep for all, and nobody waits for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ClipSweep } from '../delivery/clip-expiry.ts';
 import type { ClipMemory } from '../delivery/clip-memory.ts';
-import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { JobRows } from '../store/job-rows.ts';
 

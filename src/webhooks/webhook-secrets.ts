@@ -2,7 +2,7 @@
 // database. While a secret replaces another, both sign.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Seal } from '../access/secrets.ts';
+import type { Seal } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import type { AuditRow } from '../store/api-key-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';

@@ -6,6 +6,7 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
+import { withAbort } from '../runtime/abort.ts';
 import {
   addWebhookMessage,
   type DueMessage,
@@ -189,7 +190,7 @@ async function post(
     const fault = targets.faultOf(given);
     if (fault !== undefined) return { result: `the URL ${fault}` };
     const url = new URL(given);
-    const addresses = await abortable(targets.addressesOf(url), signal);
+    const addresses = await withAbort(signal, targets.addressesOf(url));
     // Another one each time.
     const address = addresses[(attempts - 1) % addresses.length]!;
     const headers = {
@@ -212,15 +213,6 @@ const resultOf = (error: unknown): string =>
     0,
     resultCharsMax,
   );
-
-/** Ends with the signal, also where the work does not. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
-}
 
 interface PostRequest {
   url: URL;

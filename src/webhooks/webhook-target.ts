@@ -3,7 +3,7 @@
 // differently a moment later leads nowhere else.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/addresses.ts';
+import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/client-addresses.ts';
 import { webhookUrlCharsMax } from './webhook.ts';
 
 /** All addresses of a name. */

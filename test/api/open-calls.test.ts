@@ -1,6 +1,6 @@
 // The limits of calls without a key: where they are refused, which one ends for another, and when they end by themselves.
 import { expect, onTestFinished, test } from 'vitest';
-import { openCallLimits } from '../../src/api/limits.ts';
+import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';
 import type { Failure } from '../../src/errors.ts';
 

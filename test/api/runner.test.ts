@@ -2,11 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkScopes } from '../../src/access/admit.ts';
-import { type Call, callerLeft } from '../../src/api/call.ts';
-import type { EndedCall } from '../../src/api/ended-call.ts';
-import type { TimeLimits } from '../../src/api/incoming-call.ts';
+import { type Call, callerLeft, type EndedCall } from '../../src/api/call.ts';
 import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
+import type { TimeLimits } from '../../src/api/running-call.ts';
 import { Failure } from '../../src/errors.ts';
 import { callerNamed } from '../rpc/open-services.ts';
 

@@ -1,6 +1,6 @@
 // Log lines during a flood of calls without a key.
 import { expect, test } from 'vitest';
-import type { EndedCall } from '../../src/api/ended-call.ts';
+import type { EndedCall } from '../../src/api/call.ts';
 import { openCallLog } from '../../src/app/logging.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
 import { createLog } from '../../src/telemetry/log.ts';

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
-import { openSpeech } from '../../src/app/speech.ts';
+import { openSpeech } from '../../src/app/open-speech.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { integerSetting } from '../../src/runtime/setting.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { hummed, makeTinySupertonic } from '../engines/tiny-supertonic.ts';
 import { runSonant } from './sonant-program.ts';

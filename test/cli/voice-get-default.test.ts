@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2, tarOf } from '../archives/archive-writer.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { openConnectProxy } from '../models/connect-proxy.ts';

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from '../../src/cli/command.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2, tarOf, writeZip } from '../archives/archive-writer.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { commandLine } from '../../src/cli/command.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { importVoice } from '../../src/cli/voice-models.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2 } from '../archives/archive-writer.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { readDataDirSecret } from '../../src/access/secrets.ts';
+import { readDataDirSecret } from '../../src/access/sealed-tokens.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';

@@ -1,7 +1,7 @@
 // Models in the console, in Chromium: got with their progress, cancelled, refused, previewed and removed on their page, and one
 // offered on the Speak page to who may install it. Checked with axe in light and dark, and for overflow on phones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { archives, type Installing, openInstalling, table } from '../http/open-installing.ts';
 import { isInstalled } from '../programs.ts';
 import { openConsole } from './open-console.ts';

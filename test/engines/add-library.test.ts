@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { addLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { addLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 
 let root: string;
 let dataDir: string;

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
-import { explainMissingLibrary, findLibrary, librarySpec } from '../../src/engines/sherpa-onnx/library.ts';
+import { explainMissingLibrary, findLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { runSonant } from '../cli/sonant-program.ts';
 import { makeTinyVits } from './tiny-vits.ts';
 

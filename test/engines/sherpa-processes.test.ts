@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenPcm } from '../../src/engines/engine.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { type ModelLink, ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import type { SpokenBy } from '../../src/engines/sherpa-onnx/model-request.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { guardWork } from './guarded-work.ts';
 import { makeTinyVits } from './tiny-vits.ts';
 

@@ -1,6 +1,6 @@
 // Ranges of RFC 9110 section 14, of a file of a hundred bytes.
 import { expect, test } from 'vitest';
-import { parseRange } from '../../src/http/audio/byte-range.ts';
+import { parseRange } from '../../src/http/audio-routes.ts';
 
 test.each([
   [undefined, 'whole'],

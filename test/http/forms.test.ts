@@ -2,7 +2,7 @@
 import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../src/errors.ts';
-import { type FormBody, readForms } from '../../src/http/voices/form-body.ts';
+import { type FormBody, readForms } from '../../src/http/form-body.ts';
 
 const app = Fastify({ bodyLimit: 2 ** 25 });
 readForms(app, { fileNames: ['sample'], textNames: ['name'] });

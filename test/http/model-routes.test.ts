@@ -11,7 +11,7 @@ import {
   VoiceModelSchema,
 } from '../../gen/sonant/v1/model_pb.ts';
 import { writeMessage } from '../../src/contract/encode.ts';
-import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { installsWaitingMax } from '../../src/models/model-installs.ts';
 import { takeLock } from '../../src/runtime/locks.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';

@@ -1,7 +1,7 @@
 // What is held of streams, for how long and how much, with a source made by hand and a clock that the test moves.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { eventBytesMax, eventBytesPerStreamMax } from '../../src/http/limits.ts';
+import { eventBytesMax, eventBytesPerStreamMax } from '../../src/http/http-limits.ts';
 import { ResumableStreams } from '../../src/http/speech/resumable-streams.ts';
 import type { StreamEvent, StreamFailed } from '../../src/http/speech/server-sent-events.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';

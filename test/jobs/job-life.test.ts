@@ -4,7 +4,7 @@ import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test, vi } from 'vitest';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { JobView } from '../../src/api/jobs.ts';
-import { callUnary } from '../../src/api/service.ts';
+import { callUnary } from '../../src/api/service-handlers.ts';
 import { Failure } from '../../src/errors.ts';
 import { removeSegmentsOfVoice } from '../../src/jobs/job-sweep.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';

@@ -1,6 +1,6 @@
 // An alias that moves to another voice while a job runs: the narrator of a chapter stays the one that the job shows.
 import { expect, test } from 'vitest';
-import { partCharsMax } from '../../src/jobs/limits.ts';
+import { partCharsMax } from '../../src/jobs/job-limits.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
 test('a chapter keeps its voice when the alias that it was named by moves', { timeout: 180_000 }, async () => {

@@ -1,6 +1,6 @@
 // The pauses between the paragraphs of a chapter, measured in the samples of jobs; and what is not changed by them.
 import { expect, test } from 'vitest';
-import { readingPausesMs } from '../../src/jobs/limits.ts';
+import { readingPausesMs } from '../../src/jobs/job-limits.ts';
 import { bytesOf } from '../http/open-gateway.ts';
 import { openJobsGateway } from './open-jobs.ts';
 

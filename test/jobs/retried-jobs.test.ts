@@ -1,7 +1,7 @@
 // What a retry finds of a job that has failed or was canceled: the audio of its finished chapters, for as long as it runs, and
 // for a day the segments of the others.
 import { expect, test } from 'vitest';
-import { leftSegmentsMs } from '../../src/jobs/limits.ts';
+import { leftSegmentsMs } from '../../src/jobs/job-limits.ts';
 import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';
 
 const hourMs = 3_600_000;

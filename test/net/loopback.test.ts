@@ -1,6 +1,6 @@
 // What counts as this machine, and what only looks like it.
 import { describe, expect, test } from 'vitest';
-import { isLoopbackHost, isLoopbackUrl } from '../../src/net/addresses.ts';
+import { isLoopbackHost, isLoopbackUrl } from '../../src/net/client-addresses.ts';
 
 describe('a URL is on this machine', () => {
   test.each([

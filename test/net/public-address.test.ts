@@ -1,6 +1,6 @@
 // Which addresses are public: a row for each block that is not, at its edges, and those that carry another address.
 import { expect, test } from 'vitest';
-import { isPublicAddress } from '../../src/net/addresses.ts';
+import { isPublicAddress } from '../../src/net/client-addresses.ts';
 
 test.for([
   '0.0.0.0',

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health, type HealthCheckResponse } from '../../gen/health/v1/health_pb.ts';
-import { openCallLimits } from '../../src/api/limits.ts';
+import { openCallLimits } from '../../src/api/call-limits.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { openTestServices, type ServicesTestOptions } from './open-services.ts';
 import { envelope, openSession, request } from './raw-grpc.ts';

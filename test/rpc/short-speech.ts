@@ -160,7 +160,7 @@ export function openShortSpeech() {
     const open = async function* () {
       for (let from = 0; from < audio.length; from += 1000) yield audio.subarray(from, from + 1000);
     };
-    return { ...facts, facts, open, close() {} };
+    return { ...facts, open, close() {} };
   };
 
   const cast: Speech['cast'] = async (request, caller) => {
@@ -169,7 +169,8 @@ export function openShortSpeech() {
   };
 
   const delivery: Delivery = {
-    findHeld: () => undefined,
+    findCached: async () => undefined,
+    openCached: async () => undefined,
     deliver,
     storeStream: stream,
     async remove(audioId, caller) {

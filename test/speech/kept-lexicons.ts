@@ -1,5 +1,5 @@
 // Lexicons as speech finds them, without a store.
-import type { Lexicons, OfferedLexicon } from '../../src/speech/lexicons.ts';
+import type { Lexicons, OfferedLexicon } from '../../src/speech/request-lexicons.ts';
 import { compileLexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 
 export interface KeptLexicon extends Partial<Pick<OfferedLexicon, 'ownerId' | 'access' | 'version'>> {

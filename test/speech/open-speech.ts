@@ -1,8 +1,8 @@
 // The heart with the tone engine, for its tests, and what they ask and look at.
 
 import { afterEach } from 'vitest';
-import type { Lexicons } from '../../src/speech/lexicons.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import type { Lexicons } from '../../src/speech/request-lexicons.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { StoredVoices } from '../../src/speech/stored-voices.ts';

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { stockSpeakers } from '../../src/engines/flite/voices.ts';
+import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';

@@ -1,7 +1,7 @@
 // Spans and metrics at a collector: a real HTTP server that can be slow, broken or away.
 import { expect, test, vi } from 'vitest';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openOtlpExport } from '../../src/telemetry/otlp-export.ts';
+import { createMetrics } from '../../src/telemetry/prometheus.ts';
 import { createTracing } from '../../src/telemetry/trace.ts';
 import { openCollector } from './collector.ts';
 

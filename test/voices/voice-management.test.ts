@@ -2,7 +2,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Actor, operator } from '../../src/access/actor.ts';
 import type { Failure } from '../../src/errors.ts';
-import { noLexicons } from '../../src/speech/lexicons.ts';
+import { noLexicons } from '../../src/speech/request-lexicons.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 import type { Topic } from '../../src/store/row-store.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';

@@ -1,7 +1,7 @@
 // What happens at once when voices end, while the files of their audio cannot be removed: they, and the links to it, are gone.
 import { expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSeal } from '../../src/access/secrets.ts';
+import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createWebhookRows } from '../../src/store/webhook-rows.ts';

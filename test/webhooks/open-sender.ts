@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { operator, toAuditRow } from '../../src/access/actor.ts';
-import { createSeal } from '../../src/access/secrets.ts';
+import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { operator } from '../../src/access/actor.ts';
-import { createSeal } from '../../src/access/secrets.ts';
+import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { audit, openReceiver, openSigned, openTestSender } from './open-sender.ts';
 

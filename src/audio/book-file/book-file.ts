@@ -11,7 +11,7 @@ import {
   type ChapterMark,
   type ChapterSpan,
   coverBytesMax,
-} from './book.ts';
+} from './audio-book.ts';
 import { writeFlacBook } from './flac-book.ts';
 import { mp3FrameCount, mp3FrameSamples, writeMp3Book } from './mp3-book.ts';
 import { opusPacketCount, opusPacketSamples, writeOpusBook } from './opus-book.ts';

@@ -9,7 +9,7 @@ import { flacFrameSamplesAt, flacHead, flacHeadBytes } from '../flac/flac-encode
 import { flacFrame, flacFrameHeader } from '../flac/flac-frame.ts';
 import { join } from '../pcm.ts';
 import { decodeRecording } from '../recording/recording.ts';
-import { type BookChapter, type BookPart, bytesAfter, wrongFile } from './book.ts';
+import { type BookChapter, type BookPart, bytesAfter, wrongFile } from './audio-book.ts';
 import { pictureBlock, vorbisComments } from './tags.ts';
 
 const frameCrcBytes = 2;

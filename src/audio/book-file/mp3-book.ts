@@ -4,7 +4,7 @@
 //     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
 //     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
 //     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
-import { type BookPart, type BookPlan, bytesAfter } from './book.ts';
+import { type BookPart, type BookPlan, bytesAfter } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
 
 const bitsPerSecond = 64_000;

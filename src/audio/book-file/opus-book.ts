@@ -6,7 +6,7 @@
 import { audioFormats } from '../formats.ts';
 import { createOggPages, oggFlags } from '../ogg-opus.ts';
 import { crcOf } from '../recording/ogg-pages.ts';
-import { type BookChapter, type BookPart, inParts, wrongFile } from './book.ts';
+import { type BookChapter, type BookPart, inParts, wrongFile } from './audio-book.ts';
 import { pictureBlock, vorbisComments } from './tags.ts';
 
 const packetsPerSecond = 50;

@@ -5,7 +5,7 @@
 //     CHAP: id, 0 | 4: start, ms | 4: end, ms | 8: FF | TIT2
 //     CTOC: id, 0 | 2: root, 1: in order | 1: count | the id of each chapter or of another table, 0
 // A table has at most 255 entries, so a long one consists of tables.
-import type { BookCover, BookTags, ChapterMark } from './book.ts';
+import type { BookCover, BookTags, ChapterMark } from './audio-book.ts';
 
 const entriesMax = 250;
 const rootFlag = 2;

@@ -8,7 +8,7 @@
 //     "ds64" | 28 | 8: size of the file - 8 | 8: size of data | 8: samples | 0
 import { audioFormats, type FormatName } from '../formats.ts';
 import { wavHeadBytes, wavHeader } from '../wav.ts';
-import { type BookPart, type BookTags, bytesAfter, type ChapterMark } from './book.ts';
+import { type BookPart, type BookTags, bytesAfter, type ChapterMark } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
 
 const sizeIn64 = 0xffff_ffff;

@@ -12,8 +12,8 @@ import {
   type SpeechContexts,
   toPhrase,
 } from '../speech-contexts.ts';
+import { toErrorMessage } from './cartesia-failure.ts';
 import { createEventWriter, doneMessage } from './events.ts';
-import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {

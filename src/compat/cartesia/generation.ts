@@ -7,7 +7,7 @@
 import type { FormatName } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
-import { sortFields } from '../../http/known-fields.ts';
+import { sortFields } from '../../http/ignored-fields.ts';
 import { ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 

@@ -15,8 +15,8 @@ import {
   type SpeechContexts,
   toPhrase,
 } from '../speech-contexts.ts';
+import { toErrorMessage } from './elevenlabs-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
-import { toErrorMessage } from './failure-reply.ts';
 import type { SocketSettings } from './generation.ts';
 
 export interface ProtocolOptions {

@@ -7,7 +7,7 @@ import { emptyContextSeconds } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { ContextWriter } from '../speech-contexts.ts';
 import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.ts';
-import { toErrorMessage } from './failure-reply.ts';
+import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
   /** Undefined where a connection has a single context. */

@@ -6,8 +6,8 @@
 import { liveSampleRatesHz } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
-import { sortFields } from '../../http/known-fields.ts';
-import { contextIdleMsDefault, contextIdleMsMax } from '../../http/limits.ts';
+import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
+import { sortFields } from '../../http/ignored-fields.ts';
 import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 

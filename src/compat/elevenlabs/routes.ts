@@ -2,16 +2,15 @@
 // multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices, /v1/voices/{voice_id}, its
 // /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { liveWaitingCharsMax } from '../../api/limits.ts';
+import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
-import { ignoredHeaders } from '../../http/ignored-fields.ts';
+import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
-import { sortFields } from '../../http/known-fields.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
@@ -24,8 +23,8 @@ import {
 } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
+import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
-import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
 
 const { liveSpeech } = speechOperations;

@@ -1,6 +1,7 @@
 // A connection of a Wyoming client: its events are answered in their order, and one text is spoken at a time, as a call of
 // live speech. A failure is told in `error`, and the connection ends with it: clients wait for the end of the sound, and do
 // not read errors. A client that leaves stops its speech.
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type Call, callerLeft } from '../../api/call.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
@@ -11,7 +12,8 @@ import type { RunningCall } from '../../api/running-call.ts';
 import type { VoiceOperations } from '../../api/voices.ts';
 import type { Voice } from '../../engines/engine.ts';
 import { Failure, type FieldViolation, failureTable, toFailure } from '../../errors.ts';
-import { farewellMs } from '../../net/limits.ts';
+import { farewellMs } from '../../net/request-limits.ts';
+import { onAbort } from '../../runtime/abort.ts';
 import { createId } from '../../runtime/id.ts';
 import { PushQueue } from '../../runtime/push-queue.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
@@ -113,21 +115,18 @@ export class WyomingConnection {
   /** Serves the client until it has left, or is told to. */
   async serve(): Promise<void> {
     const { leaving } = this.#options.runner;
-    const leave = () => {
+    using _ = onAbort(leaving, () => {
       if (!this.#speech) this.#close();
-    };
-    leaving.addEventListener('abort', leave);
+    });
     this.#socket.setTimeout(wyomingIdleMs, () => {
       if (!this.#speech || this.#isEnded) this.#socket.destroy();
     });
     this.#socket.once('close', () => this.#leave());
-    if (leaving.aborted) leave();
     try {
       for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
       // A client that sends no more may still listen; one that has gone is noticed when it is written to.
       if (!this.#streamed) await this.#speech;
     } finally {
-      leaving.removeEventListener('abort', leave);
       this.#leave();
     }
   }
@@ -294,18 +293,8 @@ async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): Asy
   yield* rest;
 }
 
-function untilDrained(socket: Socket, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      socket.off('drain', end);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    socket.once('drain', end);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-  });
-}
+const untilDrained = (socket: Socket, signal: AbortSignal): Promise<unknown> =>
+  once(socket, 'drain', { signal }).catch(() => {});
 
 /** `code` is the reason of the table of failures. */
 function toError({ reason, message, facts: { details = [] } }: Failure): object {

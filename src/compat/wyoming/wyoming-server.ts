@@ -4,9 +4,9 @@
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runner } from '../../api/runner.ts';
-import { createAddressCheck, loopbackBlocks } from '../../net/addresses.ts';
-import { farewellMs } from '../../net/limits.ts';
+import { createAddressCheck, loopbackBlocks } from '../../net/client-addresses.ts';
 import { type ListenAddress, listen } from '../../net/listen.ts';
+import { farewellMs } from '../../net/request-limits.ts';
 import { type ConnectionOptions, WyomingConnection } from './connection.ts';
 import { wyomingConnectionsMax } from './frames.ts';
 

@@ -3,6 +3,7 @@
 // where it reports that.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
+import { onAbort } from '../../runtime/abort.ts';
 
 export interface S3Address {
   /** Empty for Amazon's. */
@@ -128,10 +129,8 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
     ended.reject(toStorageFailure(error));
     sending.abort();
   };
-  const leave = () => end(new Error('the caller has left'));
   const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
-  signal?.addEventListener('abort', leave, { once: true });
-  if (signal?.aborted) leave();
+  using _ = onAbort(signal, () => end(new Error('the caller has left')));
   try {
     const sent = send({ abortSignal: sending.signal, requestTimeout: limitMs.attemptMs });
     return await Promise.race([ended.promise, sent]);
@@ -139,7 +138,6 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
     throw toStorageFailure(error);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', leave);
   }
 }
 

@@ -2,7 +2,7 @@
 // argument is the name of the library, and library-frames.ts has the format of its input and output. It waits for a line,
 // speaks, and looks for "stop" at each callback, so it needs no event loop. It exits when its parent is gone.
 import { readSync, writeSync } from 'node:fs';
-import { openLibrary } from './library.ts';
+import { openLibrary } from './espeak-library.ts';
 import {
   type FrameKind,
   frameKinds,

@@ -25,8 +25,8 @@ import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';
 import { toParts, toSpokenTokens, withPhones } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
+import { type Speaker, stockSpeakers, toName } from './flite-voices.ts';
 import { programPath, readVoiceFiles, type VoiceFile, VoiceFileError, voiceFileEnding } from './voice-files.ts';
-import { type Speaker, stockSpeakers, toName } from './voices.ts';
 import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
 /** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */

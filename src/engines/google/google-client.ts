@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
+import { onAbort } from '../../runtime/abort.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
 
@@ -152,7 +153,7 @@ async function* streamSpeech(
   };
   // After cancellation, its errors do not matter.
   call.on('error', () => undefined);
-  signal.addEventListener('abort', leave, { once: true });
+  using _ = onAbort(signal, leave);
   try {
     const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
     call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
@@ -165,7 +166,6 @@ async function* streamSpeech(
     signal.throwIfAborted();
     throw googleFailure(error, voice.cloningKey);
   } finally {
-    signal.removeEventListener('abort', leave);
     leave();
   }
 }

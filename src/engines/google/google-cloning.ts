@@ -9,6 +9,7 @@ import { toFloat } from '../../audio/level.ts';
 import type { Pcm } from '../../audio/pcm.ts';
 import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
+import { withAbort } from '../../runtime/abort.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google-voices.ts';
@@ -45,7 +46,8 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
 }
 
 async function requestKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
-  const headers = await unlessLeft(client.signIn(), signal);
+  // Signing in takes no signal.
+  const headers = await withAbort(signal, client.signIn());
   headers.set('Content-Type', 'application/json');
   const body = JSON.stringify({
     reference_audio: toAudio(sample.reference),
@@ -69,18 +71,6 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
     throw new Failure('engine_error', {}, new Error('Google answers without a cloning key'));
   }
   return key;
-}
-
-/** Signing in takes no signal. */
-async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const left = Promise.withResolvers<never>();
-  const leave = () => left.reject(signal.reason);
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([work, left.promise]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
 }
 
 async function readAnswer({ body }: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {

@@ -8,14 +8,15 @@ import { archiveEnding } from '../../archives/archive-file.ts';
 import { copyFolder } from '../../archives/entry-rules.ts';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { Failure } from '../../errors.ts';
+import { onAbort } from '../../runtime/abort.ts';
 import { hashFile, makeFolder } from '../../runtime/files.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './hearing.ts';
-import { explainMissingLibrary, findLibrary } from './library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
+import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 
 /** Where a model is from and under which licence. */
 const sourceName = 'sonant-source.json';
@@ -84,15 +85,13 @@ async function importUnpacked(
     processesMax: 1,
     threadsPerProcess: availableParallelism(),
   });
-  const stop = () => void pool.close();
-  signal.addEventListener('abort', stop, { once: true });
+  using _ = onAbort(signal, () => void pool.close());
   try {
     await auditionModel(model, pool);
   } catch (error) {
     signal.throwIfAborted();
     throw refuse(`${path} is not taken in:\n  ${auditionFault(model, error)}`, error);
   } finally {
-    signal.removeEventListener('abort', stop);
     await pool.close();
   }
   signal.throwIfAborted();

@@ -23,7 +23,7 @@ const chinese = ['zh', 'yue', 'cmn'];
 
 const bare = (languageCode: string): string => new Intl.Locale(languageCode).language;
 
-export const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
+const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
   languageCode ?? speaker?.voice.languageCodes[0] ?? model.languageCodes[0]!;
 
 /**

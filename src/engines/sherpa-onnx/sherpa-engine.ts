@@ -17,7 +17,6 @@ import { openVoiceList } from '../voice-list.ts';
 import { BlendedVoices } from './blended-voices.ts';
 import { readGains } from './gains.ts';
 import { auditionFault, Hearing } from './hearing.ts';
-import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
@@ -26,6 +25,7 @@ import { toModelText } from './model-text.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
 import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';
+import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 import { referenceOf } from './voice-samples.ts';
 
 export interface SherpaOnnxOptions {

@@ -8,13 +8,13 @@ import { integerSetting } from '../../runtime/setting.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';
-import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { countSpeakers, memoryBytesOf, toMegabytes } from './model-voices.ts';
 import models from './models.json' with { type: 'json' };
 import { openSherpaEngine } from './sherpa-engine.ts';
+import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './sherpa-library.ts';
 
 const name = 'sherpa-onnx';
 const cores = availableParallelism();

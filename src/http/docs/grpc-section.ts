@@ -1,8 +1,7 @@
 // Renders the gRPC part of /docs from the proto files: each method with its messages and a grpcurl command, then all messages
 // and enums.
 import { type ProtoReference, protoReference } from '../../../gen/sonant/v1/reference.ts';
-import { grpcurlOf } from './grpcurl-example.ts';
-import { code, escaped, fieldList, prose } from './markup.ts';
+import { code, escaped, fieldList, prose } from './html-elements.ts';
 
 type Service = ProtoReference['services'][number];
 type Method = Service['methods'][number];
@@ -76,4 +75,31 @@ ${prose(comment)}${fieldsOf(name)}</section>`,
 ${prose(comment)}${list}</section>`;
   });
   return `<section class="group" id="grpc-messages"><h2><a href="#grpc-messages">Messages</a></h2>\n${parts.join('\n')}\n${choices.join('\n')}</section>`;
+}
+
+const examples: Readonly<Record<string, unknown>> = {
+  voice_id: 'clara',
+  text: 'Hello, world.',
+  text_chunks: ['Hello, ', 'world.'],
+  audio_id: 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H',
+  key_id: 'key_01JD3Q8S6V5W2K9YB4XJ7M0C3F',
+  name: 'Ada',
+  language_code: 'en-US',
+  speaker_name: 'Ada L.',
+  reference_audio: '<base64>',
+  consent_audio: '<base64>',
+};
+
+/** A grpcurl command with example values for the required fields; grpcurl learns the schema by server reflection. */
+function grpcurlOf({ messages }: ProtoReference, service: string, method: { name: string; input: string }): string {
+  const fields = messages.find(({ name }) => name === method.input)?.fields ?? [];
+  const required = fields.filter(
+    ({ name, comment }) => /\brequired\b|^Texts? to speak/.test(comment) && name in examples,
+  );
+  const body = Object.fromEntries(required.map(({ name }) => [name, examples[name]]));
+  return [
+    'grpcurl -plaintext -H "x-api-key: $SONANT_API_KEY"',
+    ...(required.length > 0 ? [`-d '${JSON.stringify(body)}'`] : []),
+    `127.0.0.1:50051 sonant.v1.${service}/${method.name}`,
+  ].join(' \\\n  ');
 }

@@ -94,7 +94,7 @@ export function kindOf(schema: Schema): string {
   return kinds.join(' or ');
 }
 
-export function limitsOf(schema: Schema): string {
+function limitsOf(schema: Schema): string {
   const { enum: values, const: constant, pattern } = schema;
   const range = (min: unknown, max: unknown, unit = '') => {
     if (max === undefined) return min === undefined || min === 0 ? '' : `at least ${min}${unit}`;

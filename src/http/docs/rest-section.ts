@@ -3,7 +3,7 @@
 
 import type { Schema } from '../route-docs.ts';
 import { curlExamplesOf } from './curl-example.ts';
-import { code, escaped, fieldList, phrase, prose } from './markup.ts';
+import { code, escaped, fieldList, phrase, prose } from './html-elements.ts';
 import type { OpenApi } from './openapi-document.ts';
 import {
   failuresOf,

@@ -8,7 +8,7 @@ import { failureTable, type Reason, retryAdvice } from '../../errors.ts';
 import { addPage } from '../../net/page-route.ts';
 import { createDocument, sendDocument } from './documents.ts';
 import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
-import { code, escaped, phrase, prose } from './markup.ts';
+import { code, escaped, phrase, prose } from './html-elements.ts';
 import type { OpenApi } from './openapi-document.ts';
 import { groupsOf } from './reference-model.ts';
 import { toRestSection, toSchemas } from './rest-section.ts';

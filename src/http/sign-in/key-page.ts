@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Session } from '../../access/sign-in.ts';
-import { escaped } from '../docs/markup.ts';
+import { escaped } from '../docs/html-elements.ts';
 
 export interface PageFile {
   type: string;

@@ -9,12 +9,11 @@ import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../a
 import { tokenScopes } from '../../access/sign-in-rules.ts';
 import { Failure, failureTable } from '../../errors.ts';
 import { isKept } from '../../net/headers.ts';
-import { bodyArrivalMs } from '../../net/limits.ts';
 import { collectBody } from '../../net/request-body.ts';
+import { bodyArrivalMs } from '../../net/request-limits.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
-import { checkEncoding } from '../json-body.ts';
-import { formBytesMax } from '../limits.ts';
-import { addWithoutBody } from '../no-body.ts';
+import { formBytesMax } from '../http-limits.ts';
+import { addWithoutBody, checkEncoding } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import { fromThrown } from '../thrown-failure.ts';
 import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';

@@ -10,14 +10,14 @@ import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import type { Relay } from '../../store/redis-relay.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
+import { keepaliveEveryMs } from '../http-limits.ts';
 import { ignoredHeaders } from '../ignored-fields.ts';
-import { keepaliveEveryMs } from '../limits.ts';
 import { fromThrown } from '../thrown-failure.ts';
-import type { ParsedSpeech } from './fields.ts';
-import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
 import type { EventSource } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
+import type { ParsedSpeech } from './speech-body.ts';
+import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
 import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 
 export interface EventSender {

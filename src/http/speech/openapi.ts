@@ -1,5 +1,5 @@
 // The OpenAPI documentation of /api/audio, and what it shares with that of event streams.
-import { idempotencyKeyCharsMax } from '../../api/limits.ts';
+import { idempotencyKeyCharsMax } from '../../api/call-limits.ts';
 import { speechOperations } from '../../api/operation.ts';
 import { audioFormats, formatNames } from '../../audio/formats.ts';
 import { speechFieldRows } from '../../speech/fields.ts';

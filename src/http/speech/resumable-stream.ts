@@ -4,7 +4,7 @@
 import { callerLeft } from '../../api/call.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
-import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../limits.ts';
+import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
 /** A running synthesis: its further events, how to end it, and the event of its failure. */
@@ -16,6 +16,7 @@ export interface EventSource {
 
 export interface ResumableStreamOptions {
   audioId: string;
+  voiceIds: readonly string[];
   /** The ids that may resume it: of the key, and of the ticket if there was one. */
   holders: readonly string[];
   /** The key that a ticket stands for, where one was used. */
@@ -34,6 +35,7 @@ export interface Reader {
 
 export class ResumableStream {
   readonly audioId: string;
+  readonly voiceIds: readonly string[];
   readonly holders: readonly string[];
   readonly ticketKeyId: string | undefined;
   readonly #source: EventSource;
@@ -50,9 +52,12 @@ export class ResumableStream {
   /** Of all events so far. */
   #madeBytes = 0;
   heldBytes = 0;
+  /** It cannot be resumed any more. */
+  isForgotten = false;
 
-  constructor({ audioId, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
+  constructor({ audioId, voiceIds, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
     this.audioId = audioId;
+    this.voiceIds = voiceIds;
     this.holders = holders;
     this.ticketKeyId = ticketKeyId;
     this.#source = source;

@@ -1,6 +1,6 @@
 // All streams of speech that run or can be resumed, within a shared limit of memory: a running stream has an equal share, and
 // ended streams are discarded first, the oldest before the others.
-import { eventBytesMax, eventBytesPerStreamMax } from '../limits.ts';
+import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
 /** Called for each stream that can be read, and when it no longer can. */
@@ -13,8 +13,6 @@ export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
   /** Ordered by when they ended. */
   readonly #ended = new Map<string, ResumableStream>();
-  readonly #voices = new WeakMap<ResumableStream, readonly string[]>();
-  readonly #forgotten = new WeakSet<ResumableStream>();
   readonly #watch: StreamsWatch | undefined;
   #heldBytes = 0;
 
@@ -22,7 +20,7 @@ export class ResumableStreams {
     this.#watch = watch;
   }
 
-  open({ voiceIds, ...options }: Omit<ResumableStreamOptions, 'watcher'> & { voiceIds: readonly string[] }) {
+  open(options: Omit<ResumableStreamOptions, 'watcher'>) {
     const { audioId } = options;
     const watcher = {
       resized: (bytes: number) => {
@@ -42,7 +40,6 @@ export class ResumableStreams {
     const stream = new ResumableStream({ ...options, watcher });
     this.#running.set(audioId, stream);
     this.#watch?.opened(audioId);
-    this.#voices.set(stream, voiceIds);
     for (const other of this.#running.values()) other.shrink(this.#partBytes);
     return stream;
   }
@@ -50,22 +47,22 @@ export class ResumableStreams {
   /** The stream with this id, if it is held and the key or ticket may read it. */
   find(audioId: string, holder: string): ResumableStream | undefined {
     const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
-    if (!stream || this.#forgotten.has(stream)) return undefined;
+    if (!stream || stream.isForgotten) return undefined;
     return stream.holders.includes(holder) ? stream : undefined;
   }
 
   /** Ends it with a failure; it cannot be resumed. */
   leave(stream: ResumableStream): void {
-    this.#forgotten.add(stream);
+    stream.isForgotten = true;
     if (this.#ended.has(stream.audioId)) stream.drop(undefined);
     else stream.end('The stream was ended by its own key.');
   }
 
   /** Streams of the voice cannot be resumed; the operation ends those that run. */
   forgetVoice(voiceId: string): void {
-    const isOfVoice = (stream: ResumableStream) => this.#voices.get(stream)?.includes(voiceId);
+    const isOfVoice = (stream: ResumableStream) => stream.voiceIds.includes(voiceId);
     for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);
-    for (const stream of [...this.#running.values()].filter(isOfVoice)) this.#forgotten.add(stream);
+    for (const stream of [...this.#running.values()].filter(isOfVoice)) stream.isForgotten = true;
   }
 
   close(reason: unknown): void {

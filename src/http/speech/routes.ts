@@ -10,11 +10,11 @@ import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
-import { fieldsOf } from '../json-body.ts';
-import { addWithoutBody } from '../no-body.ts';
+import { addWithoutBody, fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { type ParsedSpeech, parseSpeechFields } from './fields.ts';
+import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
+import { type ParsedSpeech, parseSpeechFields } from './speech-body.ts';
 import {
   captionHeaders,
   linkHeaders,
@@ -23,8 +23,7 @@ import {
   type SpeechHeaders,
   soundHeaders,
   wholeHeaders,
-} from './headers.ts';
-import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
+} from './speech-headers.ts';
 
 export interface SpeechRoutesOptions {
   speech: SpeechOperations;

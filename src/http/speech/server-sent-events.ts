@@ -8,7 +8,7 @@
 import type { Failure } from '../../errors.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
-import { roundSeconds } from './headers.ts';
+import { roundSeconds } from './speech-headers.ts';
 
 /** A failure after the first audio. */
 export interface StreamFailed {

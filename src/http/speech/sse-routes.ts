@@ -7,11 +7,10 @@ import { isTicketId, type Tickets } from '../../api/stream-tickets.ts';
 import { Failure } from '../../errors.ts';
 import type { AdmitTo } from '../admission.ts';
 import { ignoredHeaders } from '../ignored-fields.ts';
-import { fieldsOf } from '../json-body.ts';
-import { addWithoutBody } from '../no-body.ts';
+import { addWithoutBody, fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { fromQuery, parseEventFields } from './fields.ts';
+import { fromQuery, parseEventFields } from './speech-body.ts';
 import {
   leaveDocs,
   resumeDocs,

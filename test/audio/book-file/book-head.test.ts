@@ -5,7 +5,7 @@ import { mkdtempDisposableSync, openSync, writeFileSync, writeSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type BookTags, coverBytesMax } from '../../../src/audio/book-file/book.ts';
+import { type BookTags, coverBytesMax } from '../../../src/audio/book-file/audio-book.ts';
 import { writeBookFile } from '../../../src/audio/book-file/book-file.ts';
 import { id3Tag } from '../../../src/audio/book-file/tags.ts';
 import type { FormatName } from '../../../src/audio/formats.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BookChapter, BookTags } from '../../../src/audio/book-file/book.ts';
+import type { BookChapter, BookTags } from '../../../src/audio/book-file/audio-book.ts';
 import { writeBookFile } from '../../../src/audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../../../src/audio/formats.ts';
 import { join as joined } from '../../../src/audio/pcm.ts';

@@ -1,0 +1,127 @@
+// Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
+import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
+import type { Seal } from '../access/sealed-tokens.ts';
+import type { UsageLedger } from '../access/usage-ledger.ts';
+import { createJobHandlers, type JobHandlers, toJob } from '../api/jobs.ts';
+import { writeMessage } from '../contract/encode.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import type { JobSettings } from '../jobs/job-request.ts';
+import { openJobRunner } from '../jobs/job-runner.ts';
+import { openJobSweep } from '../jobs/job-sweep.ts';
+import type { JobTools } from '../jobs/job-tools.ts';
+import { isDead, processName } from '../runtime/id.ts';
+import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { createWebhookRows } from '../store/webhook-rows.ts';
+import type { Webhooks } from '../webhooks/webhook.ts';
+import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { openWebhooks } from '../webhooks/webhook-sender.ts';
+import { createWebhookTargets } from '../webhooks/webhook-target.ts';
+import type { StoredClips } from './open-storage.ts';
+import type { Opening } from './opening.ts';
+
+export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'findCaller' | 'onFault'> {
+  core: { speech: JobTools['speech'] };
+  store: RowStore;
+  clips: Pick<StoredClips, 'index' | 'memory'>;
+  ledger: Pick<UsageLedger, 'add'>;
+  links: { baseUrl(): string; keepMs: number };
+  /** Chapters that this process speaks at once. */
+  chaptersMax: number;
+  /** Without webhooks, a job that names one is refused. */
+  webhooks?: Webhooks | undefined;
+  onEnd?(status: string): void;
+  /** The name that leases are held under. Default: the name of this process. */
+  holder?: string;
+}
+
+interface OpenedJobs {
+  handlers: JobHandlers;
+  /** Number of chapters that are being spoken. */
+  countChapters(): number;
+  /** Deletes expired jobs now. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openJobs(options: OpenJobsOptions): OpenedJobs {
+  const { core, store, clips: stored, room, ledger, limiter, findCaller, links, onFault } = options;
+  const { chaptersMax, holder = processName, webhooks, onEnd } = options;
+  const { index, memory } = stored;
+  const { clips } = memory;
+  const afterEnd = ({ status }: JobRow) => {
+    onEnd?.(status);
+    webhooks?.wake();
+  };
+  const rows = createJobRows(store, { ...(webhooks && storeMessages(webhooks, links)), afterEnd });
+  const { speech } = core;
+  const { keepMs } = links;
+  const tools = { rows, speech, clips, index, room, limiter, findCaller, keepMs, holder, onFault };
+  const runner = openJobRunner({ ...tools, chaptersMax, isDead });
+  const sweep = openJobSweep(tools);
+  return {
+    handlers: createJobHandlers({
+      rows,
+      speech,
+      clips,
+      index,
+      room,
+      keepMs,
+      runner,
+      links,
+      noteUsage: (usage) => ledger.add(usage),
+      checkWebhook: webhooks ? webhooks.check : refuseWebhook,
+    }),
+    countChapters: runner.countWorking,
+    sweep: sweep.run,
+    async close() {
+      await runner.close();
+      await sweep.close();
+    },
+  };
+}
+
+async function refuseWebhook(): Promise<never> {
+  const details: FieldViolation[] = [
+    { field: 'webhook_url', reason: 'unsupported', message: 'webhooks are not sent here' },
+  ];
+  throw new Failure('invalid_request', { details });
+}
+
+/** Stores the message in the transaction that ends the job. */
+const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<JobRowsOptions, 'onEnd'> => ({
+  async onEnd(rows, job, chapters) {
+    const { webhookUrl: url }: JobSettings = JSON.parse(job.settings);
+    if (url === undefined) return;
+    const { jobKey, keyId, accountId, endedRevision, endedAtMs } = job;
+    await webhooks.add(rows, {
+      messageId: `msg_${jobKey}_${endedRevision}`,
+      keyId,
+      accountId,
+      url,
+      atMs: endedAtMs!,
+      event: `job.${job.status as 'succeeded' | 'failed' | 'canceled'}`,
+      data: writeMessage(JobSchema, toJob(job, chapters, links)),
+    });
+  },
+});
+
+export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Seal): Webhooks {
+  const { config, log, opened, metrics, onFault } = opening;
+  const rows = createWebhookRows(store);
+  const secrets = createWebhookSecrets({ rows, seal });
+  const targets = createWebhookTargets({ allow: config.webhookAllow });
+  const webhooks = openWebhooks({
+    rows,
+    secrets,
+    targets,
+    onFault,
+    // The URL is not logged: it may contain a secret of the receiver.
+    onEnd(ended) {
+      metrics.onWebhookEnd(ended.outcome);
+      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended });
+    },
+  });
+  opened.defer(webhooks.close);
+  return webhooks;
+}

@@ -1,0 +1,141 @@
+// Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
+import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
+import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
+import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
+import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
+import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
+import type { Lexicons } from '../speech/request-lexicons.ts';
+import { Schedule, type ScheduleOptions } from '../speech/schedule.ts';
+import type { StoredVoices as VoiceSource } from '../speech/stored-voices.ts';
+import { createSpeech } from '../speech/synthesize.ts';
+import { createVoices } from '../speech/voice.ts';
+import { createLexiconRows } from '../store/lexicon-rows.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { createVoiceRows } from '../store/voice-rows.ts';
+import { createCloneMaking } from '../voices/clone-making.ts';
+import { createVault } from '../voices/clone-vault.ts';
+import { readSamples } from '../voices/sample-reader.ts';
+import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
+import { createVoiceManagement } from '../voices/voice-management.ts';
+import type { Config } from './config.ts';
+
+type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
+
+interface OpenSpeechOptions {
+  config: Config;
+  definitions: readonly EngineDefinition[];
+  stored?: VoiceSource | undefined;
+  lexicons?: Lexicons | undefined;
+  readChanges?: (() => Promise<unknown>) | undefined;
+  watch?: EngineWatch;
+  onAdmit?: ScheduleOptions['onAdmit'];
+  /** Wraps each engine, for tracing. */
+  wrap?: (engine: Engine) => Engine;
+  log?: EngineLog;
+}
+
+export async function openSpeech(options: OpenSpeechOptions) {
+  const { config, definitions, stored, lexicons, readChanges, watch, onAdmit, wrap, log } = options;
+  const guards = createEngineGuards(watch);
+  await using opened = new AsyncDisposableStack();
+  const results = await Promise.allSettled(
+    definitions.map(async (definition) => {
+      const bare = await openEngine(config, definition, log);
+      const engine = bare && wrap ? wrap(bare) : bare;
+      if (engine) opened.defer(() => guards(engine).close());
+      return engine;
+    }),
+  );
+  const engines = results.flatMap((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value ?? [];
+  });
+  const { defaultVoice } = config;
+  const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice });
+  if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
+    log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
+      defaultVoice,
+    });
+  const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
+  const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
+  const speech = createSpeech({ voices, lexicons, schedule, guards, waitMsMax: waitingSeconds * 1000 });
+  const kept = opened.move();
+  return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
+}
+
+/** Opens an engine. A broken optional engine is skipped if none of its settings is set; `sonant doctor` reports it. */
+async function openEngine(
+  config: Config,
+  { name, settings, isOptional, open }: EngineDefinition,
+  log: EngineLog | undefined,
+) {
+  try {
+    return await open(config.engines[name]!, config.dataDir, log);
+  } catch (error) {
+    const own = new Set<unknown>(Object.values(settings));
+    const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
+    if (!isOptional || isConfigured) throw error;
+    log?.('warn', 'an engine is broken and left out', { engine: name, fault: error });
+    return undefined;
+  }
+}
+
+export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
+
+const masterKeyFile = 'master-key';
+/** Caller of the tests of clones. Engines are shared fairly between callers. */
+const callerId = 'cloning';
+
+type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;
+
+export async function openStoredVoices(
+  config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount' | 'voicesPerAccount'>,
+  store: RowStore,
+  callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
+) {
+  const rows = createVoiceRows(store);
+  const vault = createVault(
+    async (mayMake) =>
+      config.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(config.dataDir, masterKeyFile),
+  );
+  const lexiconRows = createLexiconRows(store);
+  const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
+  // The lexicons bound to a voice must be known before the voice is.
+  const listChanged: typeof rows.listChanged = async (...asked) => {
+    const changed = await rows.listChanged(...asked);
+    if (changed.some(({ lexiconIds }) => lexiconIds !== null)) await lexiconCache.refresh();
+    return changed;
+  };
+  const voiceCache = await openVoiceCache({ rows: { ...rows, listChanged }, vault, ...callbacks });
+  const { lexiconsPerAccount, voicesPerAccount } = config;
+  return {
+    rows,
+    vault,
+    voiceCache,
+    lexiconCache,
+    lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
+    /** The stored voices and lexicons, for `openSpeech`. */
+    sources: {
+      stored: voiceCache.stored,
+      lexicons: lexiconCache as Lexicons,
+      readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
+    },
+    createManagement({ engines, voices, guards, schedule }: VoiceSpeech) {
+      const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
+        guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
+      const cloneMaking = createCloneMaking({ engines, readSamples, speak });
+      return createVoiceManagement({
+        rows,
+        voiceCache,
+        voices,
+        lexicons: lexiconCache,
+        engines,
+        making: { cloneMaking, vault, voicesPerAccount },
+      });
+    },
+    async close() {
+      await voiceCache.close();
+      await lexiconCache.close();
+    },
+  };
+}

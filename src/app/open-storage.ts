@@ -1,0 +1,157 @@
+// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and sweep, and the
+// usage ledger. `doctor` checks a bucket with `checkClipStore`.
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createUsageLedger } from '../access/usage-ledger.ts';
+import { openClipSweep } from '../delivery/clip-expiry.ts';
+import { type ClipMemory, createClipMemory } from '../delivery/clip-memory.ts';
+import { createClipRoom } from '../delivery/clip-room.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import { openLocalClips } from '../delivery/stores/local-clips.ts';
+import { openS3Bucket } from '../delivery/stores/s3-bucket.ts';
+import { S3Clips } from '../delivery/stores/s3-clips.ts';
+import { createPublicLinks, createSignedLinks, type LinkTo } from '../delivery/stores/s3-links.ts';
+import { createId } from '../runtime/id.ts';
+import { type ClipRows, createClipRows } from '../store/clip-rows.ts';
+import { createJobRows } from '../store/job-rows.ts';
+import { createFingerprintRows, openStore } from '../store/open-store.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { createUsageRows } from '../store/usage-rows.ts';
+import { asConfigError, type Config, type ConfigMistake } from './config.ts';
+import type { Opening } from './opening.ts';
+import { checkSharedSecrets } from './secrets.ts';
+import { traceClips, traceStore } from './tracing.ts';
+
+const mib = 2 ** 20;
+
+export async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
+  const openedStore = await openStore(config);
+  opened.defer(() => openedStore.close());
+  const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
+  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
+  const storedClips = await openClips(config);
+  opened.defer(() => storedClips.clips.close());
+  const clipStore = tracing
+    ? traceClips(storedClips.clips, config.s3Bucket === '' ? 'files' : 's3')
+    : storedClips.clips;
+  const shared = openStoredClips(store, { ...storedClips, clips: clipStore });
+  const { index, memory } = shared;
+  const { clips } = memory;
+  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
+  const room = createClipRoom({ clips, index, limits, onFault });
+  metrics.watchRoom(room.state);
+  const { isSegmentClip: isNeeded } = createJobRows(store);
+  const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
+  opened.defer(() => sweep.close());
+  const ledger = createUsageLedger(createUsageRows(store), { onFault });
+  opened.defer(async () => {
+    // Pending usage rows need disk space, which removing stored audio can provide.
+    if (ledger.owedRows > 0) await room.restore().catch(onFault);
+    await ledger.close();
+  });
+  metrics.watchLedger(ledger);
+  return { store, clips: shared, room, sweep, ledger };
+}
+
+/** Stored audio, as all parts of the service share it. */
+export interface StoredClips {
+  index: ClipRows;
+  memory: ClipMemory;
+  linkTo: OpenedClips['linkTo'];
+  /** Calls the listener when clips end before they expire: at once if this process ends them, soon if another does. */
+  onEnded(listener: () => void): () => void;
+}
+
+export function openStoredClips(store: RowStore, { clips, linkTo }: OpenedClips): StoredClips {
+  const listeners = new Set<() => void>();
+  const onEnded = () => {
+    for (const listener of listeners) listener();
+  };
+  return {
+    index: createClipRows(store, { onEnded }),
+    memory: createClipMemory(clips),
+    linkTo,
+    onEnded(listener) {
+      listeners.add(listener);
+      const stop = store.listen('clips', listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
+  };
+}
+
+interface OpenedClips {
+  clips: ClipStore;
+  /** Creates links to the store itself; undefined if Sonant serves the audio. */
+  linkTo: LinkTo | undefined;
+}
+
+/** Settings that the links need and that are missing. */
+export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
+  if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
+  const allowed = 'must be the address of the bucket, for public links';
+  return [{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }];
+}
+
+export async function openClips(config: Config): Promise<OpenedClips> {
+  const { dataDir, s3Bucket, s3Endpoint: endpoint, s3Prefix: prefix, s3Links, s3PublicUrl: publicUrl } = config;
+  if (s3Bucket === '') return { clips: await openLocalClips({ dir: join(dataDir, 'audio') }), linkTo: undefined };
+  const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
+  const bucket = await asConfigError(config, 'SONANT_S3_BUCKET', () =>
+    openS3Bucket(s3Bucket, { endpoint, publicEndpoint }),
+  );
+  const clips = new S3Clips({ bucket, prefix });
+  if (s3Links === 'proxy') return { clips, linkTo: undefined };
+  const linkTo =
+    s3Links === 'public' ? createPublicLinks({ publicUrl, prefix }) : createSignedLinks({ bucket, prefix });
+  return { clips, linkTo };
+}
+
+const linkTimeoutMs = 10_000;
+const linkLifeMs = 60_000;
+
+/**
+ * Uses a bucket as the service does: writes a small object, reads it through the store and, if links lead to the store, through a
+ * link, and deletes it. The error names the step that failed and has the message of the store.
+ */
+export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<void> {
+  const key = createId('aud', 128);
+  const bytes = Buffer.from('Sonant was here.');
+  const contentType = 'audio/wav';
+  await step('written', async () => {
+    const draft = await clips.create(key, contentType);
+    await draft.write(bytes);
+    await draft.commit();
+  });
+  try {
+    await step('read', async () => {
+      const clip = await clips.open(key);
+      if (!clip || !bytes.equals(await buffer(clip.body)))
+        throw new Error('it is missing or differs from what was written');
+    });
+    if (!linkTo) return;
+    const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + linkLifeMs });
+    await step(`read by links, such as ${url.replace(/\?.*/, '')}`, async () => {
+      const response = await fetch(url, { signal: AbortSignal.timeout(linkTimeoutMs) });
+      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`it answers with ${response.status}`);
+    });
+  } finally {
+    await step('deleted', () => clips.remove(key));
+  }
+}
+
+async function step(done: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { name, message } = rootOf(error);
+    throw new Error(`an object cannot be ${done}: ${name === 'Error' ? '' : `${name}: `}${message}`);
+  }
+}
+
+const rootOf = (error: unknown): Error => {
+  const { cause } = error as Error;
+  return cause instanceof Error ? rootOf(cause) : (error as Error);
+};

@@ -1,0 +1,55 @@
+// The port for operators: /healthz, /readyz and /metrics, over plain HTTP. It has its own limit of connections, so that
+// whatever the public ports have to bear, health checks get through.
+import type { RequestListener } from 'node:http';
+import { createConnections, type Turns } from '../net/connections.ts';
+import { type ListenAddress, openListener } from '../net/listen.ts';
+import { adminConnectionsMax } from '../net/request-limits.ts';
+import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
+import { createHttpApp } from './http-app.ts';
+import { createAccept, createHttpServer } from './http-server.ts';
+
+/** Requests of operators wait for none. */
+const atOnce: Turns = {
+  take(_, work) {
+    work();
+    return true;
+  },
+};
+
+export interface AdminServerOptions {
+  address: ListenAddress;
+  checks: readonly ReadinessCheck[];
+  readMetrics(): string;
+  onFault(fault: unknown): void;
+}
+
+export interface AdminServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export async function openAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+  const { address, checks, readMetrics, onFault } = options;
+  const counted = createConnections({ inAllMax: adminConnectionsMax, perAddressMax: Infinity });
+  const connections = { ...counted, turns: atOnce };
+  const app = createHttpApp({
+    toServer: (listener: RequestListener) => createHttpServer({ listener, connections }),
+    isLeaving: () => false,
+    isDraining: () => false,
+    onRequestEnd() {},
+  });
+  addHealthRoutes(app, { checks, readMetrics });
+  await app.ready();
+  const { server } = app;
+  server.on('error', onFault);
+  const accept = createAccept(server);
+  const listener = await openListener({ address, what: 'health and metrics', connections, accept, onFault });
+  return {
+    port: listener.port,
+    async close() {
+      listener.close();
+      server.closeAllConnections();
+      await app.close();
+    },
+  };
+}

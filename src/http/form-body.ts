@@ -1,0 +1,109 @@
+// Reads a form with files (multipart/form-data, RFC 7578) into strings and bytes, with limits of size and parts. The route
+// defines which fields are files, not the client.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { Busboy } from '@fastify/busboy';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../errors.ts';
+import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { uploadArrivalMs, uploadBytesMax } from '../net/request-limits.ts';
+import { ownTurn } from '../runtime/steps.ts';
+import { formPartsMax, formTextBytesMax } from './http-limits.ts';
+
+const message = 'The request body must be application/json or multipart/form-data, not compressed.';
+
+export class FormBody {
+  /** All values of each name. */
+  readonly texts = new Map<string, string[]>();
+  readonly files = new Map<string, Uint8Array>();
+}
+
+const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+
+/** A form of many small parts costs 0.3 ms of each KiB: what is refused is noticed after so much. */
+const pieceBytes = 8_192;
+/** Between them, others get their turn of the event loop. */
+const piecesOfTurn = 8;
+
+export interface FormNames {
+  fileNames: readonly string[];
+  textNames: readonly string[];
+}
+
+/** The routes of this scope accept forms besides JSON. */
+export function readForms(scope: FastifyInstance, names: FormNames): void {
+  scope.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new Failure('unsupported_media_type', { message })),
+  );
+  scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+    if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type', { message });
+    for await (const bytes of readBody(payload, limits)) return parseForm(bytes, type, names);
+    return undefined;
+  });
+}
+
+function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: FormNames): Promise<FormBody> {
+  const form = new FormBody();
+  const broken = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
+  const twice = (field: string) =>
+    new Failure('invalid_request', { details: [{ field, reason: 'conflict', message: 'must be given once' }] });
+  return new Promise((resolve, giveUp) => {
+    let isOver = false;
+    const reject = (failure: Failure) => {
+      isOver = true;
+      giveUp(failure);
+    };
+    const notForm = (cause?: unknown) => reject(broken('The body is not the form that its Content-Type says.', cause));
+    let parser: InstanceType<typeof Busboy>;
+    try {
+      parser = new Busboy({
+        headers: { 'content-type': type },
+        limits: { parts: formPartsMax, fileSize: uploadBytesMax },
+        // Strings too are read as bytes, so that their encoding can be checked.
+        isPartAFile: () => true,
+      });
+    } catch (error) {
+      return notForm(error);
+    }
+    const pending: Promise<void>[] = [];
+    const keep = (name: string, bytes: Buffer) => {
+      if (fileNames.includes(name)) {
+        if (form.files.has(name)) reject(twice(name));
+        form.files.set(name, bytes);
+        return;
+      }
+      // Unknown fields are not checked.
+      const isKnown = textNames.includes(name);
+      if (isKnown && bytes.length > formTextBytesMax) reject(broken(`The form’s ${name} is too long.`));
+      if (isKnown && !isUtf8(bytes)) reject(broken(`The form’s ${name} is not valid UTF-8.`));
+      form.texts.set(name, [...(form.texts.get(name) ?? []), isKnown ? bytes.toString() : '']);
+    };
+    parser.on('file', (name, file) => {
+      const pieces: Buffer[] = [];
+      file.on('data', (piece: Buffer) => pieces.push(piece));
+      pending.push(
+        new Promise((done) => {
+          file.on('error', notForm);
+          file.on('end', () => {
+            keep(name, Buffer.concat(pieces));
+            done();
+          });
+        }),
+      );
+    });
+    parser.on('partsLimit', () => reject(broken(`The form has more than ${formPartsMax} parts.`)));
+    parser.on('error', notForm);
+    parser.on('finish', () => void Promise.all(pending).then(() => resolve(form)));
+    feed(parser, bytes, () => isOver).catch(notForm);
+  });
+}
+
+async function feed(parser: InstanceType<typeof Busboy>, bytes: Uint8Array, isOver: () => boolean): Promise<void> {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let n = 0; n * pieceBytes < all.length && !isOver(); n++) {
+    if (n > 0 && n % piecesOfTurn === 0) await ownTurn();
+    parser.write(all.subarray(n * pieceBytes, (n + 1) * pieceBytes));
+  }
+  if (!isOver()) parser.end();
+}

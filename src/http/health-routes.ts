@@ -1,0 +1,67 @@
+// GET /healthz: the process is alive. GET /readyz: its dependencies work, and it is not stopping. GET /metrics: Prometheus
+// metrics, which contain nothing about individual callers.
+import type { FastifyInstance } from 'fastify';
+import { Failure } from '../errors.ts';
+import { documented, type RouteDocs, type Schema } from './route-docs.ts';
+
+/** A dependency that must work for requests to be served. */
+export interface ReadinessCheck {
+  name: string;
+  isReady(): Promise<boolean>;
+}
+
+const answerSchema = (title: string, status: string): Schema => ({
+  title,
+  type: 'object',
+  required: ['status'],
+  properties: { status: { type: 'string', enum: [status], description: 'Always this.' } },
+});
+const operation = (id: string, summary: string, schema: Schema, example: object): RouteDocs => ({
+  id,
+  tag: 'Service',
+  summary,
+  answers: { 200: { description: 'Yes.', content: { 'application/json': { schema, example } } } },
+  failures: id === 'isReady' ? ['overloaded'] : [],
+});
+const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'), { status: 'ok' });
+const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'), { status: 'ready' });
+const metrics: RouteDocs = {
+  id: 'readMetrics',
+  tag: 'Service',
+  summary: 'Read Prometheus metrics',
+  description: 'Of calls, requests and engines; nothing about individual callers.',
+  answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  failures: ['overloaded'],
+};
+const methods = ['GET', 'HEAD'];
+
+export interface HealthRoutesOptions {
+  checks: readonly ReadinessCheck[];
+  /** Without it, no metrics are served. */
+  readMetrics?: (() => string) | undefined;
+}
+
+export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics }: HealthRoutesOptions): void {
+  if (readMetrics) {
+    app.route({
+      method: methods,
+      url: '/metrics',
+      ...documented(metrics),
+      handler: (_, reply) =>
+        reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
+    });
+  }
+  app.route({ method: methods, url: '/healthz', ...documented(alive), handler: async () => ({ status: 'ok' }) });
+
+  app.route({
+    method: methods,
+    url: '/readyz',
+    ...documented(ready),
+    async handler() {
+      const states = await Promise.all(checks.map((check) => check.isReady().catch(() => false)));
+      const failing = checks.filter((_, i) => !states[i]).map(({ name }) => name);
+      if (failing.length > 0) throw new Failure('overloaded', { message: `Not ready: ${failing.join(', ')}.` });
+      return { status: 'ready' };
+    },
+  });
+}

@@ -1,0 +1,65 @@
+// The reply headers that describe speech.
+import { audioFormats } from '../../audio/formats.ts';
+import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
+import { headerText } from '../../net/headers.ts';
+import type { CaptionKind } from '../../speech/fields.ts';
+import type { SpeechInfo } from '../../speech/speech-events.ts';
+import type { ReplyHeaderName } from '../reply-headers.ts';
+
+export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
+
+/** To the microsecond. */
+export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
+
+/** For audio in the body. */
+export function soundHeaders(
+  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | DeliveredFacts,
+  method: 'rest' | 'streaming',
+): SpeechHeaders & Record<'content-type', string> {
+  const { contentType, extension } = audioFormats[format];
+  return {
+    'content-type': contentType,
+    'Content-Disposition': `attachment; filename=${audioId}.${extension}`,
+    ...voiceHeaders(voice.name),
+    'X-Method': method,
+    'X-Chars': String(chars),
+    'X-Format': format,
+    'X-Sample-Rate': String(sampleRateHz),
+    'X-Voice-Id': headerText(voice.voiceId),
+  };
+}
+
+/** For any audio; its duration if known. */
+export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeaders => ({
+  'X-Audio-Id': result.audioId,
+  'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
+  ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
+  ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
+});
+
+type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
+
+/** Of a whole sound in the body. */
+export const wholeHeaders = (facts: DeliveredFacts): WholeHeaders => ({
+  ...soundHeaders(facts, 'rest'),
+  ...resultHeaders(facts),
+  'content-length': String(facts.byteCount),
+});
+
+/** The link of a stored stream. */
+export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
+  audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
+
+const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
+  srt: 'X-Captions-Srt',
+  vtt: 'X-Captions-Vtt',
+};
+
+export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
+  Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
+
+/** A name that is not printable ASCII is percent-encoded UTF-8, which a second header states. */
+function voiceHeaders(name: string): SpeechHeaders {
+  const text = headerText(name);
+  return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };
+}

@@ -1,0 +1,170 @@
+// What the contract does not serve of voices: POST /api/voices takes a form with recordings besides JSON, and
+// GET /api/voices/{id}/preview returns audio.
+import { createHash } from 'node:crypto';
+import { create as createMessage } from '@bufbuild/protobuf';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type CloneVoiceRequest, CloneVoiceRequestSchema, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { voiceOperations } from '../api/operation.ts';
+import { callUnary, type Handlers } from '../api/service-handlers.ts';
+import { newReading, readMembers } from '../contract/decode.ts';
+import { requestSchema, type Schema } from '../contract/openapi.ts';
+import { endpointsOf } from '../contract/schema.ts';
+import { throwNamed, type UnknownField } from '../contract/unknown-fields.ts';
+import type { Violations } from '../contract/violations.ts';
+import { Failure } from '../errors.ts';
+import { isKept } from '../net/headers.ts';
+import { uploadBytesMax } from '../net/request-limits.ts';
+import { parseStrictJson } from '../net/strict-json.ts';
+import { run } from './admission.ts';
+import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { FormBody, readForms } from './form-body.ts';
+import {
+  documented,
+  documentOperation,
+  pathId,
+  type RouteBody,
+  type RouteDocs,
+  requestHeader,
+  text,
+} from './route-docs.ts';
+
+const url = '/api/voices';
+const { createVoice: create, cloneVoice: clone, previewVoice: preview } = VoiceService.method;
+const { createVoice, cloneVoice, previewVoice } = voiceOperations;
+
+export function addVoiceRoutes(
+  app: FastifyInstance,
+  handlers: Handlers<typeof VoiceService>,
+  options: ContractRoutesOptions,
+): void {
+  const { admitTo, isStrict } = options;
+  addContractRoutes(app, VoiceService, handlers, options, { byHand: ['createVoice'] });
+
+  app.get(
+    `${url}/:id/preview`,
+    documented(previewDocs, admitTo(previewVoice)),
+    async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
+      const message = createMessage(preview.input, { voiceId: request.params.id });
+      const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
+        callUnary(preview, handlers, message, call),
+      );
+      // The voice may change or be deleted.
+      const etag = `"${createHash('sha256').update(audioBytes).digest('base64url')}"`;
+      reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
+      if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.header('content-type', contentType).send(Buffer.from(audioBytes));
+    },
+  );
+
+  app.register(async (scope) => {
+    readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
+    const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, options);
+    const both = { ...docs, ...cloneDocs, body: { ...docs.body!, form: cloneForm } };
+    scope.post(
+      url,
+      documented(both, admitTo(createVoice, cloneVoice), { bodyBytesMax: uploadBytesMax }),
+      async (request, reply) => {
+        if (!(request.body instanceof FormBody)) return handle(request, reply);
+        const { message, violations, ignored } = parseCloneForm(request.body, isStrict);
+        const cloned = run(request, reply, cloneVoice, (call) =>
+          callUnary(clone, handlers, message, call, { violations }),
+        );
+        return send(reply, await cloned.catch((error) => throwNamed(error, ignored)), ignored);
+      },
+    );
+  });
+}
+
+const cloneFiles = ['reference_audio', 'consent_audio'];
+const cloneTexts = CloneVoiceRequestSchema.fields.map(({ name }) => name).filter((name) => !cloneFiles.includes(name));
+
+interface ParsedCloneForm {
+  message: CloneVoiceRequest;
+  violations: Violations;
+  ignored: readonly UnknownField[];
+}
+
+/** The fields of a form are strings: `labels` is JSON, and `engines` a list with commas. */
+function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {
+  const reading = newReading(isStrict);
+  const { violations } = reading;
+  const given = Object.fromEntries(
+    [...texts].map(([name, values]) => {
+      if (name === 'engines')
+        return [name, values.flatMap((text) => text.split(',').flatMap((each) => each.trim() || []))];
+      if (values.length > 1 && cloneTexts.includes(name)) violations.report(name, 'conflict', 'must be given once');
+      const [text = ''] = values;
+      // An empty field of a form is as absent.
+      return [name, text === '' ? undefined : name === 'labels' ? parseLabels(text, violations) : text];
+    }),
+  );
+  const message = createMessage(CloneVoiceRequestSchema);
+  readMembers(message, CloneVoiceRequestSchema, given, reading, { without: cloneFiles });
+  message.referenceAudio = files.get('reference_audio') ?? message.referenceAudio;
+  message.consentAudio = files.get('consent_audio') ?? message.consentAudio;
+  return { message, violations, ignored: reading.ignored };
+}
+
+function parseLabels(text: string, violations: Violations): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return parseStrictJson(Buffer.from(text));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  violations.report('labels', 'type', 'must be a JSON object of texts');
+  return undefined;
+}
+
+const previewDocs: RouteDocs = {
+  tag: 'Voices',
+  ...documentOperation(voiceOperations.previewVoice),
+  summary: 'Play a sample of a voice',
+  description: 'A sentence in the native language of the voice.',
+  parameters: [
+    pathId('Id or alias of the voice.', 'clara'),
+    requestHeader('If-None-Match', 'The ETag of the copy that you have.'),
+  ],
+  answers: {
+    200: {
+      description: 'The audio.',
+      headers: ['ETag', 'Cache-Control'],
+      content: { 'audio/mpeg': { schema: { type: 'string', format: 'binary' } } },
+    },
+    304: { description: 'Your copy is current.', headers: ['ETag', 'Cache-Control'] },
+  },
+  failures: ['voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],
+};
+
+/** Of the endpoint that makes voices of engines and clones. */
+const cloneDocs = {
+  summary: 'Create or clone a voice',
+  description:
+    'JSON creates a voice from engine voices, in order of preference or blended. A form clones a person who consents; a recording of the consent is required.',
+};
+
+const cloneForm: NonNullable<RouteBody['form']> = {
+  type: 'multipart/form-data',
+  get schema() {
+    const schema = requestSchema(CloneVoiceRequestSchema, 'CloneForm');
+    const properties = schema.properties as Readonly<Record<string, Schema>>;
+    const file = ({ description }: Schema): Schema => ({ type: 'string', format: 'binary', description });
+    return {
+      ...schema,
+      properties: {
+        ...properties,
+        reference_audio: file(properties.reference_audio!),
+        consent_audio: file(properties.consent_audio!),
+        labels: text('A JSON object of strings.'),
+        engines: text('Engines to clone with, separated by commas. Default: the first that can.'),
+      },
+    };
+  },
+  example: {
+    name: 'Ada',
+    language_code: 'en-US',
+    speaker_name: 'Ada L.',
+    reference_audio: '@reference.wav',
+    consent_audio: '@consent.wav',
+  },
+};

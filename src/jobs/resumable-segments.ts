@@ -1,0 +1,186 @@
+// Keeps the segments of a chapter as they are spoken, each in a clip of bare 16-bit samples, so that whoever works on the
+// chapter next goes on at the first that is missing. A segment that was kept sounds as it did then: the file of the chapter
+// depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
+// again. None is kept of a voice that may not be heard any more.
+import { createHash } from 'node:crypto';
+import { dayOf } from '../access/usage-ledger.ts';
+import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
+import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import type { SpokenPcm, WordTime } from '../engines/engine.ts';
+import { toFailure } from '../errors.ts';
+import { createId } from '../runtime/id.ts';
+import type { KeepSegment } from '../speech/speak-cut.ts';
+import type { PlannedCut } from '../speech/text-cutter.ts';
+import type { ChapterId } from '../store/job-leases.ts';
+import type { JobRows } from '../store/job-rows.ts';
+import type { SegmentRow } from '../store/job-segment-rows.ts';
+import { faultTextCharsMax } from './job-limits.ts';
+import { removeSegmentsOfVoice } from './job-sweep.ts';
+
+export interface KeepSegmentsOptions {
+  id: ChapterId;
+  rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
+  clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
+  holder: string;
+  /** When the lease ends that a segment renews. */
+  leaseUntilMs(): number;
+  /** Takes so many characters from the quota; fails where they are more than is left. */
+  take(chars: number, signal: AbortSignal): Promise<Taken>;
+  /** Where a part of the chapter begins, in code points. */
+  offsetOf(part: number): number;
+}
+
+export interface Taken {
+  /** That they are charged to. */
+  keyId: string;
+  /** Gives back those that were not spoken. */
+  end(spokenChars: number): void;
+}
+
+/** A segment could not be spoken, or its characters not be charged. */
+export class SegmentFault extends Error {
+  readonly offset: number;
+  readonly text: string;
+
+  constructor({ offset, text }: { offset: number; text: string }, cause: unknown) {
+    super('a segment could not be spoken', { cause });
+    this.offset = offset;
+    this.text = text;
+  }
+}
+
+export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf } = options;
+  const countOwn = createCount();
+  let next = 0;
+  const soFar = { chars: 0, seconds: 0 };
+  let charged: Promise<number> | undefined;
+  let sinceMs = performance.now();
+
+  const { read, write } = openSegmentClips(clips);
+  /** Those of a voice that ended are removed when it ends, which may have been before the last one was written. */
+  const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
+    if (!rendering?.ended?.aborted) return;
+    await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
+    throw rendering.ended.reason;
+  };
+  const faultOf = (cut: PlannedCut, signal: AbortSignal) => async (error: unknown) => {
+    await checkVoice(cut);
+    signal.throwIfAborted();
+    throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
+  };
+
+  async function* keep(
+    { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
+    speak: () => Promise<readonly SpokenPcm[]>,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpokenPcm> {
+    const fingerprint = fingerprintOf(cut);
+    const before = await rows.findSegment(id, segment);
+    const isSame = before?.fingerprint === fingerprint;
+    if (isSame && before.clipKey === null) return;
+    const kept = isSame ? await read(before) : undefined;
+    if (kept) {
+      soFar.seconds += heardSecondsOf(cut, kept);
+      return yield kept;
+    }
+    charged ??= rows.countCharged(id);
+    const ownChars = segment < (await charged) ? 0 : chars;
+    const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
+    (await takeOwn()).end(0);
+    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
+    const clipKey = spoken ? await write(spoken) : null;
+    const voiceId = cut.rendering?.voice.voiceId ?? '';
+    const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
+    soFar.seconds += seconds;
+    const busyMs = Math.round(performance.now() - sinceMs);
+    sinceMs = performance.now();
+    const words = JSON.stringify(spoken?.words ?? []);
+    const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
+    const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
+    const taken = await takeOwn();
+    let countedChars = 0;
+    try {
+      const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
+      // A clip whose row is not written is swept.
+      await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+      countedChars = ownChars;
+    } finally {
+      taken.end(countedChars);
+    }
+    if (before?.clipKey) await clips.remove(before.clipKey);
+    await checkVoice(cut);
+    if (spoken) yield spoken;
+  }
+
+  return (cut, speak, signal) => {
+    const chars = countOwn(cut);
+    soFar.chars += chars;
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
+  };
+}
+
+/** As a listener hears it. */
+const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
+  secondsOf(spoken) / (rendering?.tempo ?? 1);
+
+/** The sound of segments as it is stored. */
+const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
+  async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
+    const stored = clipKey === null ? undefined : await clips.open(clipKey);
+    if (!stored) return undefined;
+    const bytes = Buffer.concat(await stored.body.toArray());
+    return { samples: samplesOf(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  },
+  async write({ samples }: SpokenPcm): Promise<string> {
+    const clipKey = createId('seg');
+    const draft = await clips.create(clipKey, 'application/octet-stream');
+    try {
+      await draft.write(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+      await draft.commit();
+    } finally {
+      await draft.discard();
+    }
+    return clipKey;
+  },
+});
+
+/** The characters that a cut adds to those before it in its part. */
+function createCount() {
+  let part = -1;
+  let before = 0;
+  return ({ chunkIndex, charsBegun }: PlannedCut): number => {
+    const own = Math.max(0, charsBegun - (chunkIndex === part ? before : 0));
+    before = chunkIndex === part ? Math.max(before, charsBegun) : charsBegun;
+    part = chunkIndex;
+    return own;
+  };
+}
+
+/** Everything that the sound of a segment depends on, and the place of its words. */
+function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
+  if (!cut || !rendering) return `${chunkIndex}`;
+  const { binding, languageCode, engineRate, pitch } = rendering;
+  const { engine, voiceId, version } = binding.speaker;
+  const facts = [chunkIndex, cut, engine, voiceId, version, languageCode, engineRate, pitch];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+}
+
+/** One piece; undefined where nothing was said. */
+function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
+  const [first] = pieces;
+  if (!first) return undefined;
+  const samples = join(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
+  return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
+}
+
+function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: unknown): Error {
+  const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
+  if (!first || !last) return toFailure(error);
+  const said = [...chunk].slice(first.offset, last.offset + last.length);
+  const text = said.slice(0, faultTextCharsMax).join('');
+  return new SegmentFault({ offset: partOffset + first.offset, text }, error);
+}

@@ -1,0 +1,117 @@
+// A turn of live speech, spoken while its text arrives. It is admitted by the scheduler from the text of a part to the end of
+// its audio. The place of its caller is kept until the text no longer goes on, so that other requests of the caller do not
+// stop a turn in its middle.
+import type { TakeTurn } from '../engines/guard.ts';
+import { onAbort } from '../runtime/abort.ts';
+import type { LivePlace, PlannedLive } from './live-plan.ts';
+import type { LiveText } from './live-text.ts';
+import type { PlannedSpeech } from './plan.ts';
+import type { Caller } from './request.ts';
+import { type Admission, liveDemandOf, type Schedule } from './schedule.ts';
+import type { Speaking } from './speak-cut.ts';
+import type { SpeechEvent } from './speech-events.ts';
+import type { Binding } from './voice.ts';
+
+export interface SpeakTurnOptions {
+  caller: Caller;
+  signal: AbortSignal;
+  place: LivePlace;
+}
+
+/** Speaks with the best engine that can; those that cannot are `failed`. */
+export type SpeakPlans = (
+  plans: Pick<PlannedSpeech, 'planFor'>,
+  speaking: Pick<Speaking, 'signal' | 'isBulk'> & { admission: Pick<Admission, 'turn' | 'heard'> },
+  failed?: Set<Binding>,
+) => AsyncGenerator<SpeechEvent, void>;
+
+interface TurnSpeaker {
+  schedule: Schedule;
+  speakPlans: SpeakPlans;
+  waitMsMax: number | undefined;
+}
+
+/** How long the place of a turn is kept while nothing of it is spoken, however slowly its text goes on. */
+const placeKeptMsMax = 10_000;
+
+export async function* speakTurn(
+  { schedule, speakPlans, waitMsMax }: TurnSpeaker,
+  planned: PlannedLive,
+  text: LiveText,
+  { caller, signal, place }: SpeakTurnOptions,
+): AsyncGenerator<SpeechEvent, void> {
+  const leaving = new AbortController();
+  const { kept } = planned.voice;
+  const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
+  const [binding] = planned.bindings;
+  const { languageCode } = planned.request;
+  const turnPlace = createTurnPlace(text, place, (chars) =>
+    schedule.begin(liveDemandOf(binding!, { chars, languageCode }, caller, waitMsMax), until),
+  );
+  using _ = onAbort(until, () => text.fail(until.reason));
+  try {
+    const planFor: PlannedSpeech['planFor'] = (casting) => planned.planTurn(casting, text, turnPlace.take);
+    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
+      yield event;
+      // The caller has received it: the part is charged as spoken.
+      if (event.type === 'chunk_done') turnPlace.partDone();
+    }
+  } finally {
+    leaving.abort(new Error('the turn is over'));
+    turnPlace.close();
+  }
+}
+
+export function createTurnPlace(text: LiveText, place: LivePlace, begin: (chars: number) => Promise<Admission>) {
+  let admission: Admission | undefined;
+  let isClosed = false;
+  /** Of each part, whichever engines speak it. */
+  const parts: Promise<void>[] = [];
+  let done = 0;
+  let resting: NodeJS.Timeout | undefined;
+  const isCaughtUp = () => done === parts.length && !text.hasPart(parts.length);
+  const rest = () => {
+    clearTimeout(resting);
+    if (isCaughtUp()) place.rest();
+  };
+  const end = () => {
+    admission?.end();
+    admission = undefined;
+  };
+  const takePart = async (chars: number) => {
+    clearTimeout(resting);
+    admission ??= await begin(chars);
+    if (isClosed) {
+      end();
+      throw new Error('the turn is over');
+    }
+    await place.take(chars);
+  };
+  const turn: TakeTurn = async (...asked) => {
+    if (!admission) throw new Error('no part of the turn is spoken');
+    return admission.turn(...asked);
+  };
+  text.onQuiet = rest;
+  return {
+    /** Admits a part, once; each engine that speaks it waits for that. */
+    take(index: number, chars: number): Promise<void> {
+      parts[index] ??= takePart(chars);
+      return parts[index];
+    },
+    turn,
+    heard: (): void => admission?.heard(),
+    partDone(): void {
+      done++;
+      if (!isCaughtUp()) return;
+      end();
+      if (text.isQuiet) rest();
+      else resting = setTimeout(rest, placeKeptMsMax).unref();
+    },
+    close(): void {
+      isClosed = true;
+      end();
+      clearTimeout(resting);
+      place.rest();
+    },
+  };
+}
