@@ -111,10 +111,11 @@ function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readon
     rounds ? spreadOf(rounds) : '',
     isDisturbed ? `Other work took ${percent(othersShare)} of the machine meanwhile: ratios are rough.` : '',
   ].filter(Boolean);
+  const [first, ...others] = tables;
   return [
-    `### \`npm run bench ${bench}\`\n*${about}*`,
-    plots.join('\n'),
-    ...tables.flatMap((table) => [`${table.title}:`, ...tableOf(table)]),
+    [`### \`npm run bench ${bench}\``, ...plots, `*${about}*. ${first!.title}:`].join('\n'),
+    ...tableOf(first!),
+    ...others.flatMap((table) => [`${table.title}:`, ...tableOf(table)]),
     ...(notes.length > 0 ? [notes.join('\n')] : []),
   ];
 }
