@@ -113,10 +113,10 @@ function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readon
   ].filter(Boolean);
   const [first, ...others] = tables;
   return [
-    [`### \`npm run bench ${bench}\``, ...plots, `*${about}*. ${first!.title}:`].join('\n'),
+    [`### \`npm run bench ${bench}\``, plots.join(' '), `*${about}*. ${first!.title}:`].join('\n'),
     ...tableOf(first!),
     ...others.flatMap((table) => [`${table.title}:`, ...tableOf(table)]),
-    ...(notes.length > 0 ? [notes.join('\n')] : []),
+    ...(notes.length > 0 ? [notes.join(' ')] : []),
   ];
 }
 
