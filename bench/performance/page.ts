@@ -19,7 +19,7 @@ export function renderPage(reports: Reports): Map<string, string> {
       const path = `performance/${view.bench}-${n + 1}.svg`;
       const bars = barsOf(report, plot);
       files.set(path, toSvg({ id: `${view.bench}-${n + 1}`, title: plot.title, axis: plot.axis, bars }));
-      return `![${plot.title}: the figures are in the table below](${path})`;
+      return `![${plot.title}; the table has the figures](${path})`;
     });
   const shown = sections.filter(({ benches }) => benches.some(({ bench }) => reports.has(bench)));
   const missing = shownBenches.filter((bench) => !reports.has(bench));
@@ -35,20 +35,17 @@ export function renderPage(reports: Reports): Map<string, string> {
 
 const introduction = [
   '# Performance',
-  `What Sonant costs beside the servers and libraries that it can be compared with, and which goals it misses. All that is compared in one
-table was measured in one run. In most benches each has its turn twice in every round, in one order and then in the other, and a ratio is
-the median of the rounds' own ratios, since the speed of a machine changes from minute to minute. In \`start\` each has one turn a round;
-\`service-cost\` and the rates with 64 clients are measured one after the other; \`encoders\` divides medians. Compare ratios; times and
-rates are this machine's.`,
-  `This page is written by \`npm run bench report\` from the reports in \`docs/performance/\`, and a test renders it again and compares. To
-repeat it, on a machine that does nothing else (what is shown here takes half an hour):`,
+  `CPU, latency, rates and memory of Sonant beside comparable servers and libraries, and the goals that it misses. Contenders of one table
+were measured in one run. Most benches run each contender twice per round, in both orders, and a ratio is the median of the rounds' ratios;
+\`start\` runs each once per round, \`service-cost\` and the rates with 64 clients run one after the other, and \`encoders\` divides medians.
+Compare the ratios; times and rates depend on the machine.`,
   `\`\`\`sh not-run: takes minutes
-npm run bench doors      # one bench, or several; without a name all, also those that are not shown here
+npm run bench doors      # one bench or several; without a name all of them
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
-  `Contenders whose program is missing (nginx, ffmpeg, Flask, FastAPI, PyAV) are left out. \`espeak\` and \`served-espeak\` need eSpeak NG's
-library and koffi, \`replicas\` needs PostgreSQL and Redis: without them these fail, and the others run. [Load testing](load-testing.md)
-shows how to load a service that runs elsewhere.`,
+  `The reports are stored in \`docs/performance/\`. Measure on an idle machine. Contenders whose program is missing (nginx, ffmpeg, Flask,
+FastAPI, PyAV) are left out; \`espeak\` and \`served-espeak\` need eSpeak NG's library and koffi, \`replicas\` needs PostgreSQL and Redis.
+[Load testing](load-testing.md) shows how to load a service that runs elsewhere.`,
 ];
 
 function goalsOf(reports: Reports): string[] {
@@ -84,8 +81,8 @@ function conditionsOf(reports: readonly BenchReport[]): string[] {
   return [
     '## Conditions',
     lines.map((line) => `- ${line}`).join('\n'),
-    `"Taken by others" is the share of all cores' time that went to what was not measured; above 10 % the bench counts as disturbed.
-A plus means that files differed from the commit.`,
+    `"Taken by others" is the share of CPU time that other programs used; above 10 % the bench counts as disturbed. A plus after the commit
+means changed files.`,
     ...tableOf({ columns, rows }),
   ];
 }
@@ -97,31 +94,29 @@ function sectionOf(
 ): string[] {
   const views = benches.flatMap((view) => {
     const report = reports.get(view.bench);
-    return report ? [`### \`npm run bench ${view.bench}\``, ...viewOf(report, plots(view, report))] : [];
+    return report ? viewOf(view, report, plots(view, report)) : [];
   });
   return [`## ${title}`, text, ...views];
 }
 
-function viewOf({ about, watch, rounds, tables, goals }: BenchReport, plots: readonly string[]): string[] {
-  const columns = ['goal', 'measured', 'wanted', ''].map((name) => ({ name }));
-  const rows = goals.map((goal) => [
-    goal.name,
-    goal.figure.toFixed(goal.digits),
-    boundsOf(goal),
-    isMet(goal) ? 'met' : '**missed**',
-  ]);
+function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readonly string[]): string[] {
+  const { about, watch, rounds, goals } = report;
+  const tables = report.tables.map((table, n) => (n === 0 && across ? spreadAcross(table, across) : table));
+  const met = goals
+    .filter(isMet)
+    .map((goal) => `${goal.name}: ${goal.figure.toFixed(goal.digits)} (${boundsOf(goal)})`);
   const { othersShare, isDisturbed } = watch;
+  const notes = [
+    met.length > 0 ? `Goals that are met: ${met.join('; ')}.` : '',
+    rounds ? spreadOf(rounds) : '',
+    isDisturbed ? `Other work took ${percent(othersShare)} of the machine meanwhile: ratios are rough.` : '',
+  ].filter(Boolean);
+  const [first, ...others] = tables;
   return [
-    `*${about}*`,
-    ...(isDisturbed
-      ? [
-          `Other work took ${percent(othersShare)} of the machine meanwhile: take times and rates with care, and ratios as rough.`,
-        ]
-      : []),
-    ...plots,
-    ...tables.flatMap((table) => [`${table.title}:`, ...tableOf(table)]),
-    ...tableOf({ columns, rows }),
-    ...(rounds ? [spreadOf(rounds)] : []),
+    [`### \`npm run bench ${bench}\``, plots.join(' '), `*${about}*. ${first!.title}:`].join('\n'),
+    ...tableOf(first!),
+    ...others.flatMap((table) => [`${table.title}:`, ...tableOf(table)]),
+    ...(notes.length > 0 ? [notes.join(' ')] : []),
   ];
 }
 
@@ -130,7 +125,28 @@ function spreadOf({ cpu, wall }: NonNullable<BenchReport['rounds']>): string {
     cpu && `of CPU ${percent(cpu.typical)} (median of ${cpu.count} ratios), at most ${percent(cpu.most)}`,
     wall && `of time ${percent(wall.typical)}, at most ${percent(wall.most)}`,
   ];
-  return `Spread between rounds, from the least to the most of a ratio: ${words.filter(Boolean).join('; ')}.`;
+  return `Spread of a ratio between rounds: ${words.filter(Boolean).join('; ')}.`;
+}
+
+/** Gives each value of the column `name` its own columns, so that rows which differ only in it become one. */
+function spreadAcross({ title, columns, rows }: Table, name: string): Table {
+  const at = columns.findIndex((column) => column.name === name);
+  const isFigure = columns.map((_, n) => n !== at && rows.some((row) => typeof row[n] === 'number' && n > at));
+  const keys = columns.flatMap((_, n) => (n === at || isFigure[n] ? [] : [n]));
+  const figures = columns.flatMap((_, n) => (isFigure[n] ? [n] : []));
+  const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((n) => row[n])));
+  const values = [...new Set(rows.map((row) => row[at]))];
+  return {
+    title,
+    columns: [
+      ...keys.map((n) => columns[n]!),
+      ...values.flatMap((value) => figures.map((n) => ({ ...columns[n]!, name: `${value}, ${columns[n]!.name}` }))),
+    ],
+    rows: [...groups.values()].map((group) => {
+      const rowOf = (value: Cell | undefined) => group.find((row) => row[at] === value);
+      return [...keys.map((n) => group[0]![n]!), ...values.flatMap((value) => figures.map((n) => rowOf(value)?.[n]))];
+    }),
+  };
 }
 
 /** Returns no lines if there are no rows. */

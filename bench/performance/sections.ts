@@ -9,6 +9,8 @@ export interface Section {
 
 export interface BenchView {
   bench: string;
+  /** A column of the first table whose values become columns. */
+  across?: string;
   plots: readonly Plot[];
 }
 
@@ -33,10 +35,9 @@ const all = /^/;
 export const sections: readonly Section[] = [
   {
     title: 'Start and size',
-    text: `From the start of the process to the first \`/readyz\` that answers 200. The first start has an empty data
-folder, and the code that \`npm ci\` compiled; warm is every later one; with nothing compiled, as after \`npm ci --ignore-scripts\`, Node
-strips and compiles all the code. In the same rounds, a bare Fastify with one route is timed to its first
-reply, and a Node that does nothing to its exit. Resident memory is that of a service that nobody has called yet.`,
+    text: `From the start of the process to the first \`/readyz\` that returns 200. The first start has an empty data folder and the code that
+\`npm ci\` compiled; later starts are warm; after \`npm ci --ignore-scripts\` nothing is compiled. Resident memory is that of a service
+that nobody has called yet.`,
     benches: [
       {
         bench: 'start',
@@ -66,9 +67,8 @@ reply, and a Node that does nothing to its exit. Resident memory is that of a se
   },
   {
     title: 'Stored and cached sound',
-    text: `A fetch of the link to stored sound, and a request whose sound is in the cache, through the whole service: keys, limits, usage and
-log included. nginx sends a file of the same size with one worker and without a log; a bare Fastify sends the same bytes and headers from
-memory.`,
+    text: `A fetch of the link to stored audio, and a request that the cache answers, with keys, limits, usage and log. nginx sends a file of
+equal size with one worker and no log; a bare Fastify sends the same bytes and headers from memory.`,
     benches: [
       {
         bench: 'stored',
@@ -91,13 +91,11 @@ memory.`,
   },
   {
     title: 'APIs',
-    text: `REST, SSE and gRPC with sound that is ready, so that the APIs are all that is measured: a voice's description, 100 KB of sound in
-one reply, 20 pieces of 8 KiB as a stream, and stored sound of 100 KB, which nginx sends too. Raw node:http and node:http2 parse the request and send the same bytes, node:http with
-the same headers, ids and events, and do nothing else: no key, no limit, no usage, no log. @grpc/grpc-js is the usual gRPC server of
-Node; where it says "same handler", it stands in front of Sonant's own operations.
-gRPC is served by Connect alone, which has more layers around each message than grpc-js: the goal is 0.3 of the calls a second for a
-small call, 0.9 for 100 KB in one reply and 1 for a stream. Until November 2026 a server of our own answered most calls (0.99, 2.0
-and 2.4); without it a call with eSpeak NG and 60 characters costs 1.14 (stream) to 1.17 (unary) times as much CPU.`,
+    text: `REST, SSE and gRPC with audio that is ready: the description of a voice, 100 KB of audio in one reply, a stream of 20 pieces of 8 KiB, and
+stored audio of 100 KB. Raw node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is
+@grpc/grpc-js in front of Sonant's own operations. The gRPC rows below were measured before Connect replaced Sonant's own gRPC server:
+with Connect, the goals are 0.3 (small call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters costs 1.14 (stream) to
+1.17 (unary) times as much CPU.`,
     benches: [
       {
         bench: 'doors',
@@ -131,13 +129,11 @@ and 2.4); without it a call with eSpeak NG and 60 characters costs 1.14 (stream)
   },
   {
     title: 'Around an engine',
-    text: `What the service costs above the engine that it calls. The first engine is a test server of fixed cost in another process: it is asked directly,
-and through the service. The second is espeak-ng: its bare library in a loop, and the engine and the pipeline without an API; and
-through a running service, beside a Flask and a FastAPI around the same library, which have no keys, limits, usage or checks of the
-sound, and send a text's sound when all of it is there. Each of the two is one process that speaks one text at a time, Flask on its own
-server and FastAPI on uvicorn; Sonant speaks in several child processes. At 22 050 Hz Sonant is asked by an API that also finds when
-each word is heard. The third is the built-in
-voice: its bare program, and through a running service; and the pipeline against its parts, each measured alone.`,
+    text: `The cost of the service above its engine. \`service-cost\` calls a test engine of fixed cost directly and through the service. \`espeak\`
+compares eSpeak NG's bare library with the engine and the pipeline; \`served-espeak\` compares the running service with Flask and FastAPI
+around the same library, one process each, without keys, limits, usage or checks of the audio, and without streaming. At 22 050 Hz,
+Sonant is called by an API that also finds the time of each word. \`served-voice\` and \`heart\` compare the built-in voice with its bare
+program, and the pipeline with its parts.`,
     benches: [
       {
         bench: 'service-cost',
@@ -166,6 +162,7 @@ voice: its bare program, and through a running service; and the pipeline against
       },
       {
         bench: 'served-espeak',
+        across: 'server',
         plots: [
           {
             ...{
@@ -212,8 +209,8 @@ voice: its bare program, and through a running service; and the pipeline against
   },
   {
     title: 'Sound',
-    text: `Between the engine's samples and the bytes that are sent: conversion of the samples, resampling, levels and encoders, each alone
-and together. Native encoders are those of ffmpeg, less what ffmpeg itself takes. The resampler's quality is measured with tones.`,
+    text: `From the engine's samples to the bytes that are sent: conversion, resampling, levels and encoders. Native encoders are those of ffmpeg,
+less the cost of ffmpeg itself.`,
     benches: [
       {
         bench: 'sound',
@@ -229,6 +226,7 @@ and together. Native encoders are those of ffmpeg, less what ffmpeg itself takes
       },
       {
         bench: 'encoders',
+        across: 'Hz',
         plots: [
           {
             ...{ title: 'CPU of the encoders', axis: 'ms of CPU a second of sound, less is better', table: 0 },
@@ -249,9 +247,8 @@ and together. Native encoders are those of ffmpeg, less what ffmpeg itself takes
   },
   {
     title: 'Live speech',
-    text: `From the character that ends the first sentence to the first byte of sound, against the engine's own first sound of the same
-segment, alone and beside other live streams; and the CPU of a live stream above its engine, against the streaming call with the same
-text.`,
+    text: `From the character that ends the first sentence to the first byte of audio, against the engine's own first audio, alone and beside other
+live streams; and the CPU of a live stream above its engine, against the streaming call with the same text.`,
     benches: [
       {
         bench: 'live',
@@ -273,8 +270,8 @@ text.`,
   },
   {
     title: 'Replicas',
-    text: `One process on SQLite and memory, and replicas that share PostgreSQL and Redis, asked in turns. The replicas, their stores and the
-client share the cores of one machine. [Scaling](scaling.md) says when replicas help.`,
+    text: `One process on SQLite, and replicas that share PostgreSQL and Redis; replicas, stores and client share the cores of one machine.
+[Scaling](scaling.md) says when replicas help.`,
     benches: [
       {
         bench: 'replicas',

@@ -163,10 +163,12 @@ async function callAll(calls: ReadonlyMap<string, Call>): Promise<Row[]> {
   return rows;
 }
 
+/** Operations with equal outcomes share a row. */
 function toTable(rows: readonly Row[]): string {
-  const head = ['operation', ...kinds];
-  const toLine = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [toLine(head), `|${'---|'.repeat(head.length)}`, ...rows.map(toLine)].join('\n');
+  const head = ['operations', ...kinds];
+  const groups = Map.groupBy(rows, ([, ...outcomes]) => outcomes.join(' | '));
+  const lines = [...groups].map(([outcomes, group]) => `| ${group.map(([name]) => name).join('<br>')} | ${outcomes} |`);
+  return [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...lines].join('\n');
 }
 
 const rest = await callAll(await listRestCalls());
@@ -186,14 +188,11 @@ test('a token is accepted where /openapi.json says so, and nowhere else', async 
 test('docs/access.md is the table of every operation by credential', async () => {
   const page = `# Who may call what
 
-Every operation, called with every kind of credential. \`npx vitest run test/http/access.test.ts -u\` makes this page, by calling them all.
-The [addresses of other vendors' APIs](api.md#calls) ask for \`speech:stream\` and \`voices:read\` likewise.
+Every operation, called with every kind of credential. \`npx vitest run test/http/access.test.ts -u\` writes this page.
+The [addresses of other vendors' APIs](api.md#calls) also need \`speech:stream\` or \`voices:read\`.
 
-| cell | meaning |
-|---|---|
-| yes | the call is admitted; its fields may still be refused |
-| 401 | \`invalid_api_key\` or \`invalid_token\`; over gRPC \`UNAUTHENTICATED\` |
-| 403 | \`insufficient_scope\`; over gRPC \`PERMISSION_DENIED\` |
+"Yes" means that the call is admitted; its fields may still be refused. 401 is \`invalid_api_key\` or \`invalid_token\` (over gRPC
+\`UNAUTHENTICATED\`), 403 is \`insufficient_scope\` (\`PERMISSION_DENIED\`).
 
 | credential | what it is |
 |---|---|
