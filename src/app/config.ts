@@ -168,7 +168,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
       const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
       else if (name in values)
-        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is given twice' });
+        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is set twice' });
       else values[name] = String(value);
     }
   };
@@ -183,13 +183,13 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
 
 /** Our messages for those of the parser, which shows the line: it may contain a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
-  [/redefin/, 'this name has been given a value before'],
-  [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],
+  [/redefin/, 'this setting already has a value above; remove one of the two'],
+  [/string|escape/, 'quoted text must end on its line, and a \\ in it must be written as \\\\'],
   [
     /numeric|integer|invalid value|underscore|leading zero|invalid date/,
-    'a value must be a number, true, false or a text in quotes',
+    'a value must be a number, true, false or text in quotes',
   ],
-  [/end-of-line/, 'a line holds one setting and nothing more'],
+  [/end-of-line/, 'a line must contain only one setting'],
 ];
 
 function explainToml({ message, line, column }: TomlError, path: string): Omit<ConfigMistake, 'name'> {

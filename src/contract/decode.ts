@@ -199,7 +199,7 @@ function readScalar(type: ScalarType): Read {
         return reading.violations.report(
           path,
           'encoding',
-          'must be text without half of a surrogate pair',
+          'must be text without an unpaired surrogate',
         ) as undefined;
       };
     case ScalarType.BOOL:

@@ -124,7 +124,7 @@ function checkQuery(query: string): void {
 /** No id holds a NUL. */
 function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
   if (path.includes('%00') && config.operation && isForKey(config.operation))
-    throw new Failure('invalid_request', { message: 'The path holds a NUL character.' });
+    throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
 }
 
 /** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */

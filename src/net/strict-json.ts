@@ -228,7 +228,7 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
   const faults: FieldViolation[] = [];
   const check = (text: string, field: string) => {
     if (faults.length === faultsMax || text.isWellFormed()) return;
-    const message = 'holds half of a surrogate pair; send valid Unicode';
+    const message = 'contains an unpaired surrogate; send valid Unicode';
     faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
   // The last is the next, so that faults are found in the order of the text.

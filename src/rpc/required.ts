@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 export function requireText(field: string, value: string, message: string): string {
   if (value.includes('\0'))
     throw new Failure('invalid_request', {
-      details: [{ field, reason: 'encoding', message: 'holds a NUL character' }],
+      details: [{ field, reason: 'encoding', message: 'contains a NUL character' }],
     });
   if (value !== '') return value;
   throw new Failure('invalid_request', { details: [{ field, reason: 'required', message }] });

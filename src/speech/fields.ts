@@ -173,7 +173,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else if (typeof given !== 'string') report('type', 'must be a string');
       else if (given === '' || countChars(given) > voiceIdCharsMax)
         report('length', `must be 1 to ${voiceIdCharsMax} characters`);
-      else if (given.includes('\0')) report('encoding', 'holds a NUL character');
+      else if (given.includes('\0')) report('encoding', 'contains a NUL character');
       return String(given ?? '');
     },
     // The cache key has the voice's version and its engine as well: `delivery/cache-key.ts` adds them together.

@@ -222,8 +222,8 @@ function checkText(
     else found.add(field, 'type', 'must be a string');
     return [];
   }
-  if (!value.isWellFormed()) found.add(field, 'encoding', 'holds half of a surrogate pair; send valid Unicode');
-  if (value.includes('\0')) found.add(field, 'encoding', 'holds a NUL character');
+  if (!value.isWellFormed()) found.add(field, 'encoding', 'contains an unpaired surrogate; send valid Unicode');
+  if (value.includes('\0')) found.add(field, 'encoding', 'contains a NUL character');
   // What is too long is not read.
   const sourceCharsMax = charsMax * lengthFactor;
   const sourceChars = countChars(value);

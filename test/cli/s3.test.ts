@@ -52,7 +52,7 @@ describe.skipIf(!hasS3)('with S3', () => {
       [0, `ready audio is kept in ${server.bucketName}/, links are presigned`],
       [1, expect.stringMatching(/^broken an object cannot be written: NoSuchBucket/)],
       [1, expect.stringMatching(/^broken an object cannot be written: SignatureDoesNotMatch/)],
-      [1, expect.stringMatching(/^broken an object cannot be read by links, such as .*: it answers with 403$/)],
+      [1, expect.stringMatching(/^broken an object cannot be read through a link, such as .*: the link returned status 403$/)],
     ]);
     expect(await listed()).toEqual([]);
   });

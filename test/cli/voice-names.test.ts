@@ -64,7 +64,7 @@ test('a voice gets aliases, speaks under them, and loses them', async () => {
   const made = await sonant(['key', 'create', '--voices', 'alloy, angus', '--json']);
   expect(JSON.parse(made.out).voice_ids).toEqual(['clara', 'angus']);
   const refused = await sonant(['key', 'create', '--voices', 'angus, nobody']);
-  expect(refused).toMatchObject({ code: 2, err: 'sonant: --voices: nobody is no voice that the key could use\n' });
+  expect(refused).toMatchObject({ code: 2, err: 'sonant: --voices: nobody is not a voice that this key can use\n' });
   expect(await voice('alias', 'clara', 'echo', '--remove')).toMatch(/^sonant: clara has no alias echo; it has alloy/);
   expect(JSON.parse(await voice('alias', 'clara', 'alloy', 'nova', '--remove', '--json'))).toEqual({
     voice_id: 'clara',

@@ -175,7 +175,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.press('Enter');
     await untilText(
       '[data-field="limits.concurrency"] .field-error',
-      'Must be at most 20, as for the key that makes it.',
+      'Must be at most 20, the limit of the creating key.',
     );
     await typeText('[name="limits.concurrency"]', '5');
     await page.press('Enter');

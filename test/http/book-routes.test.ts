@@ -121,7 +121,7 @@ describe('what is refused:', () => {
     expect(refused.status).toBe(415);
     expect(await refused.json()).toMatchObject({
       error: 'unsupported_media_type',
-      message: 'The charset "nonsense" of the request body is not known.',
+      message: 'The charset "nonsense" of the request body is not supported.',
     });
     expect((await sendBook('a', 'text/plain; charset=')).status).toBe(415);
     expect((await sendBook('a', 'text/plain; format=flowed; charset="UTF-8"')).status).toBe(200);
