@@ -81,7 +81,7 @@ describe('WAV', () => {
   });
 
   test.each([
-    ['a size that it does not keep', { dataBytes: 1_000_000 }, 'cut off: 72026 bytes of sound are left of 1000000'],
+    ['a size that it does not keep', { dataBytes: 1_000_000 }, 'is incomplete: it has 72026 of 1000000 bytes of audio'],
     ['a rate that no recording has', { sampleRateHz: 4_000_000_000 }, '4000000000 Hz'],
     ['a rate of nothing', { sampleRateHz: 0 }, '0 Hz'],
   ])('with %s', async (_, kind, words) => {
@@ -158,7 +158,7 @@ describe('is refused', () => {
     ['WebM', '\x1a\x45\xdf\xa3\x01\0\0\0', 'is a WebM or Matroska file'],
     ['the head of a WAV', 'RIFF\x24\0\0\0WAVE', 'ends before its samples'],
     ['the head of a FLAC file', 'fLaC', 'ends before its samples'],
-    ['the head of an Ogg page', 'OggS\0\x02', 'is cut off'],
+    ['the head of an Ogg page', 'OggS\0\x02', 'ends too early'],
     ['an ID3 tag and nothing else', 'ID3\x04\0\0\x7f\x7f\x7f\x7f', 'no recording that is known here'],
   ])('%s', async (_, bytes, words) => {
     expect((await faultOf(Buffer.from(bytes, 'latin1'))).message).toContain(words);
@@ -167,9 +167,9 @@ describe('is refused', () => {
   test('what is cut off, damaged, or of several parts', async () => {
     const sound = threeTones(24_000);
     const [flac, vorbis, opus] = [flacFile([sound], 24_000), await vorbisFile([sound], 24_000), await opusFile()];
-    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(/cut off: \d+ of 36000 samples are left/);
-    expect((await faultOf(vorbis.subarray(0, -100))).message).toBe('is cut off');
-    expect((await faultOf(opus.subarray(0, -1))).message).toBe('is cut off');
+    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(/incomplete: only \d+ of 36000 samples can be read/);
+    expect((await faultOf(vorbis.subarray(0, -100))).message).toBe('ends too early');
+    expect((await faultOf(opus.subarray(0, -1))).message).toBe('ends too early');
     expect((await faultOf(Buffer.concat([opus, opus]))).message).toContain('more than one stream');
     const damaged = Buffer.from(opus);
     damaged[1_000]! ^= 1;

@@ -125,7 +125,7 @@ describe('a model', { timeout: 60_000 }, () => {
         await writeFile(join(from, 'torn.tar.gz'), 'no archive');
         return join(from, 'torn.tar.gz');
       },
-      /torn.tar.gz is no tar, gzip, bzip2 or zip archive/,
+      /torn.tar.gz is not a tar, gzip, bzip2 or zip archive/,
     ],
     ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
   ])('%s is refused, and nothing of it is left', async (_, make, message) => {

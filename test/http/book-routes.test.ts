@@ -96,7 +96,7 @@ describe('what is refused:', () => {
     const { sendBook } = await openBooks();
     const response = await sendBook('%PDF-1.7');
     expect(response.status).toBe(400);
-    const message = 'is a PDF, which is not read here; convert it to EPUB or plain text first';
+    const message = 'is a PDF, which is not supported; convert it to EPUB or plain text first';
     expect(await response.json()).toMatchObject({
       error: 'invalid_request',
       message: `The book ${message}.`,

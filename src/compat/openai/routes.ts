@@ -76,7 +76,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
     const { id: wanted } = request.params as { id: string };
     const model = models.find(({ id }) => id === wanted);
-    if (!model) throw new Failure('not_found', { message: 'There is no such model; GET /v1/models lists them.' });
+    if (!model) throw new Failure('not_found', { message: 'Model not found; GET /v1/models lists the models.' });
     return model;
   });
 }
