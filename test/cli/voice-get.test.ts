@@ -190,7 +190,7 @@ describe('a model is refused, and nothing of it is left,', () => {
     [
       'without its weights',
       { files: { 'other.onnx': '0'.repeat(64) } },
-      /other.onnx must have .* none, for it is missing/,
+      /other.onnx must have .* none, because it is missing/,
     ],
     [
       'that is not there',

@@ -56,7 +56,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });
     expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
     expect(await listed('models/choir')).toEqual(['model.onnx', 'sonant-gain.json', 'tokens.txt']);
-    await expect(bring(folder)).rejects.toMatchObject({ message: /there is a model choir already/ });
+    await expect(bring(folder)).rejects.toMatchObject({ message: /model choir already exists/ });
     expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);
     expect(await listed('models')).toEqual(['choir', 'choir-b']);
   });
@@ -87,7 +87,7 @@ describe('a model', { timeout: 60_000 }, () => {
         await writeFile(join(folder, 'tokens.txt'), 'a b c');
         return folder;
       },
-      /faulty is not taken in:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
+      /faulty was not imported:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
     ],
     [
       'that looks whole and dies',

@@ -11,9 +11,9 @@ const told = (error: unknown) => {
 const of = (message: string) => told(new Failure('invalid_request', { message })).message;
 
 test('paths of the machine are left out', () => {
-  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 is not taken in')).toBe('amy.tar.bz2 is not taken in');
-  expect(of('there is a model amy already, in /srv/sonant/data/models/amy')).toBe(
-    'there is a model amy already, in models/amy',
+  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 was not imported')).toBe('amy.tar.bz2 was not imported');
+  expect(of('model amy already exists in /srv/sonant/data/models/amy')).toBe(
+    'model amy already exists in models/amy',
   );
 });
 

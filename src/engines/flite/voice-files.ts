@@ -54,7 +54,7 @@ export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
 
 async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(voiceId)) {
-    throw new VoiceFileError(path, 'must be named with a-z, 0-9, - and _ alone: its name is what callers ask for');
+    throw new VoiceFileError(path, 'must have a name of only a-z, 0-9, - and _: callers use it as the id of the voice');
   }
   const read = await readFile(path);
   if (read.length > fileBytesMax) throw new VoiceFileError(path, `is larger than ${fileBytesMax} bytes`);
@@ -63,7 +63,7 @@ async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> 
   const { features, ownName } = parseHeader(path, read);
   const version = createHash('sha256').update(read).digest('hex').slice(0, versionChars);
   const language = features.get('language');
-  if (language !== 'eng') throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) can be used`);
+  if (language !== 'eng') throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) are supported`);
   return { voiceId, path, bytes, version, features, ownName };
 }
 

@@ -47,7 +47,7 @@ const load = async () => {
     return { Client, grpc: gax.grpc, ...gax.googleAuthLibrary };
   } catch (cause) {
     const message =
-      'Google needs packages that are not installed here; "npm install @google-cloud/text-to-speech google-gax" brings them';
+      'Google needs packages that are not installed; install them with "npm install @google-cloud/text-to-speech google-gax"';
     throw new Failure('engine_unavailable', { message }, cause);
   }
 };
@@ -68,7 +68,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
   });
   // Awaited here, or a login that fails would be an unhandled rejection.
   await client.initialize().catch((cause) => {
-    const message = 'SONANT_GOOGLE_CREDENTIALS: there is no such login here';
+    const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
   });
   const url = isOpen ? endpoint : `https://${endpoint}`;
@@ -112,7 +112,7 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
     // The parser's message is dropped: it would quote parts of the private key.
     authClient.fromJSON(JSON.parse(file));
   } catch {
-    throw broken('is not the file of a service account, as Google gives it out in JSON');
+    throw broken('is not the JSON key file of a Google service account');
   }
   authClient.useJWTAccessWithScope = true;
   return new GoogleAuth({ authClient });
