@@ -163,7 +163,7 @@ export const withSpeechFlags = <Result>(
 ): Promise<Result> =>
   withFlagNames(flagOf, work).catch((error) => {
     if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    throw new UsageError(`there is no such voice;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
+    throw new UsageError(`voice not found;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
   });
 
 /** Runs `work` with an opened resource and closes the resource afterwards. */

@@ -79,7 +79,7 @@ function findVoice(wanted: VoiceName, source: string, { voices, checkReady, fiel
       throw refuse(field, source, wanted, error.reason, error.message);
     }
   }
-  const what = `there is no voice ${wanted.names[0]} for this key`;
+  const what = `no voice ${wanted.names[0]} exists for this key`;
   const meant = nearestVoice(wanted.names[0]!, voices.list());
   throw refuse(field, source, wanted, 'voice_not_found', meant ? `${what}; did you mean ${meant}?` : what);
 }

@@ -99,7 +99,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
   ['a chapter that is not there', ['ledger.epub', '-o', 'x.mp3', '--chapters', '3-9'], 'chapters 1 to 4'],
   ['a part that is none', ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'], 'must be of front, body, notes, back'],
-  ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'there is no such voice'],
+  ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'voice not found'],
 ])('%s is wrong usage', async (_what, args, words) => {
   const { code, err } = await sonant(...args);
   expect(code).toBe(2);

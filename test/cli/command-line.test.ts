@@ -60,7 +60,7 @@ test.each([
   [['sya'], 'there is no command sya; did you mean say? '],
   [['say', 'Hi.', '--voic', 'clara'], 'there is no option --voic; did you mean --voice?'],
   [['voice', 'lst'], '; did you mean list?'],
-  [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'there is no such voice; did you mean clara? '],
+  [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'voice not found; did you mean clara? '],
   [['voice', 'alias', 'Clara'], 'There is no voice Clara here; did you mean clara? '],
   [['voice', 'get', 'kokor'], 'there is no model kokor, and no such file; did you mean kokoro? '],
   [['config', 'sonant'], ''],

@@ -99,7 +99,7 @@ test('says that nothing could be spoken', async () => {
 });
 
 test.each<[string, string[], number, RegExp]>([
-  ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /no such voice/],
+  ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /voice not found/],
   [
     'several faults',
     ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9'],

@@ -173,7 +173,7 @@ test.each([
   [
     'an unknown voice',
     { ssml: '<speak><voice name="nobody">One</voice></speak>' },
-    'line 1, column 8: there is no voice nobody',
+    'line 1, column 8: no voice nobody exists for this key',
   ],
   [
     'a bomb',
