@@ -96,7 +96,7 @@ export function createHttpApp({
     // Fastify makes them anew each time.
     const { routeOptions, url } = request;
     if (isDraining() && routeOptions.url !== livenessPath)
-      throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
+      throw new Failure('overloaded', { message: 'The service is stopping. Try again later.' });
     checkMethod(request, reply);
     if (url.includes('%')) checkEscapes(url, routeOptions);
     if (!routeOptions.config.isRpc) checkBodySize(request, routeOptions);

@@ -30,4 +30,4 @@ export function throwNamed(error: unknown, unknown: readonly UnknownField[]): ne
 
 /** A body without a member that can be changed; its details have those that are unknown. */
 export const nothingToChange = () =>
-  new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
+  new Failure('invalid_request', { message: 'The body contains no field to change.', details: [] });

@@ -112,7 +112,7 @@ type Chapter = Pick<ChapterInput, 'title' | 'text' | 'ssml' | 'voiceId' | 'langu
 
 function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Violations): readonly Chapter[] {
   const hasText = text !== '' || ssml !== '';
-  if (hasText && chapters.length > 0) violations.report('chapters', 'conflict', 'send one of text, ssml and chapters');
+  if (hasText && chapters.length > 0) violations.report('chapters', 'conflict', 'must be the only one of text, ssml and chapters');
   else if (hasText) return [{ title: '', text, ssml, voiceId: '' }];
   else if (chapters.length > 0) return chapters.length > jobChaptersMax ? [] : chapters;
   else if (!violations.has('text') && !violations.has('ssml'))
@@ -165,7 +165,7 @@ function* parseChapter(
   const { title, text } = chapter;
   const own = ownSpeechOf(chapter);
   const ownName = (field: string) => (field === 'text' || Object.hasOwn(own, field) ? nameOf(field) : field);
-  if (text === '') report(nameOf('text'), 'required', 'give the text to speak');
+  if (text === '') report(nameOf('text'), 'required', 'is required');
   if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
   // A document in the middle of a text is none, also where a part begins with it.
@@ -198,7 +198,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
-  const advice = `The ${field} ${message}; divide it into several chapters.`;
+  const advice = `The ${field} ${message}. Divide it into several chapters.`;
   return new Failure('text_too_long', { message: advice, limit, actual, details }, cause);
 }
 
@@ -206,13 +206,13 @@ function takeWebhookUrl(given: string, report: Report): string | undefined {
   const url = URL.parse(given);
   const isUsable = url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
   if (isUsable) return url.href;
-  report('webhook_url', 'format', 'must be an http or https URL without a name and a password');
+  report('webhook_url', 'format', 'must be an http or https URL without user name and password');
   return undefined;
 }
 
 function takeCover(given: Uint8Array, report: Report): string | undefined {
   if (isCover(given)) return Buffer.from(given).toString('base64');
-  report('cover', 'format', `must be a whole JPEG or PNG picture, at most ${coverBytesMax} bytes`);
+  report('cover', 'format', `must be a complete JPEG or PNG image of at most ${coverBytesMax} bytes`);
   return undefined;
 }
 

@@ -18,10 +18,10 @@ export interface Tls {
 }
 
 const explanations: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there already',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EACCES: 'this user may not listen there',
-  ENOTFOUND: 'there is no host of that name',
+  EADDRINUSE: 'the port is in use by another program',
+  EADDRNOTAVAIL: 'this machine does not have this address',
+  EACCES: 'this user may not use this port or address',
+  ENOTFOUND: 'the host name is unknown',
 };
 
 export interface Listener {

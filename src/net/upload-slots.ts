@@ -10,7 +10,7 @@ let held = 0;
 /** Takes a slot, or throws `overloaded`; the function that it returns releases the slot. */
 export function takeUploadSlot(): () => void {
   if (held >= uploadsMax) {
-    throw new Failure('overloaded', { message: 'Too many uploads at once; try again.', retryAfterSeconds });
+    throw new Failure('overloaded', { message: 'Too many uploads at once. Try again later.', retryAfterSeconds });
   }
   held++;
   let isHeld = true;

@@ -221,7 +221,7 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
     /SONANT_WYOMING_KEY .*needs an API key/,
     /SONANT_WYOMING_ADDR .*asks for no key/,
   ];
-  const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*another program listens there already/;
+  const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*the port is in use, perhaps by another Sonant/;
   const inTls = /SONANT_TLS_CERT = none.pem .*ENOENT/;
   const served = await program(['serve'], { ...env, SONANT_S3_BUCKET: 'audio' });
   expect(served.code).toBe(2);

@@ -69,7 +69,7 @@ test('the program tells each time that it tries the source again', async () => {
   const env = { SONANT_MODELS: modelsFile, SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
   const { code, err } = await runMain(place, ['voice', 'get', 'amy'], '', env);
   const { host } = new URL(mirror.url);
-  const told = `sonant: cannot fetch from ${host}: it answers 503; trying again in 0.5 s (attempt 2 of 7)\n`;
+  const told = `sonant: cannot fetch from ${host}: it returned status 503; trying again in 0.5 s (attempt 2 of 7)\n`;
   expect([code, err]).toEqual([0, told]);
 });
 

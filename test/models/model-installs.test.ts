@@ -112,7 +112,7 @@ test('a source that is away is a failure in words, after a few attempts', async 
   await installs.install('amy', 'a test');
   const { state, failure } = await ended('amy');
   expect({ state, reason: failure!.reason }).toEqual({ state: 'failed', reason: 'engine_unavailable' });
-  expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it answers 503/);
+  expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it returned status 503/);
   expect(events.join('\n')).toMatch(/could not be installed.*"fault":".*503.* engine_unavailable/);
 });
 
@@ -152,7 +152,7 @@ test('an installation that is cancelled while its voices are awaited leaves no m
   const { signal } = new AbortController();
   await Promise.all([1, 2].map(() => installs.remove('amy', 'a test', signal)));
   expect(await installs.find('amy')).toMatchObject({ isInstalled: false, install: undefined, fetchedBytes: 0 });
-  expect(events.filter((event) => event.startsWith('a model was removed')).length).toBeGreaterThan(0);
+  expect(events.filter((event) => event.startsWith('model removed')).length).toBeGreaterThan(0);
   await expect(installs.remove('amy', 'a test', signal)).rejects.toMatchObject({ reason: 'not_found' });
 });
 

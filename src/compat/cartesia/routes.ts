@@ -46,7 +46,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       ];
       throw new Failure('invalid_request', { details });
     }
-    checkTextFits(generation.transcript, 'use the WebSocket');
+    checkTextFits(generation.transcript, 'Use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
   };

@@ -51,7 +51,7 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
   const { text, voice_settings: settings } = given.fields;
   const faults = textFaults(text);
   const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
-  checkTextFits(String(text), 'use a WebSocket');
+  checkTextFits(String(text), 'Use a WebSocket');
   return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
 }
 

@@ -17,10 +17,10 @@ export const liveDocs: RouteDocs = {
   tag: 'Streams',
   summary: 'Speak text while it is written (WebSocket)',
   description:
-    'Text goes in as it is written, audio comes out as soon as a reader would draw breath. Messages are JSON in text ' +
+    'Send text while it is written; audio starts at the first natural pause. Messages are JSON in text ' +
     'frames: `start` first, then `text`, `flush`, `interrupt` and `end`; audio comes in binary frames.',
   scopes: speechOperations.liveSpeech.scopes,
-  parameters: [queryParameter('ticket', 'A ticket, in place of a key: see `createLiveTicket`.')],
+  parameters: [queryParameter('ticket', 'A ticket instead of a key: see `createLiveTicket`.')],
   answers: { 101: { description: 'A WebSocket.' } },
   failures: ['invalid_request', 'stream_expired'],
 };
