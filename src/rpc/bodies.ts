@@ -217,7 +217,7 @@ async function decompress(bytes: Uint8Array, bytesMax: number): Promise<Buffer> 
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new Failure('payload_too_large', { limit: bytesMax });
-    throw new Failure('invalid_request', { message: 'The message is not compressed as it says.' }, error);
+    throw new Failure('invalid_request', { message: 'The message does not match its stated compression.' }, error);
   }
 }
 
@@ -234,7 +234,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
     }
     // The parser accepts longer numbers than any encoder writes: what follows would go uncounted.
     throw new Failure('invalid_request', {
-      message: 'The service cannot parse binary messages with numbers that are too long.',
+      message: 'The message contains a number that is too long.',
     });
   };
   while (at < bytes.length) {

@@ -37,7 +37,7 @@ function toLiveInput(request: LiveSpeechRequest['request']): LiveInput {
     case 'end':
       return { type: request.case };
     default:
-      throw new Failure('invalid_request', { message: 'A request holds start, text, flush, interrupt or end.' });
+      throw new Failure('invalid_request', { message: 'A request must contain start, text, flush, interrupt or end.' });
   }
 }
 

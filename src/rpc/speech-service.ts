@@ -62,7 +62,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       return { chars, ...size, warnings: [...warnings] };
     },
     async deleteAudio({ audioId }, context) {
-      await speech.deleteAudio(callOf(context), requireText('audio_id', audioId, 'name the audio to delete'));
+      await speech.deleteAudio(callOf(context), requireText('audio_id', audioId, 'is required'));
       return {};
     },
   };

@@ -97,7 +97,7 @@ export function createBackground(
     enter() {
       interactive++;
       while (isCrowded() && running.length > 0)
-        running.pop()!.abort(new Error('interactive speech needs the processor'));
+        running.pop()!.abort(new Error('paused for interactive speech'));
       let hasLeft = false;
       return () => {
         if (hasLeft) return;

@@ -36,7 +36,7 @@ export const isStoreThere = (choice: DatabaseChoice): boolean =>
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
-    if (!existsSync(file)) return { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
+    if (!existsSync(file)) return { isReady: false, message: `SQLite, ${file}; it will be created when it is first needed` };
     const { inspectSqlite } = await import('./sqlite.ts');
     const steps = await inspectSqlite(file).catch((error: Error) => {
       throw new Failure('storage_unavailable', {}, new Error(`${file}: ${error.message}`, { cause: error }));
@@ -47,13 +47,13 @@ export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: b
   const { inspectPostgres } = await import('./postgres.ts');
   const { serverVersion, steps, stepsKnown, name } = await inspectPostgres(toPostgresOptions(choice));
   const server = `${name}, version ${serverVersion}`;
-  if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is the present one` };
+  if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is current` };
   if (steps > stepsKnown)
     return { isReady: true, message: `${server}; its schema (${steps}) is newer, and compatible with this version` };
   return { isReady: false, message: `${server}; its schema is ${steps} of ${stepsKnown}: ${migrates}` };
 }
 
-const migrates = 'the next start or sonant db migrate migrates it';
+const migrates = 'the next start, or sonant db migrate, migrates it';
 
 export const sqliteFileOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'sonant.db');
 

@@ -22,7 +22,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   const row = await rows.find(voiceId);
   if (!row || row.status === 'deleted') {
     throw new Failure('voice_not_found', {
-      message: `No voice ${voiceId} is kept here; an engine’s own needs no export.`,
+      message: `No stored voice ${voiceId} exists. Voices of engines need no export.`,
     });
   }
   const clones = new Map((await rows.listClones(voiceId)).map(({ cloneId, sealed }) => [cloneId, sealed]));
@@ -72,7 +72,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   const { voiceId, name } = file;
   if (file.consent && (await isWithdrawn(file.consent, rows))) {
     const message =
-      'The person cloned has withdrawn consent since the file was written; the voice is not brought back.';
+      'The person cloned has withdrawn their consent since the file was written, so the voice is not imported.';
     throw new Failure('invalid_request', { message });
   }
   const clones: SealedClone[] = [];
@@ -81,7 +81,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
     if ('speakerId' in bound) bindings.push(bound);
     else {
       const plain = await vault.open(bound.sealed, bound.cloneId).catch((cause) => {
-        const message = 'The voice in the file is encrypted with another SONANT_MASTER_KEY than the one of here.';
+        const message = 'The voice was exported with a different SONANT_MASTER_KEY.';
         throw new Failure('invalid_request', { message }, cause);
       });
       const cloneId = createId('cln');
@@ -92,7 +92,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   const atMs = Date.now();
   await rows.change(voiceId, (before) => {
     if (before && before.status !== 'deleted') {
-      throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
+      throw new Failure('invalid_request', { message: `Voice ${voiceId} already exists. Delete it first.` });
     }
     const { bindings: _, ...stored } = file;
     const voice = { ...stored, bindings, access: access ?? file.access };
@@ -150,7 +150,7 @@ function parseFile(text: string): VoiceFile {
       'ready',
       'disabled',
     ]);
-  if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be whole');
+  if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be complete bindings, at least one');
   const isCloned = kind === 'cloned';
   if (isCloned && !isConsent(file.consent))
     fault('consent', 'required', 'a clone comes with its consent, or not at all');

@@ -189,7 +189,7 @@ test('doctor counts the webhook secrets that the secret of the service does not 
   expect(known).toMatchObject({ code: 0, out: expect.stringMatching(/^ready +webhook secrets +1 kept here$/m) });
   expect(strange.out).toMatch(/^broken +webhook secrets +1 of 1 cannot be decrypted: SONANT_SECRET/m);
   expect(strange.code).toBe(1);
-  expect((await sonant(['webhook', 'secret', id], '', other)).err).toContain('can no longer be read');
+  expect((await sonant(['webhook', 'secret', id], '', other)).err).toContain('can no longer be decrypted');
   await sonant(['webhook', 'secret', id, '--rotate'], '', other);
   expect((await doctors())[1]!.out).toMatch(/^ready +webhook secrets/m);
 });

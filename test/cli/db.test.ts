@@ -128,7 +128,7 @@ there('what cannot arrive as it is leaves nothing behind', async () => {
   await sqlite.query("update tickets set sealed = 'a' || char(0) || 'b'");
   await sqlite.close();
   await expect(run(dbCommand, 'copy')).rejects.toMatchObject({
-    message: 'The rows of tickets did not arrive as they were. Nothing was copied.',
+    message: 'The copied rows of tickets differ from the original rows. Nothing was copied.',
   });
   const postgres = await openPostgres({ url });
   expect((await readAll(postgres)).flat()).toEqual([]);

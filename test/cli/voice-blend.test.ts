@@ -52,7 +52,7 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
   });
 
   test.each<[parts: string[], said: RegExp]>([
-    [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language, and they speak: hum-Ada en; hum-Cleo de/],
+    [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language; they speak: hum-Ada en; hum-Cleo de/],
     [['hum-Ada:1', 'Eve:1'], /Eve:1: must be of the same model as hum-Ada/],
     [['Ada:1', 'Dot:1'], /Ada: is hum-Ada or other-Ada; name one of them/],
     [['hum-Ada:1', 'nobody:1'], /nobody: there is no such voice that can be blended/],

@@ -93,6 +93,6 @@ test('the master key is readable by its owner only and never shown; doctor repor
 
 test('a record that was tampered with is reported', async () => {
   await inStore((store) => store.query("update voice_record set actor = 'nobody' where entry = 2"));
-  const err = 'sonant: entry 2 of the voice record is missing or was changed\n';
+  const err = 'sonant: entry 2 of the audit log of voices is missing or was changed\n';
   expect(await voice('record')).toMatchObject({ code: 1, out: '', err });
 });

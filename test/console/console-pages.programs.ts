@@ -139,7 +139,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.submit-progress button');
     await untilText(
       '[data-field=reference_audio] .field-error',
-      'seconds without the silence around it; 2 to 30 are wanted.',
+      'seconds without the silence around it; 2 to 30 seconds are needed.',
     );
     await record('reference_audio', 2.8);
     await inspect('clone');

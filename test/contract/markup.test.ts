@@ -180,7 +180,7 @@ test.each([
     { ssml: '<!DOCTYPE s [<!ENTITY a "b">]><speak>&a;</speak>' },
     'a document type declaration is not allowed',
   ],
-  ['a long pause', { text: 'One [pause:99s]', markup: 'pauses' }, 'line 1, column 5: a pause lasts at most 20 s'],
+  ['a long pause', { text: 'One [pause:99s]', markup: 'pauses' }, 'line 1, column 5: a pause can last at most 20 s'],
 ])('%s is told with its place at every door', async (_, body, message_) => {
   const reply = await gateway.speak({ ...fields, ...body });
   const { error, details } = (await reply.json()) as { error: string; details: { field: string; message: string }[] };
