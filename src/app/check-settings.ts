@@ -100,7 +100,8 @@ function wyomingMistakes(config: Config): ConfigMistake[] {
   if (wyomingKey === '')
     mistakes.push(mistakeIn(config, 'SONANT_WYOMING_KEY', 'must be an API key, because SONANT_WYOMING_ADDR is set'));
   if (!isLoopbackHost(address.host) && wyomingAllow.length === 0) {
-    const allowed = 'accepts clients without a key: listen on 127.0.0.1, or list the allowed addresses in SONANT_WYOMING_ALLOW';
+    const allowed =
+      'accepts clients without a key: listen on 127.0.0.1, or list the allowed addresses in SONANT_WYOMING_ALLOW';
     mistakes.push(mistakeIn(config, 'SONANT_WYOMING_ADDR', allowed));
   }
   return mistakes;

@@ -8,6 +8,7 @@ import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { nearestName, questionOf } from '../runtime/nearest-name.ts';
 import type { Setting, SettingValues } from '../runtime/setting.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { serviceSettings } from './settings.ts';
 
 export interface Config extends SettingValues<typeof serviceSettings> {
@@ -38,7 +39,7 @@ export class ConfigError extends Error {
   constructor(mistakes: readonly ConfigMistake[]) {
     const lines = mistakes.map((mistake) => `  ${explainMistake(mistake)}`);
     super(
-      `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
+      `the configuration has ${mistakes.length === 1 ? 'an error' : `${mistakes.length} errors`}:\n${lines.join('\n')}`,
     );
     this.name = 'ConfigError';
     this.mistakes = mistakes;
@@ -56,7 +57,7 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
   try {
     return await work();
   } catch (error) {
-    throw new ConfigError([mistakeIn(config, name, (error as Error).message)]);
+    throw new ConfigError([mistakeIn(config, name, reasonOf(error))]);
   }
 }
 
@@ -85,7 +86,12 @@ export function loadConfig({
     for (const [name, value] of Object.entries(values)) {
       if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
       const question = questionOf(nearestSetting(name, [...names]));
-      mistakes.push({ name, given: '...', source, allowed: `no such setting;${question} see sonant config --help` });
+      mistakes.push({
+        name,
+        given: '...',
+        source,
+        allowed: `unknown setting;${question} sonant config --help lists the settings`,
+      });
     }
   }
   const inForce = all.map((setting): SettingInForce => {
@@ -155,7 +161,7 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   try {
     return onlySonant(parseEnv(readIfThere(path)));
   } catch (error) {
-    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${(error as Error).message}` });
+    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${reasonOf(error)}` });
     return {};
   }
 }
@@ -175,7 +181,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   try {
     flatten(parseToml(readIfThere(path)), 'SONANT');
   } catch (error) {
-    const unread = { source: path, allowed: `cannot be read: ${(error as Error).message}` };
+    const unread = { source: path, allowed: `cannot be read: ${reasonOf(error)}` };
     mistakes.push({ name: 'sonant.toml', ...(error instanceof TomlError ? explainToml(error, path) : unread) });
   }
   return values;

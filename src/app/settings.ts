@@ -141,7 +141,7 @@ export const serviceSettings = {
   }),
   oidcAudience: textSetting({
     name: 'SONANT_OIDC_AUDIENCE',
-    help: "Audience that a token of the issuer must name to be exchanged; default: the client id",
+    help: 'Audience that a token of the issuer must name to be exchanged; default: the client id',
   }),
   oidcSubjects: listSetting({
     name: 'SONANT_OIDC_SUBJECTS',

@@ -135,7 +135,8 @@ export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<vo
     const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + linkLifeMs });
     await step(`read through a link, such as ${url.replace(/\?.*/, '')}`, async () => {
       const response = await fetch(url, { signal: AbortSignal.timeout(linkTimeoutMs) });
-      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`the link returned status ${response.status}`);
+      if (!response.ok || !bytes.equals(await response.bytes()))
+        throw new Error(`the link returned status ${response.status}`);
     });
   } finally {
     await step('deleted', () => clips.remove(key));

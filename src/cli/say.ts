@@ -41,8 +41,8 @@ const fieldOptions: Command['options'] = Object.fromEntries(
 );
 
 const options = {
-  output: option('FILE', 'the sound file; - is standard output, the default when that is a pipe', { short: 'o' }),
-  play: flag(`play it while it is made, with the first of these that is installed:\n${playerNames.join(', ')}`, 'p'),
+  output: option('FILE', 'the audio file; - is standard output, the default if that is a pipe', { short: 'o' }),
+  play: flag(`play the audio while it is generated, with the first installed of:\n${playerNames.join(', ')}`, 'p'),
   input: option('FILE', 'read the text from a file; - is standard input', { short: 'i' }),
   ssml: flag('the text is an SSML document'),
   ...fieldOptions,
@@ -87,10 +87,10 @@ Speaks TEXT, or the file given with -i, or standard input.`,
       });
     });
     if (spoken.warnings.includes('nothing_spoken'))
-      process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
+      process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');
     const ignored = spoken.warnings.filter((warning) => warning.startsWith('ignored:'));
     if (ignored.length > 0)
-      process.stderr.write(`sonant: has no effect here: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
+      process.stderr.write(`sonant: warning: ignored markup: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
     if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
     return 0;
   },
@@ -98,12 +98,12 @@ Speaks TEXT, or the file given with -i, or standard input.`,
 
 /** The output file, or `-`; undefined if the audio is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {
-  if (timestamps && !json) throw new UsageError('--timestamps are printed with --json');
-  if (play && (output ?? format) !== undefined) throw new UsageError('--play takes neither --output nor --format');
+  if (timestamps && !json) throw new UsageError('--timestamps needs --json');
+  if (play && (output ?? format) !== undefined) throw new UsageError('--play excludes --output and --format');
   if (play) return undefined;
   const chosen = output ?? (process.stdout.isTTY ? undefined : '-');
-  if (chosen === undefined) throw new UsageError('name a file for the sound: -o FILE, or let it be played: --play');
-  if (json && chosen === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
+  if (chosen === undefined) throw new UsageError('name an audio file with -o FILE, or play the audio with --play');
+  if (json && chosen === '-') throw new UsageError('--json needs an audio file: -o FILE');
   return chosen;
 }
 
@@ -147,7 +147,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
-  if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
+  if (!chosen) throw new UsageError(`no voice speaks ${language}; sonant voice list prints the languages`);
   return chosen.voice.voiceId;
 }
 
@@ -197,7 +197,5 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
 
 function fileOf(lexicon: string): string {
   if (existsSync(lexicon)) return lexicon;
-  throw new UsageError(
-    `--lexicon ${lexicon}: there is no such file; sonant lexicon list tells the ids of those stored`,
-  );
+  throw new UsageError(`--lexicon ${lexicon}: no such file; sonant lexicon list prints the ids of stored lexicons`);
 }

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, formatNames } from '../audio/formats.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { UsageError } from './command.ts';
 
 /** About two weeks of speech. */
@@ -16,9 +17,9 @@ export function takeText(positionals: readonly string[], input: string | undefin
   const [given, ...more] = positionals;
   if (more.length > 0) {
     const isOutput = formatNames.some((format) => more.at(-1)!.endsWith(`.${audioFormats[format].extension}`));
-    const named = '; -o names the sound file, and npm takes it for its own option unless -- goes before the command';
+    const named = '; npm takes -o for its own option unless -- precedes the command';
     const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
-    throw new UsageError(`put the text in quotes: it came as several arguments${hint}`);
+    throw new UsageError(`put the text in quotes: it arrived as several arguments${hint}`);
   }
   if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
   return given;
@@ -35,7 +36,7 @@ export async function readText(input: string | undefined, signal: AbortSignal): 
     text = await readWhole(addAbortSignal(signal, source));
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${(error as Error).message}`);
+    throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${reasonOf(error)}`);
   }
   if (text === '' && !isPath) throw new UsageError(`standard input is empty; ${missing}`);
   return text;
@@ -61,9 +62,11 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   // The limit may have cut the last character.
   if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
     const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
-    throw new Error(`it is not UTF-8: byte 0x${byte} at offset ${invalidAt}; convert it first, as iconv does`);
+    throw new Error(
+      `it is not UTF-8 (byte 0x${byte} at offset ${invalidAt}); convert it first, for example with iconv`,
+    );
   }
-  if (isCut) throw new Error(`it is longer than ${textMiBMax} MiB; speak it in parts`);
+  if (isCut) throw new Error(`it is longer than ${textMiBMax} MiB; split it into parts`);
   return bytes.toString('utf8');
 }
 

@@ -2,6 +2,7 @@
 // HTTP and gRPC do not listen themselves.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { Connections } from './connections.ts';
 import { handshakeMs } from './limits.ts';
 
@@ -21,7 +22,6 @@ const explanations: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use by another program',
   EADDRNOTAVAIL: 'this machine does not have this address',
   EACCES: 'this user may not use this port or address',
-  ENOTFOUND: 'the host name is unknown',
 };
 
 export interface Listener {
@@ -54,7 +54,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
 export function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => {
-      const reason = explanations[cause.code ?? ''] ?? cause.message;
+      const reason = explanations[cause.code ?? ''] ?? reasonOf(cause);
       reject(new Error(`cannot listen for ${what} on ${host}:${port}: ${reason}`, { cause }));
     };
     server.once('error', onError);
