@@ -15,7 +15,7 @@ export async function showJobs(pageContext) {
   const none = element(
     'p',
     { class: 'card hint' },
-    'There are no jobs. Those that have ended are deleted after a while.',
+    'There are no jobs. Ended jobs are deleted after a while.',
   );
   const showNone = () => (none.hidden = cards.size > 0);
   const watched = new Set();
