@@ -124,5 +124,5 @@ test.each([
   ['SONANT_QQQ', undefined],
 ])('%s is told to be %s', (name, meant) => {
   const { message } = mistakesOf({ [name]: '1' });
-  expect(/no such setting; did you mean (\w+)\?/.exec(message)?.[1]).toBe(meant);
+  expect(/unknown setting; did you mean (\w+)\?/.exec(message)?.[1]).toBe(meant);
 });

@@ -210,7 +210,11 @@ const hostile: readonly (readonly [what: string, archive: () => Uint8Array, told
   ],
   ['an encrypted zip', () => writeZip([{ ...ok, flags: 1 }]), /is encrypted/],
   ['an empty archive', () => writeTar([]), /no tar, gzip|no files/],
-  ['what has data after its end', () => Buffer.concat([writeTar([ok]), randomBytes(2 ** 21)]), /has data after its end/],
+  [
+    'what has data after its end',
+    () => Buffer.concat([writeTar([ok]), randomBytes(2 ** 21)]),
+    /has data after its end/,
+  ],
   ['text', () => Buffer.from('<!doctype html>Not found'), /is not a tar, gzip, bzip2 or zip archive/],
 ];
 

@@ -167,7 +167,9 @@ describe('is refused', () => {
   test('what is cut off, damaged, or of several parts', async () => {
     const sound = threeTones(24_000);
     const [flac, vorbis, opus] = [flacFile([sound], 24_000), await vorbisFile([sound], 24_000), await opusFile()];
-    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(/incomplete: only \d+ of 36000 samples can be read/);
+    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(
+      /incomplete: only \d+ of 36000 samples can be read/,
+    );
     expect((await faultOf(vorbis.subarray(0, -100))).message).toBe('ends too early');
     expect((await faultOf(opus.subarray(0, -1))).message).toBe('ends too early');
     expect((await faultOf(Buffer.concat([opus, opus]))).message).toContain('more than one stream');

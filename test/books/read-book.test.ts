@@ -229,8 +229,20 @@ describe('in a process,', () => {
       'format',
       'is a PDF, which is not supported; convert it to EPUB or plain text first',
     ],
-    ['binary data', Buffer.alloc(100), {}, 'format', 'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text'],
-    ['text called EPUB', Buffer.from('Hello.'), { name: 'a.epub' }, 'damaged', 'is not an EPUB: it is not a zip archive'],
+    [
+      'binary data',
+      Buffer.alloc(100),
+      {},
+      'format',
+      'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
+    ],
+    [
+      'text called EPUB',
+      Buffer.from('Hello.'),
+      { name: 'a.epub' },
+      'damaged',
+      'is not an EPUB: it is not a zip archive',
+    ],
     ['half an EPUB', writeEpub({ a: prose(1) }).subarray(0, 150), {}, 'damaged', 'is incomplete: it ends too early'],
     [
       'more text than a book has',

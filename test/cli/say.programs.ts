@@ -87,7 +87,7 @@ test('a text with U+FFFD in it is a text, and a file may be standard input', () 
 });
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', async () => {
-  const fault = 'ENOSPC: no space left on device, write\n';
+  const fault = 'the disk is full\n';
   const file = await runSonant(folder, ['say', 'Hi.', '-o', '/dev/full', '-f', 'wav']);
   expect(file).toMatchObject({ code: 1, err: `sonant: cannot write /dev/full: ${fault}` });
   for (const command of ['say Hi.', 'voice list', 'key create'])

@@ -145,7 +145,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const args = ['import', folder, '--name', 'tiny'];
     expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
     expect(printed).toMatchObject(
-      [/tiny is a model/, /^taken in for/, '  tiny'].map((message) => expect.stringMatching(message)),
+      [/tiny is a complete model/, /^imported for/, '  tiny'].map((message) => expect.stringMatching(message)),
     );
     const said = await runSonant(
       root,

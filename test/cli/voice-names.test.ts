@@ -24,7 +24,7 @@ const says = async (env: Record<string, string> = {}, ...flags: string[]) => {
 };
 
 test('the default voice is told, chosen, spoken with, and taken back', async () => {
-  expect(await voice('default')).toBe('arthur is the default voice (the first; none is chosen).');
+  expect(await voice('default')).toBe('arthur is the default voice (the first voice, because none is chosen).');
   expect(await voice('default', 'clara')).toBe('clara is the default voice (chosen).');
   expect(await says()).toBe('clara');
   expect(JSON.parse(await voice('default', '--json'))).toEqual({
@@ -34,16 +34,16 @@ test('the default voice is told, chosen, spoken with, and taken back', async () 
   });
   const listed = await voice('list', '--json');
   expect(JSON.parse(listed)[0].voice_id).toBe('clara');
-  expect(await voice('default', 'nobody')).toMatch(/^sonant: There is no voice nobody here/);
-  expect(await voice('default', '--remove')).toBe('arthur is the default voice (the first; none is chosen).');
+  expect(await voice('default', 'nobody')).toMatch(/^sonant: Voice nobody not found/);
+  expect(await voice('default', '--remove')).toBe(
+    'arthur is the default voice (the first voice, because none is chosen).',
+  );
 });
 
 test('the setting goes before the choice, which is said', async () => {
   const env = { SONANT_DEFAULT_VOICE: 'angus' };
   const { out } = await sonant(['voice', 'default', 'clara'], env);
-  expect(out).toBe(
-    'angus is the default voice: SONANT_DEFAULT_VOICE is set to angus, and goes before clara, which is chosen. Where that is unset, clara is the default.\n',
-  );
+  expect(out).toBe('angus is the default voice: SONANT_DEFAULT_VOICE is angus and overrides the chosen voice clara.\n');
   expect([await says(env), await says()]).toEqual(['angus', 'clara']);
 });
 

@@ -50,7 +50,9 @@ test('an earlier attempt is replaced', async () => {
 
 test('a failure of npm, or none of npm at all, is told, and leaves nothing', async () => {
   await expect(add(await writeNpm('echo "npm error network" >&2; exit 7'))).rejects.toMatchObject({
-    message: expect.stringMatching(/npm exited with 7; install it yourself: npm install --prefix DATA\/libraries sherpa-onnx-node@/),
+    message: expect.stringMatching(
+      /npm exited with 7; install it yourself: npm install --prefix DATA\/libraries sherpa-onnx-node@/,
+    ),
     cause: new Error('npm error network'),
   });
   await expect(add(join(root, 'none'))).rejects.toThrow('cannot be installed');

@@ -45,7 +45,7 @@ describe('doctor says', () => {
     const nowhere = join(folder, 'nowhere.json');
     expect(await inspect({ credentials: nowhere })).toEqual({
       state: 'broken',
-      message: `SONANT_GOOGLE_CREDENTIALS: ${nowhere} cannot be read (ENOENT)`,
+      message: `SONANT_GOOGLE_CREDENTIALS: ${nowhere} cannot be read: no such file or folder`,
     });
     for (const text of ['-----BEGIN PRIVATE KEY----- hush', '{"private_key":"hush"}', 'null', '[]', '']) {
       const report = await inspect({ credentials: fileOf('bad.json', text) });
@@ -61,7 +61,10 @@ describe('doctor says', () => {
     process.env.GOOGLE_APPLICATION_CREDENTIALS = join(folder, 'nowhere.json');
     const report = await inspect({ credentials: 'adc' });
     delete process.env.GOOGLE_APPLICATION_CREDENTIALS;
-    expect(report).toEqual({ state: 'broken', message: 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login' });
+    expect(report).toEqual({
+      state: 'broken',
+      message: 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login',
+    });
   });
 
   test('that Google cannot be reached, though there is a login', async () => {

@@ -196,11 +196,7 @@ describe('a fault names its file:', () => {
     ['a token of two characters', { 'tokens.txt': 'ab 1\n' }, /tokens of one character; line 1/],
     ['a token twice', { 'tokens.txt': 'a 1\na 2\n' }, /has a duplicate token in line 2/],
     ['a Piper token of two characters', { ...piper, 'tokens.txt': `${phonemes}ab 6\n` }, /of one character; line 7/],
-    [
-      'a Piper token twice',
-      { ...piper, 'tokens.txt': `${phonemes}a 6\n` },
-      /has a duplicate token in line 7/,
-    ],
+    ['a Piper token twice', { ...piper, 'tokens.txt': `${phonemes}a 6\n` }, /has a duplicate token in line 7/],
     ['Piper tokens without a mark', { ...piper, 'tokens.txt': '_ 0\n^ 1\na 2\n' }, /^tokens.txt lacks the token "\$"/],
     ['no tokens', { 'tokens.txt': '' }, /^tokens.txt is empty/],
     ['a card that is no JSON', { 'sonant-model.json': '{' }, /^sonant-model.json is not JSON/],

@@ -23,7 +23,10 @@ export async function showLexicons(pageContext) {
   fill(list, lexicons.map(toItem));
   status.classList.remove('loading');
   const { length } = lexicons;
-  fill(status, length === 0 ? 'There are no lexicons yet.' : length === 1 ? 'One lexicon.' : `${toCount(length)} lexicons.`);
+  fill(
+    status,
+    length === 0 ? 'There are no lexicons yet.' : length === 1 ? 'One lexicon.' : `${toCount(length)} lexicons.`,
+  );
 }
 
 const head = () => [

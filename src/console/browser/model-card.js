@@ -186,7 +186,9 @@ function toVoices(model, preview, maySpeak) {
   const { name, voice_ids, installed, voices } = model;
   const best = bestVoiceOf(model);
   if (best === undefined)
-    return installed ? [voices === 0 ? 'It is installed and can clone voices.' : 'Its voices are not available yet.'] : [];
+    return installed
+      ? [voices === 0 ? 'It is installed and can clone voices.' : 'Its voices are not available yet.']
+      : [];
   return [
     preview.button({ voice_id: best, name: best }),
     element('a', { href: toVoiceAddress(best) }, best),

@@ -220,7 +220,8 @@ async function toSpeaker(
   const parts = pieces.map(({ samples }) => samples);
   const pcm = { samples: joinSamples(Int16Array, parts), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
   if (pcm.sampleRateHz < sampleRateHzMin) throw new VoiceFileError(path, 'is damaged: flite speaks with another voice');
-  if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) throw new VoiceFileError(path, 'generates no audio');
+  if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak))
+    throw new VoiceFileError(path, 'generates no audio');
   return {
     voice: {
       voiceId,

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
+import { reasonOf } from '../../runtime/system-errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
 
@@ -105,7 +106,7 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   const broken = (why: string) =>
     new Failure('engine_unavailable', { message: `SONANT_GOOGLE_CREDENTIALS: ${credentials} ${why}` });
   const file = await readFile(credentials, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw broken(`cannot be read (${error.code})`);
+    throw broken(`cannot be read: ${reasonOf(error)}`);
   });
   const authClient = new JWT({ scopes: [scope] });
   try {

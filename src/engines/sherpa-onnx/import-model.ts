@@ -108,9 +108,7 @@ async function addParts(staged: string, { parts = [], files = {}, source }: Brou
   for (const [name, wanted] of Object.entries(files)) {
     const found = existsSync(join(staged, name)) ? await hashFile(join(staged, name)) : 'none, because it is missing';
     if (found !== wanted) {
-      throw refuse(
-        `${name} must have the SHA-256 ${wanted}, and has ${found}; it is not the file that was expected`,
-      );
+      throw refuse(`${name} must have the SHA-256 ${wanted}, and has ${found}; it is not the file that was expected`);
     }
   }
   if (source) await writeFile(join(staged, sourceName), `${JSON.stringify(source, null, 2)}\n`);

@@ -72,7 +72,9 @@ export async function addLibrary(
   );
   try {
     if (isInstalled(dataDir)) return;
-    print(`neural voices need ${librarySpec}, which contains eSpeak NG and is therefore under GPL-3.0; installing it with npm`);
+    print(
+      `neural voices need ${librarySpec}, which contains eSpeak NG and is therefore under GPL-3.0; installing it with npm`,
+    );
     // Those of installations that were killed: whoever has the lock is the only one.
     const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
     for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });

@@ -59,10 +59,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   const { card } = files;
   const stated = card.languageCodes ?? toLanguageCodes(facts.languageHints);
   if (stated.length === 0) {
-    faults.add(
-      modelId,
-      'does not state its language; add it to sonant-model.json: {"language_codes": ["en"]}',
-    );
+    faults.add(modelId, 'does not state its language; add it to sonant-model.json: {"language_codes": ["en"]}');
   }
   const chosen = chooseOptions(card.options ?? {}, kind, (fault) => faults.add(cardName, fault));
   if (faults.all.length > 0) return { modelId, faults: faults.all };
@@ -272,7 +269,9 @@ function chooseOptions(
     const row = optionRows[name];
     if (!row?.kinds.includes(kind)) {
       const own = Object.keys(optionRows).filter((each) => optionRows[each]!.kinds.includes(kind));
-      addFault(`has the unknown option ${name}; a model of the kind ${kind} has the options ${own.join(', ') || 'none'}`);
+      addFault(
+        `has the unknown option ${name}; a model of the kind ${kind} has the options ${own.join(', ') || 'none'}`,
+      );
     } else if (value < row.min || value > row.max || (row.isInteger && !Number.isInteger(value))) {
       const what = row.isInteger ? 'a whole number' : 'a number';
       addFault(`has ${value} as ${name}; it must be ${what} from ${row.min} to ${row.max}`);

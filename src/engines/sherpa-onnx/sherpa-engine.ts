@@ -151,7 +151,9 @@ function createLibraryWarning(dataDir: string, log: EngineLog) {
   return async () => {
     if (isLogged || (await readModels(dataDir)).length === 0) return;
     isLogged = true;
-    log('warn', 'neural models cannot run, because the library is not installed', { fault: explainMissingLibrary(dataDir) });
+    log('warn', 'neural models cannot run, because the library is not installed', {
+      fault: explainMissingLibrary(dataDir),
+    });
   };
 }
 
@@ -197,7 +199,8 @@ function createSpeaking(
     }
     const reference = parseReference(clone);
     const model = cloner(reference.modelId)?.model;
-    if (!model) throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not installed`));
+    if (!model)
+      throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not installed`));
     return { ...asked, model, reference };
   };
 

@@ -39,7 +39,8 @@ async function tryOutAll(models: readonly Model[], library: string, threads: num
 async function inspect({ threads }: { threads: number }, dataDir: string): Promise<EngineReport> {
   try {
     const read = await readModels(dataDir);
-    if (read.length === 0) return { state: 'absent', message: 'no models are installed; install one with "sonant voice get"' };
+    if (read.length === 0)
+      return { state: 'absent', message: 'no models are installed; install one with "sonant voice get"' };
     const library = findLibrary(dataDir);
     if (!library) return { state: 'broken', message: explainMissingLibrary(dataDir) };
     const models = read.flatMap(({ model }) => model ?? []);
