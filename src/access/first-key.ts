@@ -34,7 +34,8 @@ export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: s
   const { row, audit } = toOperatorKey('bootstrap key', parsed, pepper);
   const present = await rows.find(parsed.idPart);
   if (present && !isRowOf(present, parsed, pepper)) {
-    const message = 'SONANT_BOOTSTRAP_KEY has the id of an existing key but another secret, or SONANT_KEY_PEPPER has changed.';
+    const message =
+      'SONANT_BOOTSTRAP_KEY has the id of an existing key but another secret, or SONANT_KEY_PEPPER has changed.';
     throw new Failure('invalid_api_key', { message });
   }
   const toEndAudit = (keyId: string) =>
@@ -62,7 +63,11 @@ export async function makeFirstKey({
     const fresh = createApiKey();
     parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKeyFile(file);
   } catch (error) {
-    throw new Failure('storage_unavailable', { message: 'The first API key cannot be stored in the data folder.' }, error);
+    throw new Failure(
+      'storage_unavailable',
+      { message: 'The first API key cannot be stored in the data folder.' },
+      error,
+    );
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };

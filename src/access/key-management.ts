@@ -172,7 +172,8 @@ function checkNotRevoked({ revokedAtMs }: ApiKeyRow): void {
 }
 
 function checkNotReplaced({ replacedBy }: ApiKeyRow): void {
-  if (replacedBy !== null) throw unchangeable('This key has been replaced and ends with its grace period. Change its successor instead.');
+  if (replacedBy !== null)
+    throw unchangeable('This key has been replaced and ends with its grace period. Change its successor instead.');
 }
 
 const toDetail = ({ hash: _, hashKind: __, idPart: ___, ...row }: ApiKeyRow) => row;

@@ -25,7 +25,10 @@ export function createBookHandlers() {
       const { type, charset } = parseType(contentType);
       if (readers.has(accountId)) throw alreadyReading();
       if (readers.size >= booksReadMax)
-        throw new Failure('overloaded', { message: 'Too many books are being read. Try again later.', retryAfterSeconds });
+        throw new Failure('overloaded', {
+          message: 'Too many books are being read. Try again later.',
+          retryAfterSeconds,
+        });
       readers.add(accountId);
       try {
         const book = await readBook({

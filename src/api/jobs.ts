@@ -256,7 +256,9 @@ const toSorted = (fields: Readonly<Record<string, unknown>>) =>
 
 function checkSame(job: JobRow, fingerprint: string): JobRow {
   if (job.fingerprint === fingerprint) return job;
-  throw new Failure('idempotency_conflict', { message: 'Another request has already created a job with this id. Use another id.' });
+  throw new Failure('idempotency_conflict', {
+    message: 'Another request has already created a job with this id. Use another id.',
+  });
 }
 
 const tooManyJobs = () =>

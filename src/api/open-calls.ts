@@ -120,6 +120,7 @@ const tooMany = (where: string, limit: number) =>
     retryAfterSeconds: 1,
   });
 
-const noRoom = () => new Failure('overloaded', { message: 'Too many calls without an API key are running. Try again later.' });
+const noRoom = () =>
+  new Failure('overloaded', { message: 'Too many calls without an API key are running. Try again later.' });
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -109,8 +109,7 @@ function readPax(extension: Uint8Array): Stated {
     if (key === 'linkpath') stated.isLink = true;
     if (key === 'size' && !/^\d{1,15}$/.test(value)) throw damaged();
     if (key === 'size') stated.size = Number(value);
-    if (key.startsWith('GNU.sparse.'))
-      throw new ArchiveFault('contains an entry that is neither a file nor a folder');
+    if (key.startsWith('GNU.sparse.')) throw new ArchiveFault('contains an entry that is neither a file nor a folder');
     rest = rest.subarray(length);
   }
   return stated;

@@ -43,7 +43,11 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
   const stated = bookTypes[type ?? ''] ?? extensions[extname(name ?? '').toLowerCase()];
   if (stated === 'epub') throw new BookFault('damaged', 'is not an EPUB: it is not a zip archive');
   const isWide = /^(?:\xff\xfe|\xfe\xff)/.test(start);
-  if (!isWide && hasBinary(bytes)) throw new BookFault('format', 'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text');
+  if (!isWide && hasBinary(bytes))
+    throw new BookFault(
+      'format',
+      'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
+    );
   if (stated === 'html' || stated === 'markdown') return stated;
   return /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i.test(
     start.replace(/^\xef\xbb\xbf/, ''),

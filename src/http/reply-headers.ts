@@ -71,7 +71,10 @@ export const replyHeaders = {
     'Unknown members of the body and parameters of the query, which were ignored.',
     'langauge_code, colour',
   ),
-  'X-Did-You-Mean': header('The known names that ignored names were probably meant to be.', 'langauge_code=language_code'),
+  'X-Did-You-Mean': header(
+    'The known names that ignored names were probably meant to be.',
+    'langauge_code=language_code',
+  ),
   'Content-Disposition': header(
     '`attachment; filename=<id>.<format>`',
     'attachment; filename=aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',

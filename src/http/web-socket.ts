@@ -94,7 +94,9 @@ export function checkUpgrade(
   }
   const { origin } = raw.headers;
   if (origin === undefined || isAllowed(origin) || origin === URL.parse(`${protocol}://${host}`)?.origin) return;
-  throw new Failure('access_denied', { message: 'Pages of this origin may not connect. The operator can allow it in SONANT_CORS_ORIGINS.' });
+  throw new Failure('access_denied', {
+    message: 'Pages of this origin may not connect. The operator can allow it in SONANT_CORS_ORIGINS.',
+  });
 }
 
 const socketVersion = '13';

@@ -112,11 +112,12 @@ type Chapter = Pick<ChapterInput, 'title' | 'text' | 'ssml' | 'voiceId' | 'langu
 
 function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Violations): readonly Chapter[] {
   const hasText = text !== '' || ssml !== '';
-  if (hasText && chapters.length > 0) violations.report('chapters', 'conflict', 'must be the only one of text, ssml and chapters');
+  if (hasText && chapters.length > 0)
+    violations.report('chapters', 'conflict', 'must be the only one of text, ssml and chapters');
   else if (hasText) return [{ title: '', text, ssml, voiceId: '' }];
   else if (chapters.length > 0) return chapters.length > jobChaptersMax ? [] : chapters;
   else if (!violations.has('text') && !violations.has('ssml'))
-    violations.report('chapters', 'required', 'send chapters, or one text or ssml');
+    violations.report('chapters', 'required', 'are required unless text or ssml is sent');
   return [];
 }
 

@@ -60,7 +60,8 @@ interface Content {
 
 function* readEntries({ entries: given }: LexiconSpec, violations: Violations, isEmptied: boolean): Steps<Content> {
   // A message that leaves the entries out must not delete those that the lexicon has.
-  if (given.length === 0 && !isEmptied) violations.report('entries', 'required', 'are required unless a PLS document is sent');
+  if (given.length === 0 && !isEmptied)
+    violations.report('entries', 'required', 'are required unless a PLS document is sent');
   const entries: LexiconEntry[] = [];
   // Of too many, only their number is checked.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
@@ -72,7 +73,8 @@ function* readEntries({ entries: given }: LexiconSpec, violations: Violations, i
 }
 
 function* readDocument({ pls, entries: given }: LexiconSpec, violations: Violations): Steps<Content> {
-  if (given.length > 0) violations.report('entries', 'conflict', 'cannot be combined with a PLS document; send one of the two');
+  if (given.length > 0)
+    violations.report('entries', 'conflict', 'cannot be combined with a PLS document; send one of the two');
   try {
     const { name: title, entries } = yield* readPls(pls, lexiconEntriesMax);
     for (const [i, entry] of entries.entries()) {

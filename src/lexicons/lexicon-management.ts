@@ -40,7 +40,11 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     };
     if (ownerId !== null) {
       isOver(others.count + 1, lexiconsPerAccount, 'The number of lexicons of an account is');
-      isOver(others.byteCount + byteCount, accountLexiconBytesMax, 'The size of all lexicons of an account, in bytes, is');
+      isOver(
+        others.byteCount + byteCount,
+        accountLexiconBytesMax,
+        'The size of all lexicons of an account, in bytes, is',
+      );
     }
     const all = cache.list().reduce((sum, each) => sum + each.byteCount, byteCount);
     isOver(all, allLexiconBytesMax, 'The size of all lexicons of the service, in bytes, is');

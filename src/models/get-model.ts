@@ -116,7 +116,8 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     };
     const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print: printChecking };
     const voiceIds = await engine.importVoice!(brought);
-    if (!voiceIds) throw new Failure('invalid_request', { message: `${url} is not an archive (tar, gzip, bzip2 or zip)` });
+    if (!voiceIds)
+      throw new Failure('invalid_request', { message: `${url} is not an archive (tar, gzip, bzip2 or zip)` });
     await rm(downloads, { recursive: true, force: true });
     return { name, voiceIds };
   });
@@ -189,7 +190,9 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     return own;
   }
   if (isOffline)
-    throw new Failure('invalid_request', { message: `${name} is needed; download ${file.url} and add its path to the command` });
+    throw new Failure('invalid_request', {
+      message: `${name} is needed; download ${file.url} and add its path to the command`,
+    });
   const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
   const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience);
   const builds = stated.length > 0 ? stated : file.builds;
@@ -202,8 +205,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     }
     await rm(to);
   }
-  if (builds.length === 0)
-    print(`${name} has no known SHA-256, so only damage to the archive can be detected`);
+  if (builds.length === 0) print(`${name} has no known SHA-256, so only damage to the archive can be detected`);
   if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
   const watchRoom = createRoomWatch(downloads, options);
   const tell = (done: number, total: number | undefined) => {

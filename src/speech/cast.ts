@@ -57,7 +57,13 @@ export function findCast(main: CastVoice, texts: readonly MarkedText[], options:
       byName.set(wanted.names[0]!, voice);
       if (voice !== main) others.add(voice);
       if (others.size > othersMax)
-        throw refuse(options.field, text.source, wanted, 'invalid_request', `more than ${othersMax} other voices; use fewer`);
+        throw refuse(
+          options.field,
+          text.source,
+          wanted,
+          'invalid_request',
+          `more than ${othersMax} other voices; use fewer`,
+        );
     }
   }
   return {

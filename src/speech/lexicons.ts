@@ -59,7 +59,11 @@ export const lookUpLexicons = (
   lexiconIds.flatMap((lexiconId, i) => {
     const lexicon = lexicons.find(lexiconId);
     if (lexicon && mayUseLexicon(lexicon, user)) return lexicon;
-    faults.push({ field: `lexicon_ids[${i}]`, reason: 'not_found', message: 'is not a lexicon of this key; GET /api/lexicons lists them' });
+    faults.push({
+      field: `lexicon_ids[${i}]`,
+      reason: 'not_found',
+      message: 'is not a lexicon of this key; GET /api/lexicons lists them',
+    });
     return [];
   });
 

@@ -166,8 +166,7 @@ function parseTexts(
     const takes = used === ssml ? 'ssml replaces it' : `method ${method} takes ${used.json}`;
     found.add(other.json, 'conflict', `${takes}; remove ${other.json}`);
   }
-  if (used === ssml && markup === 'pauses')
-    found.add('markup', 'conflict', 'pauses is only for plain text; remove it');
+  if (used === ssml && markup === 'pauses') found.add('markup', 'conflict', 'pauses is only for plain text; remove it');
   if (sumOf(texts, 'pauseMs') > pausesMsMax)
     found.add(used.json, 'range', `has pauses of more than ${pausesMsMax / 1000} s in total, which is the limit`);
   return { field: used.json, texts };

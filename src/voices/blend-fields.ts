@@ -29,11 +29,9 @@ export function checkSpeakers(
   if (!blend) return bindings && checkBindings(bindings, before.bindings, bindable, faults);
   const fault = faultTo(faults);
   if (bindings?.length) fault('blend', 'conflict', 'and bindings exclude each other');
-  if (before.bindings.some((bound) => 'cloneId' in bound))
-    fault('blend', 'conflict', 'cannot replace a clone');
+  if (before.bindings.some((bound) => 'cloneId' in bound)) fault('blend', 'conflict', 'cannot replace a clone');
   for (const [i, { voiceId }] of blend.entries())
-    if (voiceId === before.voiceId)
-      fault(`blend[${i}].voice_id`, 'conflict', 'must not be the blend itself');
+    if (voiceId === before.voiceId) fault(`blend[${i}].voice_id`, 'conflict', 'must not be the blend itself');
   return checkBlend(blend, voices, actor, faults);
 }
 
@@ -81,7 +79,6 @@ function findPart(offered: OfferedVoice | undefined): FoundPart | string {
   if (voice.kind === 'cloned') return 'must not be a clone, because a blend would outlive the consent of the person';
   const [bound] = bindings;
   const group = bound?.engine.blending?.groupOf(bound.speaker.voiceId);
-  if (!bound || group === undefined)
-    return 'must be a voice of a model with styles, and not a blend';
+  if (!bound || group === undefined) return 'must be a voice of a model with styles, and not a blend';
   return { ...bound, group };
 }

@@ -150,7 +150,8 @@ function parseFile(text: string): VoiceFile {
       'ready',
       'disabled',
     ]);
-  if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be complete bindings, at least one');
+  if (bindings.length === 0 || bindings.includes(undefined))
+    fault('bindings', 'type', 'must be complete bindings, at least one');
   const isCloned = kind === 'cloned';
   if (isCloned && !isConsent(file.consent))
     fault('consent', 'required', 'a clone comes with its consent, or not at all');

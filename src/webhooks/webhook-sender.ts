@@ -308,7 +308,9 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
       const fault = targets.faultOf(url);
       if (fault !== undefined) throw refusal(fault);
       if ((await secrets.signing(keyId)).length > 0) return;
-      const lost = (await secrets.isLost(keyId)) ? `, and the secret of the key can no longer be decrypted, ${whyLost}` : '';
+      const lost = (await secrets.isLost(keyId))
+        ? `, and the secret of the key can no longer be decrypted, ${whyLost}`
+        : '';
       throw refusal(`needs a webhook secret of the key${lost}; create one with POST /api/auth/webhook-secret`);
     },
     add: (rows, message) =>

@@ -78,6 +78,37 @@ test('a data folder that cannot be made is named, with its setting', async () =>
   expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
 });
 
+test.each([
+  [
+    'a folder for a voice file',
+    ['voice', 'import', 'a-folder', '--access', 'private'],
+    1,
+    'it is a folder, not a file',
+  ],
+  [
+    'a folder for an input',
+    ['say', '-i', 'a-folder', '-o', 'x.wav'],
+    2,
+    'cannot read a-folder: it is a folder, not a file',
+  ],
+  ['a missing folder', ['say', 'Hi.', '-o', 'none/x.wav'], 2, 'cannot write into none: no such file or folder'],
+  ['a file for a folder', ['say', 'Hi.', '-o', 'a-file/x.wav'], 2, 'a part of the path is not a folder'],
+  ['a missing book', ['book', 'none.epub', '-o', 'x.mp3'], 2, 'cannot read none.epub: no such file or folder'],
+  ['a missing lexicon', ['lexicon', 'put', 'none.pls'], 2, 'cannot read none.pls: no such file or folder'],
+  [
+    'a service that is not there',
+    ['book', 'a-file', '-o', 'x.mp3', '--server', 'http://127.0.0.1:9', '--key', 'snt_x'],
+    1,
+    'cannot reach http://127.0.0.1:9: the connection was refused',
+  ],
+])('%s is explained without codes and names of the system', async (_, args, code, told) => {
+  mkdirSync(join(folder, 'a-folder'), { recursive: true });
+  writeFileSync(join(folder, 'a-file'), 'A book.');
+  const ended = await sonant(args);
+  expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(told)]);
+  expect(ended.err).not.toMatch(/\b(?:E[A-Z]{4,}|ERR_|errno|syscall)|\.part-/);
+});
+
 test('doctor looks at everything, and a broken setting is explained', async () => {
   const { code, out } = await program(['doctor']);
   expect(code).toBe(0);
@@ -149,9 +180,15 @@ test.each([
   ['webhook more', 'usage: sonant webhook secret'],
   ['webhook secret', 'usage: sonant webhook secret'],
   ['completion tcsh', 'usage: sonant completion'],
-  ['serve more', 'Unexpected argument'],
+  ['serve more', "unexpected argument 'more'"],
   ['config --more', 'there is no option --more; --help lists the options'],
-  ['doctor more', 'Unexpected argument'],
+  ['doctor more', "unexpected argument 'more'"],
+  ['key create --nam', 'there is no option --nam; did you mean --name?'],
+  ['key create -n', 'there is no option -n; --help lists the options'],
+  ['key create --name', '--name needs a value'],
+  ['voice export ada -o', '--output needs a value'],
+  ['key create --name --json', '--name needs a value; write one that begins with a dash as --name=VALUE'],
+  ['key list --json=1', '--json does not take a value'],
 ])('%s is wrong usage', async (line, told) => {
   const [name, ...args] = line.split(' ');
   const command = commands.find((each) => each.name === name)!;

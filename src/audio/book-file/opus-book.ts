@@ -58,7 +58,8 @@ export async function* writeOpusBook({
     const { sound, silence } = plan.frames[index]!;
     let seen = 0;
     for await (const packets of packetsOf(chapter, index)) {
-      if (seen === 0 && !packets[0]!.equals(made.head)) throw wrongFile(index, 'does not begin like a file of this encoder');
+      if (seen === 0 && !packets[0]!.equals(made.head))
+        throw wrongFile(index, 'does not begin like a file of this encoder');
       yield* add(seen < headerPackets ? packets.slice(headerPackets - seen) : packets);
       seen += packets.length;
     }

@@ -25,7 +25,8 @@ async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promi
     free: () => decoder.free(),
   };
   await decodePieces(withoutFlush, inPieces([file.subarray(0, infoEnd), frames, ending]), track);
-  if (track.length < samples) throw unreadable(`is damaged or incomplete: only ${track.length} of ${samples} samples can be read`);
+  if (track.length < samples)
+    throw unreadable(`is damaged or incomplete: only ${track.length} of ${samples} samples can be read`);
 }
 
 /** Returns the bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
@@ -73,7 +74,8 @@ function refuseOtherFormat({ tag, channels, sampleRateHz, bytesPerSample }: WavF
   const sizes = tag === pcmTag ? [1, 2, 3, 4] : tag === floatTag ? [4, 8] : [];
   if (sizes.length === 0)
     throw unreadable(`is a WAV file with an unsupported encoding (${tag}); send PCM or float samples`);
-  if (!sizes.includes(bytesPerSample)) throw unreadable(`is a WAV file with ${8 * bytesPerSample} bits per sample, which is not supported`);
+  if (!sizes.includes(bytesPerSample))
+    throw unreadable(`is a WAV file with ${8 * bytesPerSample} bits per sample, which is not supported`);
 }
 
 function samplesOf(file: Buffer, { start, byteCount }: WavData): Buffer {

@@ -64,8 +64,7 @@ function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]):
   );
   const voiceId = name ?? (native ?? found[0])?.voiceId;
   if (voiceId === undefined) {
-    const message =
-      languageCode === undefined ? 'No voice is available.' : `No voice speaks ${languageCode}.`;
+    const message = languageCode === undefined ? 'No voice is available.' : `No voice speaks ${languageCode}.`;
     throw new Failure('voice_not_found', { message });
   }
   return parseLiveStart({

@@ -24,7 +24,9 @@ const operation = (id: string, summary: string, schema: Schema, example: object)
   failures: id === 'isReady' ? ['overloaded'] : [],
 });
 const alive = operation('isAlive', 'Check that the process is alive', answerSchema('Alive', 'ok'), { status: 'ok' });
-const ready = operation('isReady', 'Check that requests can be served', answerSchema('Ready', 'ready'), { status: 'ready' });
+const ready = operation('isReady', 'Check that requests can be served', answerSchema('Ready', 'ready'), {
+  status: 'ready',
+});
 const metrics: RouteDocs = {
   id: 'readMetrics',
   tag: 'Service',

@@ -51,7 +51,9 @@ const timestampsSchema = event(
   {
     chunk_index: chunkIndex,
     words: { type: 'array', description: 'In the order in which they are spoken.', items: wordSchema },
-    quality: text('Whether the times come from the engine; otherwise they are estimated.', { enum: ['engine', 'estimated'] }),
+    quality: text('Whether the times come from the engine; otherwise they are estimated.', {
+      enum: ['engine', 'estimated'],
+    }),
   },
   { language_code: text('Language of the words, BCP-47; only if the request has `language_code` `auto`.') },
 );

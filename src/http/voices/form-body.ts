@@ -55,7 +55,8 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
       isOver = true;
       giveUp(failure);
     };
-    const notForm = (cause?: unknown) => reject(broken('The body does not match its Content-Type: it is not a valid form.', cause));
+    const notForm = (cause?: unknown) =>
+      reject(broken('The body does not match its Content-Type: it is not a valid form.', cause));
     let parser: InstanceType<typeof Busboy>;
     try {
       parser = new Busboy({
