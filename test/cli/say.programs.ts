@@ -93,7 +93,7 @@ test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', asy
   for (const command of ['say Hi.', 'voice list', 'key create'])
     expect(shell(`${command} > /dev/full`)).toMatchObject({
       status: 1,
-      stderr: `sonant: standard output cannot be written: ${fault}`,
+      stderr: `sonant: cannot write to standard output: ${fault}`,
     });
 });
 
