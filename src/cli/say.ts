@@ -117,7 +117,8 @@ const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
   const row = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''));
-  return row?.flag ? `--${row.flag.name}` : field;
+  if (row?.flag) return `--${row.flag.name}`;
+  return field === 'text' || field === 'ssml' ? 'the text' : field;
 };
 
 /** Reports invalid fields of the request under the names of their flags. */

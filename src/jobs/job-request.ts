@@ -13,6 +13,7 @@ import { inSteps, type Steps } from '../runtime/steps.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars, cutText } from '../text/count-chars.ts';
+import { positionIn } from '../text/marked-text.ts';
 import { isSsml } from '../text/ssml.ts';
 import {
   chapterGapSecondsDefault,
@@ -177,11 +178,23 @@ function* parseChapter(
   const parts: ChapterRequest['parts'][number][] = [];
   // A blank text is refused by the rules of any text.
   for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
-    const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportOwn, nameOf);
+    const reportPart: Report = (field, reason, message, allowed) =>
+      reportOwn(field, reason, inWhole(message, text, part.offset), allowed);
+    const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportPart, nameOf);
     if (request) parts.push({ ...part, chars: request.chars });
     yield;
   }
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
+}
+
+/** The position in a message about a part, such as "line 1, column 5: ...", as a position in the whole text. */
+function inWhole(message: string, text: string, offset: number): string {
+  const start = positionIn(text, offset);
+  return message.replace(/^line (\d+), column (\d+)/, (_, line, column) =>
+    line === '1'
+      ? `line ${start.line}, column ${start.column + Number(column) - 1}`
+      : `line ${start.line + Number(line) - 1}, column ${column}`,
+  );
 }
 
 function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) => field): SpeechRequest | undefined {
