@@ -77,7 +77,7 @@ async function findVoices(
   if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
   const listed = await server.listVoices(signal);
   if (listed && listed.length > 0) return listed;
-  const message = `${url} does not list its voices; list them in SONANT_OPENAI_VOICES`;
+  const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }
 
@@ -98,7 +98,7 @@ async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
 }
 
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
-  if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL is not set' };
+  if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
     let voices = options.voices;
