@@ -21,13 +21,13 @@ export function takeText(positionals: readonly string[], input: string | undefin
     const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
     throw new UsageError(`put the text in quotes: it arrived as several arguments${hint}`);
   }
-  if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
+  if (given !== undefined && input !== undefined) throw new UsageError('the text and --input exclude each other');
   return given;
 }
 
 /** The text of a file or of standard input. */
 export async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
-  const missing = 'give a text: sonant say "Hello." -o hello.wav';
+  const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);
   const isPath = input !== undefined && input !== '-';
   let text: string;

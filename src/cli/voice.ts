@@ -142,7 +142,7 @@ const actions: Readonly<Record<string, Action>> = {
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
         voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), { rows, vault, access })];
-        print(`${voiceIds} is imported.`);
+        print(`${voiceIds} was imported.`);
       });
     if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
   },

@@ -61,7 +61,7 @@ one, which is shown once; the former one signs too for a while, so that receiver
     else if (more.secret) print(`${more.secret}\n\nStore the secret now; it is not shown again.`);
     else
       print(
-        `${hint}..., made ${facts.created_at}${formerUntilMs ? `; the former secret also signs until ${facts.former_expires_at}` : ''}`,
+        `${hint}..., created ${facts.created_at}${formerUntilMs ? `; the former secret also signs until ${facts.former_expires_at}` : ''}`,
       );
     return 0;
   },

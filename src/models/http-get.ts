@@ -32,7 +32,7 @@ export interface Answer {
 export async function get(url: string, options: GetOptions): Promise<Answer> {
   const seen: string[] = [];
   for (let next = new URL(url); ; ) {
-    if (seen.includes(next.href)) throw unreachable(`${url} redirects in a circle`);
+    if (seen.includes(next.href)) throw unreachable(`${url} redirects to itself`);
     seen.push(next.href);
     if (seen.length > redirectsMax + 1) throw unreachable(`${url} redirects more than ${redirectsMax} times`);
     const answer = await getOnce(next, options);

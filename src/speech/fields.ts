@@ -166,7 +166,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       type: 'string',
       minLength: 1,
       maxLength: voiceIdCharsMax,
-      description: 'Id or alias of the voice to speak with; GET /api/voices lists them.',
+      description: 'Id or alias of the voice to speak with; GET /api/voices lists the voices.',
     },
     parse(given, report) {
       if (given === undefined) report('required', 'is required; GET /api/voices lists the voices');

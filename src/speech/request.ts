@@ -163,7 +163,7 @@ function parseTexts(
   const texts = used === chunks ? parseChunks(value, limits, check, found) : check(used.json, value, limits.charsMax);
   for (const other of [text, chunks]) {
     if (other === used || !isGiven(fields[other.json])) continue;
-    const takes = used === ssml ? 'ssml replaces it' : `method ${method} takes ${used.json}`;
+    const takes = used === ssml ? 'ssml replaces it' : `method ${method} uses ${used.json}`;
     found.add(other.json, 'conflict', `${takes}; remove ${other.json}`);
   }
   if (used === ssml && markup === 'pauses') found.add('markup', 'conflict', 'pauses is only for plain text; remove it');

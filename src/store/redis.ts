@@ -283,7 +283,7 @@ const connectMs = 2_000;
 
 export async function inspectRedis(url: string, prefix: string): Promise<RedisFinding> {
   if (url === '')
-    return { state: 'absent', message: 'not configured; fine for one process, which counts limits in memory' };
+    return { state: 'absent', message: 'not configured; not needed for one process, which counts limits in memory' };
   let cause: Error | undefined;
   const client = await connectRedis(url, { retryStrategy: () => null }).catch((error: Error) => {
     cause = error;

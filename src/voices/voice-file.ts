@@ -142,24 +142,23 @@ function parseFile(text: string): VoiceFile {
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status, lexicon_ids: lexiconIds = [] } = file;
-  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} ids of lexicons`);
+  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} lexicon ids`);
   const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
   if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned', ['stock', 'cloned']);
   if (status !== 'ready' && status !== 'disabled')
-    fault('status', 'enum', 'must be ready or disabled: who has withdrawn consent is not brought back', [
+    fault('status', 'enum', 'must be ready or disabled: a voice whose consent was withdrawn cannot be imported', [
       'ready',
       'disabled',
     ]);
   if (bindings.length === 0 || bindings.includes(undefined))
     fault('bindings', 'type', 'must be complete bindings, at least one');
   const isCloned = kind === 'cloned';
-  if (isCloned && !isConsent(file.consent))
-    fault('consent', 'required', 'a clone comes with its consent, or not at all');
-  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'holds a clone');
+  if (isCloned && !isConsent(file.consent)) fault('consent', 'required', 'is required for a clone');
+  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'contains a clone');
   if (faults.length > 0) {
     const all = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new Failure('invalid_request', {
-      message: `This is no voice that was exported whole: ${all}.`,
+      message: `The exported voice is invalid: ${all}.`,
       details: faults,
     });
   }
@@ -186,7 +185,7 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     // Text that is no JSON is rejected like any other foreign file.
   }
-  throw new Failure('invalid_request', { message: `This is no voice that was exported by sonant voice export.` });
+  throw new Failure('invalid_request', { message: `The file is not a voice exported with sonant voice export.` });
 }
 
 const isTexts = (value: unknown): value is Record<string, string> =>

@@ -114,7 +114,7 @@ test.each<[string, string[], number, RegExp]>([
   ['an input that is not there', ['say', '-i', 'nowhere.txt', '-o', 'x.wav'], 2, /nowhere\.txt/],
   ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes: it arrived as several arguments\n/],
   ['an option that npm took', ['say', 'Hi', 'x.wav'], 2, /npm run sonant -- say "Hello." -o hello.wav/],
-  ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; give a text: sonant say "Hello." -o hello.wav/],
+  ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; add a text: sonant say "Hello." -o hello.wav/],
   [
     'a language that the voice does not speak',
     ['say', 'Hi.', '-o', 'x.wav', '-v', 'arthur', '-l', 'de'],

@@ -42,7 +42,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     const generation = parseGeneration(fieldsOf(request));
     if (generation.transcript.trim() === '') {
       const details: FieldViolation[] = [
-        { field: 'transcript', reason: 'blank', message: 'must hold something besides white space' },
+        { field: 'transcript', reason: 'blank', message: 'must contain more than white space' },
       ];
       throw new Failure('invalid_request', { details });
     }

@@ -101,7 +101,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
 function textFaults(text: unknown): FieldViolation[] {
   if (typeof text !== 'string') return [{ field: 'text', reason: 'type', message: 'must be a string' }];
   if (text.trim() !== '') return [];
-  return [{ field: 'text', reason: 'blank', message: 'must hold something besides white space' }];
+  return [{ field: 'text', reason: 'blank', message: 'must contain more than white space' }];
 }
 
 function ignoredSettings(settings: unknown): readonly UnknownField[] {

@@ -17,7 +17,7 @@ const speechSchema: Schema = {
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
-        'Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always.',
+        'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     markup: speechFields.markup.schema,
@@ -51,14 +51,14 @@ export const openAiDocs = {
   speak: {
     ...usual,
     id: 'createSpeech',
-    summary: 'Create speech as with OpenAI’s API',
+    summary: 'Create speech as OpenAI’s API does',
     description:
       'At 24 000 Hz. The API key is a bearer token or in X-API-Key; failures have the form of OpenAI’s errors.',
     scopes: speechOperations.streamSpeech.scopes,
     body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {
-        description: 'The audio as it is synthesized, or OpenAI’s events.',
+        description: 'The audio while it is synthesized, or OpenAI’s events.',
         headers: [
           ...soundHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
           ...streamHeaders,
@@ -71,7 +71,7 @@ export const openAiDocs = {
   listVoices: {
     ...listing,
     id: 'listOpenAiVoices',
-    summary: 'List voices as OpenAI’s clients do',
+    summary: 'List voices for OpenAI’s clients',
     answers: {
       200: jsonAnswer('All voices that are ready, each under its id and under its aliases.', voicesSchema, {
         voices: [voice.example],
@@ -81,13 +81,13 @@ export const openAiDocs = {
   listModels: {
     ...listing,
     id: 'listModels',
-    summary: 'List models as with OpenAI’s API',
+    summary: 'List models as OpenAI’s API does',
     answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
   },
   getModel: {
     ...listing,
     id: 'getOpenAiModel',
-    summary: 'Get a model as with OpenAI’s API',
+    summary: 'Return a model as OpenAI’s API does',
     parameters: [
       { in: 'path', name: 'id', description: 'Id of the model.', schema: string, required: true, example: 'tts-1' },
     ],
