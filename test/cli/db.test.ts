@@ -143,7 +143,7 @@ there('doctor looks, migrate makes the tables, and both tell what there is; nobo
   });
   expect(await run(doctorCommand)).toMatch(/^absent +database .*^absent +voices/ms);
   expect(await inspectStore(config)).toMatchObject({ isReady: false });
-  expect(await run(dbCommand, 'migrate')).toMatch(/is the present one$/);
+  expect(await run(dbCommand, 'migrate')).toMatch(/is current$/);
   expect(await inspectStore(config)).toMatchObject({ isReady: true });
   const store = await openPostgres({ url });
   await store.query('alter table tickets rename to other');

@@ -169,7 +169,7 @@ test('a text may look like a flag, and an empty name is no file', async () => {
 });
 
 test.each<[string, Buffer, RegExp]>([
-  ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8: byte 0xe9 at offset 3;/],
+  ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8 \(byte 0xe9 at offset 3\);/],
   ['that ends within a character', Buffer.from('\ufffd is fine, \u20ac').subarray(0, -1), /byte 0xe2 at offset 13;/],
   ['without an end', Buffer.alloc(17 << 20, 'yes\n'), /it is longer than 16 MiB;/],
 ])('a text %s is refused, in a file and on standard input', async (_, bytes, fault) => {

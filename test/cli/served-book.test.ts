@@ -156,8 +156,8 @@ test(
 
 test.each([
   ['the job', /\/api\/audio\/jobs\/[^/]+$/, 'not_found', 404, 'has no job'],
-  ['the audio by its time', /^\/audio\/.*\.wav$/, 'audio_expired', 410, 'has no audio of the job'],
-  ['the file of the audio', /^\/audio\/.*\.wav$/, 'not_found', 404, 'has no audio of the job'],
+  ['the audio by its time', /^\/audio\/.*\.wav$/, 'audio_expired', 410, 'has deleted the audio of job'],
+  ['the file of the audio', /^\/audio\/.*\.wav$/, 'not_found', 404, 'has deleted the audio of job'],
 ])(
   'begins a new job where %s is gone when the command is given again',
   async (_what, path, error, status, told) => {
@@ -212,7 +212,7 @@ test(
     };
     const server = ['--server', service.url];
     const known = [...server, '--key', service.key];
-    await told(2, '--key is for the service of --server', '--key', service.key);
+    await told(2, '--key needs --server', '--key', service.key);
     await told(2, 'is not a URL', '--server', 'tts.example');
     await told(2, 'an API key is needed', '--server', 'http://tts.example');
     await told(1, `cannot reach http://127.0.0.1:9`, '--server', 'http://127.0.0.1:9', '--key', 'snt_x');

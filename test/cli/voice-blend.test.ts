@@ -54,9 +54,9 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
   test.each<[parts: string[], said: RegExp]>([
     [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language; they speak: hum-Ada en; hum-Cleo de/],
     [['hum-Ada:1', 'Eve:1'], /Eve:1: must be of the same model as hum-Ada/],
-    [['Ada:1', 'Dot:1'], /Ada: is hum-Ada or other-Ada; name one of them/],
-    [['hum-Ada:1', 'nobody:1'], /nobody: there is no such voice that can be blended/],
-    [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice that can be blended: one of a model with styles/],
+    [['Ada:1', 'Dot:1'], /Ada is ambiguous: it can be hum-Ada or other-Ada/],
+    [['hum-Ada:1', 'nobody:1'], /nobody: no such voice can be blended/],
+    [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice of a model with styles/],
     [['hum-Ada:-1', 'Dot:1'], /hum-Ada:-1: must be a voice and its weight, such as af_heart:0.6/],
     [['hum-Ada:0', 'Dot:0'], /PART: must have weights that add up to more than 0/],
     [['hum-Ada:1'], /PART: must be 2 to 8 items/],

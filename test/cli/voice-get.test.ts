@@ -244,10 +244,10 @@ test('a model is got from a URL, whatever its archive is', async () => {
 
 test('a name that would lead out of the folder is refused', async () => {
   for (const name of ['../amy', '.amy', 'a/b', '']) {
-    await expect(voice(['get', 'amy', '--name', name])).rejects.toThrow('can be no name of a model');
+    await expect(voice(['get', 'amy', '--name', name])).rejects.toThrow('is not a valid name of a model');
     await expect(voice(['remove', name])).rejects.toThrow('is not installed');
   }
-  await expect(voice(['get', `${mirror.url}/`])).rejects.toThrow('can be no name of a model');
+  await expect(voice(['get', `${mirror.url}/`])).rejects.toThrow('is not a valid name of a model');
   expect(mirror.requests).toEqual([]);
 });
 

@@ -98,7 +98,7 @@ describe('a model', { timeout: 60_000 }, () => {
       },
       /dying cannot be loaded or does not speak: .*SIGKILL/,
     ],
-    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /there is no ONNX file that speaks in it/],
+    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /it has no ONNX file of a speech model/],
     [
       'with a link in its archive',
       async (from) => {
@@ -127,7 +127,11 @@ describe('a model', { timeout: 60_000 }, () => {
       },
       /torn.tar.gz is not a tar, gzip, bzip2 or zip archive/,
     ],
-    ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
+    [
+      'with a name that none can have',
+      (from) => makeTinyVits(join(from, 'my model')),
+      /choose another name with --name/,
+    ],
   ])('%s is refused, and nothing of it is left', async (_, make, message) => {
     const path = await make(await mkdtemp(join(root, 'refused-')));
     await expect(bring(path)).rejects.toMatchObject({

@@ -86,7 +86,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
     await useKey(await service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
-    await untilText('.page', 'It can be changed by its owner, and by keys with the scope admin.');
+    await untilText('.page', 'Only its owner, and keys with the scope admin, can change it.');
     expect(await page.run(`${find('.endings')} === null`)).toBe(true);
     await useKey(await service.makeKey(['admin', ...scopes]));
     await go('#/voices/nora', 'Nora');

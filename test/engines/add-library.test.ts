@@ -56,7 +56,7 @@ test('a failure of npm, or none of npm at all, is told, and leaves nothing', asy
     cause: new Error('npm error network'),
   });
   await expect(add(join(root, 'none'))).rejects.toThrow('cannot be installed');
-  await expect(add(await writeNpm('exit 0'))).rejects.toThrow('not made for this system');
+  await expect(add(await writeNpm('exit 0'))).rejects.toThrow('does not support this system');
 });
 
 test('an interruption ends npm', async () => {

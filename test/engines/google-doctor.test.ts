@@ -51,7 +51,7 @@ describe('doctor says', () => {
       const report = await inspect({ credentials: fileOf('bad.json', text) });
       expect(report).toMatchObject({
         state: 'broken',
-        message: expect.stringContaining('is not the file of a service'),
+        message: expect.stringContaining('is not the JSON key file of a Google service'),
       });
       expect(report.message).not.toMatch(/hush|PRIVATE/);
     }

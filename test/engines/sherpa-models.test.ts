@@ -169,7 +169,7 @@ describe('a fault names its file:', () => {
   const piper: ModelContents = { ...espeak, 'model.onnx': writeTinyVits({ isPiper: true }) };
 
   test.each<[name: string, files: ModelContents, fault: RegExp]>([
-    ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or cut short/],
+    ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or incomplete/],
     ['a model that is text', { 'model.onnx': '<!DOCTYPE html><p>Not found' }, /^model.onnx is not an ONNX file/],
     ['an empty model', { 'model.onnx': '' }, /^model.onnx is not an ONNX file/],
     [
@@ -189,7 +189,7 @@ describe('a fault names its file:', () => {
       /has other inputs than a model of this kind/,
     ],
     ['no way to read text', vits({ frontend: '' }), /lexicon.txt and espeak-ng-data are both missing/],
-    ['a language that is none', vits({ language: 'Klingonish' }), /does not say which language it speaks/],
+    ['a language that is none', vits({ language: 'Klingonish' }), /does not state its language/],
     ['a line of tokens in another form', { 'tokens.txt': 'a b c\n' }, /^tokens.txt must have .* line 1 has not/],
     ['an empty line of tokens', { 'tokens.txt': 'a 1\n\nb 2\n' }, /line 2 has not/],
     ['a token without a number', { 'tokens.txt': `${tinyTokens}ö x\n` }, /line 44 has not/],

@@ -192,7 +192,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     );
     const { state, message } = await sherpaOnnx.inspect(settings, dataDir);
     expect(state).toBe('broken');
-    expect(message).toMatch(/torn: model.onnx is damaged or cut short/);
+    expect(message).toMatch(/torn: model.onnx is damaged or incomplete/);
     expect(message).toMatch(/unknown cannot be loaded or does not speak: .*NoSuchOperation/s);
   });
 

@@ -178,9 +178,9 @@ describe('a source that', () => {
     await expectWhole();
   });
 
-  test('redirects in a circle, or without end, or elsewhere, is given up', async () => {
+  test('redirects to itself, or without end, or elsewhere, is given up', async () => {
     mirror.fault = (_, response) => !!response.writeHead(302, { Location: '/file' }).end();
-    await expect(fetchIt()).rejects.toThrow(/redirects in a circle/);
+    await expect(fetchIt()).rejects.toThrow(/redirects to itself/);
     mirror.fault = ({ path }, response) => !!response.writeHead(302, { Location: `/${path}x` }).end();
     await expect(fetchIt()).rejects.toThrow(/redirects more than 10 times/);
     mirror.fault = (_, response) => !!response.writeHead(302, { Location: 'file:///etc/passwd' }).end();
@@ -231,7 +231,7 @@ describe('a source that', () => {
       patience: limited,
       signal: AbortSignal.timeout(10_000),
     });
-    await expect(fetched).rejects.toThrow(length === undefined ? /sends more than 1000000 bytes/ : /./);
+    await expect(fetched).rejects.toThrow(length === undefined ? /sent more than 1000000 bytes/ : /./);
     expect(await there()).not.toContain('file');
   });
 

@@ -51,7 +51,7 @@ describe('speech', () => {
 
   test('that was cut off before it was made quieter does not', () => {
     const cutOff = (recording: Recording) => gained(gained(recording, 8), 0.3);
-    expect(shareWith('its peaks are cut off', cutOff)).toBe(1);
+    expect(shareWith('of it are clipped', cutOff)).toBe(1);
   });
 
   test('that is too quiet does not', () => {
@@ -107,9 +107,9 @@ describe('no speech', () => {
     ['silence', sine.map(() => 0), 'is silent'],
     ['a steady offset', sine.map(() => 0.5), 'is silent'],
     ['what nobody hears', sine.map((sample) => sample / 2_000), 'is silent'],
-    ['a tone', sine, 'is as loud at every moment'],
-    ['noise', noise(sine.length, 0.5), 'is as loud at every moment'],
-    ['a tone that comes and goes', sine.map((sample, i) => sample * often(i, 2) ** 3), 'is the same tone throughout'],
+    ['a tone', sine, 'has a constant loudness'],
+    ['noise', noise(sine.length, 0.5), 'has a constant loudness'],
+    ['a tone that comes and goes', sine.map((sample, i) => sample * often(i, 2) ** 3), 'is a constant tone'],
   ])('%s', (_, samples, words) => {
     expect(messagesOf({ samples, sampleRateHz })).toEqual([expect.stringContaining(words)]);
   });
