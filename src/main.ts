@@ -6,8 +6,9 @@ import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
-import { toFailure } from './errors.ts';
+import { type Reason, toFailure } from './errors.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
+import { reasonOf } from './runtime/system-errors.ts';
 
 /** A command and its imports are loaded when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -56,7 +57,7 @@ async function run([name, ...args]: string[]): Promise<number> {
   }
   if (!Object.hasOwn(commands, name)) {
     const meant = didYouMean(name, Object.keys(commands)) || ';';
-    throw new UsageError(`there is no command ${name}${meant} sonant --help lists them`);
+    throw new UsageError(`there is no command ${name}${meant} sonant --help lists the commands`);
   }
   const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
@@ -67,20 +68,30 @@ async function run([name, ...args]: string[]): Promise<number> {
   return command.run({ ...commandLine, args, signal: interrupted.signal });
 }
 
-/** A system error, such as a full disk, whose message is sufficient. */
-const isSystemError = (error: unknown): error is Error =>
+/** An error of the system, such as a full disk. */
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'errno' in error;
+
+/** An internal error is reported with its stack. */
+function explainCause(reason: Reason, cause: unknown): unknown {
+  if (!(cause instanceof Error)) return cause;
+  return reason === 'internal_error' ? cause.stack : reasonOf(cause);
+}
 
 function explain(error: unknown): number {
   const sonant = styleText('red', 'sonant:', { stream: process.stderr });
   const say = (text: string) => process.stderr.write(`${sonant} ${text}\n`);
   if (outputFault?.code === 'EPIPE' || (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE') return 141;
   if (outputFault) {
-    say(`standard output cannot be written: ${outputFault.message}`);
+    say(`cannot write to standard output: ${reasonOf(outputFault)}`);
     return 1;
   }
   if (interrupted.signal.aborted) return 130;
-  if (error instanceof CommandError || isSystemError(error)) {
+  if (isSystemError(error)) {
+    say(error.path === undefined ? reasonOf(error) : `cannot use ${error.path}: ${reasonOf(error)}`);
+    return 1;
+  }
+  if (error instanceof CommandError) {
     say(error.message);
     return 1;
   }
@@ -91,8 +102,7 @@ function explain(error: unknown): number {
   const { reason, facts, message, cause } = toFailure(error);
   say(message);
   for (const { field, message } of facts.details ?? []) say(`  ${field}: ${message}`);
-  if (cause !== undefined)
-    say(`  because: ${reason === 'internal_error' && cause instanceof Error ? cause.stack : cause}`);
+  if (cause !== undefined) say(`  because: ${explainCause(reason, cause)}`);
   return 1;
 }
 

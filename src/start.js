@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const oldestNode = 24;
 if (Number(process.versions.node.split('.')[0]) < oldestNode) {
   process.stderr.write(
-    `sonant: needs Node ${oldestNode} or newer, and this is ${process.version}. npm ci installs it if scripts may run, and npm start uses it.\n`,
+    `sonant: Node ${oldestNode} or newer is needed, but this is ${process.version}; npm ci installs it if scripts may run, and npm start uses it\n`,
   );
   process.exit(1);
 }

@@ -190,7 +190,7 @@ test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () 
 
   await fill('voice', 'nobody');
   await page.press('Enter');
-  expect(await printed('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: There is no such voice/)]);
+  expect(await printed('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: Voice not found/)]);
 });
 
 test.skipIf(!isInstalled('chromium'))('the live page speaks while it is typed, and tells what was heard', async () => {

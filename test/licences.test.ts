@@ -114,7 +114,7 @@ test.skipIf(!oldNode)('a Node that is too old is told so in one line', () => {
     encoding: 'utf8',
   });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^sonant: needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. [^\n]*\n$/);
+  expect(stderr).toMatch(/^sonant: Node 24 or newer is needed, but this is v\d+\.\d+\.\d+; [^\n]*\n$/);
 });
 
 test('npm starts the program by the file that checks Node', () => {

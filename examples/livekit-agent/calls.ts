@@ -121,7 +121,7 @@ export const cartesiaCalls: Record<string, () => Promise<void>> = {
     await speech.close();
   },
   async 'tells of an unknown voice, and of a wrong key'() {
-    assert.match(await failureOf(openCartesia({ voice: 'nobody' })), /no such voice/);
+    assert.match(await failureOf(openCartesia({ voice: 'nobody' })), /Voice not found/);
     assert.match(await failureOf(openCartesia({ apiKey: 'snt_wrong' })), /401/);
   },
 };

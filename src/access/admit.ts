@@ -78,7 +78,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
 /** Says where an API key belongs if it came as a bearer token, and what a bearer token needs where none is taken. */
 function checkHeader(authorization: string | undefined, takesToken: boolean): void {
   const isKey = /^Bearer +snt_/i.test(authorization ?? '');
-  const message = 'The API key belongs in the header X-API-Key (gRPC: the metadata x-api-key), not in Authorization.';
+  const message = 'Send the API key in the X-API-Key header (gRPC: the metadata x-api-key), not in Authorization.';
   if (takesToken && isKey) throw new Failure('invalid_token', { message });
   if (!takesToken && /^Bearer /i.test(authorization ?? '')) throw new Failure('invalid_api_key', { message });
 }
@@ -90,6 +90,6 @@ const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly
 export function checkScopes(caller: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
   if (choices.length === 0 || choices.some((choice) => holds(caller, choice))) return;
   const requiredScopes = [...new Set(choices.flat())];
-  const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
+  const message = `This call needs an API key with one of the scopes ${requiredScopes.join(', ')}.`;
   throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
 }

@@ -86,7 +86,9 @@ function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
 /** The row of a new key, or a Failure with all in the fields that exceeds the grant. */
 export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   if (grant.range.path.split('/').length > generationsMax) {
-    throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
+    throw new Failure('access_denied', {
+      message: `This key cannot create keys: derived keys can be nested ${generationsMax} deep.`,
+    });
   }
   const permissions = toPermissions(fields, grant, nowMs);
   requireWithin(grant, permissions);

@@ -46,7 +46,7 @@ const openLimiter: Limiter = {
 };
 
 const reject = async () => {
-  const message = 'The limits of keys cannot be looked at for the moment; try again.';
+  const message = 'Redis is unavailable, so the limits of keys cannot be checked. Try again later.';
   throw new Failure('storage_unavailable', { message, retryAfterSeconds: 1 });
 };
 

@@ -30,11 +30,12 @@ export interface AcceptedKey {
  */
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
   const parsed = parseApiKey(key);
-  if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
+  if (!parsed) throw new Failure('invalid_api_key', { message: 'SONANT_BOOTSTRAP_KEY is not a well-formed API key.' });
   const { row, audit } = toOperatorKey('bootstrap key', parsed, pepper);
   const present = await rows.find(parsed.idPart);
   if (present && !isRowOf(present, parsed, pepper)) {
-    const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
+    const message =
+      'SONANT_BOOTSTRAP_KEY has the id of an existing key but another secret, or SONANT_KEY_PEPPER has changed.';
     throw new Failure('invalid_api_key', { message });
   }
   const toEndAudit = (keyId: string) =>
@@ -62,7 +63,11 @@ export async function makeFirstKey({
     const fresh = createApiKey();
     parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKeyFile(file);
   } catch (error) {
-    throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
+    throw new Failure(
+      'storage_unavailable',
+      { message: 'The first API key cannot be stored in the data folder.' },
+      error,
+    );
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
@@ -81,6 +86,6 @@ function toOperatorKey(name: string, parsed: ParsedApiKey, pepper: Pepper | unde
 
 async function readKeyFile(file: string): Promise<ParsedApiKey> {
   const parsed = parseApiKey((await readFile(file, 'utf8')).trim());
-  if (!parsed) throw new Error(`${file} holds no API key; remove it to have one made`);
+  if (!parsed) throw new Error(`${file} does not contain an API key; delete it, and the next start creates one`);
   return parsed;
 }

@@ -33,7 +33,7 @@ export interface KeyPermissions {
 export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violations: Violations): void {
   const { voiceIds, allowedIps, limits, expiresAtMs } = grant;
   const exceeds = (field: string, what: string) =>
-    violations.report(field, 'range', `must be within ${what} of the key that makes it`);
+    violations.report(field, 'range', `must not exceed ${what} of the creating key`);
   for (const [i, block] of requested.allowedIps?.entries() ?? []) {
     if (!isAddressBlock(block))
       violations.report(`allowed_ips[${i}]`, 'format', 'must be an IP address or a CIDR block such as 10.0.0.0/8');
@@ -47,7 +47,7 @@ export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violatio
     requested.expiresAtMs !== undefined &&
     (requested.expiresAtMs ?? Infinity) > expiresAtMs
   )
-    exceeds('expires_in_days', 'the life');
+    exceeds('expires_in_days', 'the lifetime');
   checkLimits(requested.limits ?? {}, limits, violations);
   checkScopes(grant, requested.scopes ?? [], violations);
 }
@@ -64,7 +64,7 @@ function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], v
   const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);
   if (missing.length === 0) return;
-  const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
+  const message = `A key cannot grant scopes that it lacks: ${missing.join(', ')}.`;
   if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
   // The list has no violation of its own where an item has one.
   const hasFaultyItem = violations.has('scopes');

@@ -27,7 +27,7 @@ export function checkLimits(fields: LimitFields, most: KeyLimits | undefined, vi
     const value = fields[name] ?? usualLimits[name];
     const limit = most?.[name];
     if (fields[name] === undefined || limit === undefined || (value !== undefined && value <= limit)) continue;
-    violations.report(fieldNames[name], 'range', `must be at most ${limit}, as for the key that makes it`);
+    violations.report(fieldNames[name], 'range', `must be at most ${limit}, the limit of the creating key`);
   }
 }
 

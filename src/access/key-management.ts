@@ -148,11 +148,11 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
 }
 
 const tooManyDescendants = () => {
-  const message = `A key may have at most ${descendantsMax} keys that descend from it; revoke some of them.`;
+  const message = `This key already has ${descendantsMax} derived keys, which is the limit. Revoke some of them.`;
   return new Failure('access_denied', { message, limit: descendantsMax, actual: descendantsMax });
 };
 
-const noSuchKey = () => new Failure('not_found', { message: 'There is no such API key.' });
+const noSuchKey = () => new Failure('not_found', { message: 'API key not found.' });
 const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
 
@@ -168,11 +168,12 @@ function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Acto
 }
 
 function checkNotRevoked({ revokedAtMs }: ApiKeyRow): void {
-  if (revokedAtMs !== null) throw unchangeable('This key is revoked, and stays as it is.');
+  if (revokedAtMs !== null) throw unchangeable('This key is revoked and cannot be changed.');
 }
 
 function checkNotReplaced({ replacedBy }: ApiKeyRow): void {
-  if (replacedBy !== null) throw unchangeable('This key has been replaced, and ends when its grace is over.');
+  if (replacedBy !== null)
+    throw unchangeable('This key has been replaced and ends with its grace period. Change its successor instead.');
 }
 
 const toDetail = ({ hash: _, hashKind: __, idPart: ___, ...row }: ApiKeyRow) => row;

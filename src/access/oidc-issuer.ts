@@ -100,7 +100,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
       } catch (cause) {
         if (cause instanceof Failure) throw cause;
         if (isUnavailable(cause) || isUnavailable((cause as Error).cause)) throw unavailable(cause);
-        const message = 'The sign-in did not come to a good end; start again at /oauth/get-key.';
+        const message = 'The sign-in failed. Start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message }, cause);
       }
     },
@@ -143,7 +143,7 @@ async function discover({ issuer, clientId, clientSecret, isInsecure }: IssuerOp
   // ID tokens are verified by signature, even when they come from the token endpoint over TLS.
   oidc.enableNonRepudiationChecks(config);
   const { jwks_uri } = config.serverMetadata();
-  if (!jwks_uri) throw new Error('the issuer names no jwks_uri');
+  if (!jwks_uri) throw new Error('the issuer does not publish a jwks_uri');
   const keys = jose.createRemoteJWKSet(new URL(jwks_uri), {
     timeoutDuration: timeoutSeconds * 1000,
     cooldownDuration: keysCooldownMs,

@@ -118,7 +118,7 @@ export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
 const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
 
 export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {
-  const message = `${toSubject(isOwn)} may make ${limit} requests a minute.`;
+  const message = `${toSubject(isOwn)} may send ${limit} requests a minute.`;
   const retryAfterSeconds = waitUs / 1_000_000;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
@@ -127,7 +127,7 @@ export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs:
 export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
   if (quota === undefined || chars <= quota) return;
   const subject = isOwn ? 'this key' : 'all keys of this account together';
-  const message = `This text has ${chars} characters, and ${subject} may speak ${quota} in a month.`;
+  const message = `This text has ${chars} characters; the limit for ${subject} is ${quota} a month.`;
   const details: FieldViolation[] = [{ field: 'text', reason: 'length', message }];
   throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
 }
@@ -137,7 +137,7 @@ export function tooManyCharacters(
   waitMs: number,
 ): Failure {
   return new Failure('rate_limit_exceeded', {
-    message: `${toSubject(isOwn)} may speak ${quota} characters in a month; ${Math.max(0, left)} are left of this one.`,
+    message: `${toSubject(isOwn)} may use ${quota} characters a month; ${Math.max(0, left)} are left.`,
     limit: quota,
     actual: quota - left + chars,
     limitReason: 'characters',
@@ -146,6 +146,6 @@ export function tooManyCharacters(
 }
 
 export function tooManyAtOnce({ concurrency: limit }: KeyLimits, isOwn: boolean): Failure {
-  const message = `${toSubject(isOwn)} may have ${limit} syntheses running at once.`;
+  const message = `${toSubject(isOwn)} may run ${limit} syntheses at once.`;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'concurrency', retryAfterSeconds: 1 });
 }

@@ -64,9 +64,10 @@ export async function readDataDirSecret(dataDir: string, name = 'secret'): Promi
     makeFolder(dataDir);
     await writeOnce(file, randomBytes(secretBytes).toString('base64url'));
     const secret = (await readFile(file, 'utf8')).trim();
-    if (secret.length < secretBytes) throw new Error(`${file} holds no secret; remove it to have one made`);
+    if (secret.length < secretBytes)
+      throw new Error(`${file} does not contain a secret; delete it, and the next start creates one`);
     return secret;
   } catch (error) {
-    throw new Failure('storage_unavailable', { message: 'A secret of this service cannot be kept.' }, error);
+    throw new Failure('storage_unavailable', { message: 'A secret cannot be stored in the data folder.' }, error);
   }
 }

@@ -29,7 +29,9 @@ export function checkSignInRules({ subjects, domains, groups }: SignInRules, cla
   const mayByDomain = domain !== '' && domains.some((allowed) => allowed.toLowerCase() === domain);
   const mayByGroup = Array.isArray(own) && groups.some((group) => own.includes(group));
   if (subjects.includes('*') || subjects.includes(sub) || mayByDomain || mayByGroup) return;
-  throw new Failure('access_denied', { message: 'You have signed in, but the operator lets others make keys here.' });
+  throw new Failure('access_denied', {
+    message: 'You have signed in, but the operator has not allowed you to create keys.',
+  });
 }
 
 /** Only the claims that the rules use, and only the groups that they name. */

@@ -94,7 +94,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       const facts = await seal.open('login', loginCookie);
       if (!facts) {
         const message =
-          'There is no sign-in under way in this browser, or it took too long; start again at /oauth/get-key.';
+          'No sign-in is in progress in this browser, or it took too long. Start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message });
       }
       const person = toSealed(await knownIssuer.finish(url, facts as unknown as LoginFacts));

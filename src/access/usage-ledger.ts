@@ -108,7 +108,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
     checkRoom() {
       const { failure } = owed;
       if (!failure || hasRoom()) return;
-      const message = 'The store takes no records of usage, and no more of them can wait.';
+      const message = 'Usage cannot be recorded: the database is unavailable and the buffer is full. Try again later.';
       throw new Failure(failure.reason, { message, retryAfterSeconds: 1 }, failure);
     },
     get owedRows() {
@@ -142,7 +142,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
         await rows.addAll(some.map(([, row]) => row));
       } catch (error) {
         const unwritten = JSON.stringify(some.map(([, row]) => row));
-        if (!isOwable(error)) throw new Error(`usage that may not be recorded: ${unwritten}`, { cause: error });
+        if (!isOwable(error)) throw new Error(`usage possibly not recorded: ${unwritten}`, { cause: error });
         for (const [, row] of some) addTo(sums, row);
         failure = error;
         return;
@@ -183,7 +183,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
       await flush();
       clearTimeout(timer);
       if (sums.size === 0) return;
-      const unwritten = new Error(`usage that could not be written: ${JSON.stringify([...sums.values()])}`);
+      const unwritten = new Error(`usage not recorded: ${JSON.stringify([...sums.values()])}`);
       throw new Failure('storage_full', {}, unwritten);
     },
   };

@@ -25,7 +25,10 @@ export function createBookHandlers() {
       const { type, charset } = parseType(contentType);
       if (readers.has(accountId)) throw alreadyReading();
       if (readers.size >= booksReadMax)
-        throw new Failure('overloaded', { message: 'Too many books are read at once; try again.', retryAfterSeconds });
+        throw new Failure('overloaded', {
+          message: 'Too many books are being read. Try again later.',
+          retryAfterSeconds,
+        });
       readers.add(accountId);
       try {
         const book = await readBook({
@@ -47,7 +50,7 @@ export function createBookHandlers() {
 
 const alreadyReading = () =>
   new Failure('rate_limit_exceeded', {
-    message: 'Another book of this account is being read; try again.',
+    message: 'Another book of this account is being read. Try again later.',
     limitReason: 'concurrency',
     limit: 1,
     retryAfterSeconds,
@@ -59,7 +62,7 @@ function parseType(contentType: string): { type: string; charset: string | undef
   const charset = /(?:^|;)\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(parameters.join(';'))?.slice(1).join('');
   if (charset !== undefined && !isCharset(charset))
     throw new Failure('unsupported_media_type', {
-      message: `The charset "${charset.slice(0, charsetCharsMax)}" of the request body is not known.`,
+      message: `The charset "${charset.slice(0, charsetCharsMax)}" of the request body is not supported.`,
     });
   return { type: type.trim().toLowerCase(), charset };
 }
@@ -84,7 +87,7 @@ function toMessage(book: Book) {
     })),
     warnings: [
       ...warnings,
-      ...(isLeftOut ? ['The cover is left out: a job takes a whole JPEG or PNG picture of at most 1 MiB.'] : []),
+      ...(isLeftOut ? ['The cover is omitted: a job accepts a complete JPEG or PNG image of at most 1 MiB.'] : []),
     ],
   };
 }

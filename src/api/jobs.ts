@@ -57,7 +57,7 @@ export function createJobHandlers(options: JobHandlersOptions) {
   const { rows, speech, index, keepMs, runner, links, noteUsage, checkWebhook } = options;
   const find = async ({ caller }: Call, id: string): Promise<JobRow> => {
     const job = await rows.find(caller.callerId, id);
-    if (!job) throw new Failure('not_found', { message: 'There is no such job for this key.' });
+    if (!job) throw new Failure('not_found', { message: 'Job not found for this key.' });
     return job;
   };
   const view = async (row: JobRow) => toJob(row, await rows.chaptersOf(row.jobKey), links);
@@ -256,12 +256,14 @@ const toSorted = (fields: Readonly<Record<string, unknown>>) =>
 
 function checkSame(job: JobRow, fingerprint: string): JobRow {
   if (job.fingerprint === fingerprint) return job;
-  throw new Failure('idempotency_conflict', { message: 'There is a job of this id for another request.' });
+  throw new Failure('idempotency_conflict', {
+    message: 'Another request has already created a job with this id. Use another id.',
+  });
 }
 
 const tooManyJobs = () =>
   new Failure('rate_limit_exceeded', {
-    message: `This account has ${jobsPerAccountMax} jobs that have not ended, which is the limit.`,
+    message: `This account has ${jobsPerAccountMax} unfinished jobs, which is the limit. Wait for one, or cancel one.`,
     limitReason: 'concurrency',
     limit: jobsPerAccountMax,
   });

@@ -115,7 +115,7 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
     const found = usable.lookUp(name)?.voice.voiceId;
     // If the caller's key is limited to some voices, every other name exceeds its grant, and is reported as that.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
-      violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is no voice that the key could use`);
+      violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is not a voice that this key can use`);
     return found ?? name;
   });
   return { ...fields, voiceIds: [...new Set(voiceIds)] };

@@ -74,15 +74,15 @@ export class LiveSession {
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
-    const message = `Nothing was sent for ${liveIdleMs / 60_000} minutes.`;
+    const message = `The client sent nothing for ${liveIdleMs / 60_000} minutes.`;
     this.#idle = setTimeout(() => this.fail(new Failure('engine_timeout', { message })), liveIdleMs).unref();
   }
 
   /** Takes an input; a Failure where it is not allowed. */
   handle(input: LiveInput): void {
     this.#idle.refresh();
-    if (this.#isEnding) throw invalid('Nothing may follow the message end.');
-    if (input.type === 'start') throw invalid('The message start may be sent once, before all others.');
+    if (this.#isEnding) throw invalid('No message may follow end.');
+    if (input.type === 'start') throw invalid('Send start once, before all other messages.');
     if (input.type === 'text') this.#addText(input);
     else if (input.type === 'interrupt') this.#interrupt(input);
     else {
@@ -180,7 +180,7 @@ export class LiveSession {
   #newTurn(): LiveTurn {
     const [waiting, limit] = [this.#turns.length + this.#interrupted.length, liveWaitingTurnsMax];
     if (waiting >= limit) {
-      const message = `${waiting} turns wait to be spoken or read, which is the limit; read what is sent.`;
+      const message = `${waiting} turns are waiting to be spoken or read, which is the limit. Read the audio that was sent.`;
       const facts = { message, limit, actual: waiting, limitReason: 'requests' } as const;
       throw new Failure('rate_limit_exceeded', facts);
     }
@@ -189,7 +189,7 @@ export class LiveSession {
 
   #endTurn(): void {
     clearTimeout(this.#pause);
-    if (this.#half !== '') throw invalidText('ends with half of a surrogate pair; send valid Unicode');
+    if (this.#half !== '') throw invalidText('ends with an unpaired surrogate; send valid Unicode');
     this.#open?.text.end();
     this.#open = undefined;
   }
@@ -198,12 +198,12 @@ export class LiveSession {
     const text = this.#half + given;
     this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
     const whole = text.slice(0, text.length - this.#half.length);
-    if (!whole.isWellFormed()) throw invalidText('holds half of a surrogate pair; send valid Unicode');
-    if (whole.includes('\0')) throw invalidText('holds a NUL character');
+    if (!whole.isWellFormed()) throw invalidText('contains an unpaired surrogate; send valid Unicode');
+    if (whole.includes('\0')) throw invalidText('contains a NUL character');
     if (whole === '') return;
     const waiting = this.#waitingChars + countChars(whole);
     if (waiting > liveWaitingCharsMax) {
-      const message = `${waiting} characters wait to be spoken, over the limit of ${liveWaitingCharsMax}; send text as it is spoken.`;
+      const message = `${waiting} characters are waiting to be spoken; the limit is ${liveWaitingCharsMax}. Send text as it is spoken.`;
       const facts = { message, limit: liveWaitingCharsMax, actual: waiting, limitReason: 'characters' } as const;
       throw new Failure('rate_limit_exceeded', facts);
     }
@@ -227,7 +227,7 @@ export class LiveSession {
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
     if (heard !== undefined && heard >= this.#turnCount) {
       const details: FieldViolation[] = [
-        { field: 'turn', reason: 'unknown', message: 'must be a turn that has begun' },
+        { field: 'turn', reason: 'unknown', message: 'must be a turn that has started' },
       ];
       throw new Failure('invalid_request', { details });
     }

@@ -42,7 +42,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
 
 async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
   const late = Promise.withResolvers<never>();
-  const message = `The message start did not arrive within ${liveStartMs / 1000} s.`;
+  const message = `The start message did not arrive within ${liveStartMs / 1000} s.`;
   const timer = setTimeout(() => late.reject(new Failure('engine_timeout', { message })), liveStartMs);
   try {
     const { done, value } = await Promise.race([inputs.next(), late.promise]);

@@ -49,7 +49,7 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
   // The mask of a request in JSON is what could be read: why that is nothing has been reported.
   if (mask && actual === 0 && violations.details.length > 0) return new Set();
   if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
-  violations.report('update_mask', 'enum', `must name what changes, of ${allowed.join(', ')}`, { allowed });
+  violations.report('update_mask', 'enum', `must name at least one of ${allowed.join(', ')}`, { allowed });
   return new Set();
 }
 
@@ -57,7 +57,7 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
 export function reportUnknown(messages: Readonly<Record<string, Message | undefined>>, violations: Violations): void {
   for (const [path, message] of Object.entries(messages))
     for (const { no } of message?.$unknown ?? [])
-      violations.report(path, 'unknown', `field ${no} means nothing here; leave it out`);
+      violations.report(path, 'unknown', `field ${no} is not a known field; remove it`);
 }
 
 const changeable = (desc: DescMessage): string[] =>

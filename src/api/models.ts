@@ -95,7 +95,7 @@ export function createModelHandlers({ installs, engines, voices }: ModelHandlers
 /** A key with a list of voices creates and ends no others. */
 function checkIsUnlimited({ caller }: Call): void {
   if (caller.voiceIds)
-    throw new Failure('access_denied', { message: 'A key that is limited to some voices installs none.' });
+    throw new Failure('access_denied', { message: 'A key that is limited to certain voices cannot install models.' });
 }
 
 const namesOf = (models: readonly InstallableModel[]): string[] =>

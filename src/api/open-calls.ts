@@ -103,9 +103,9 @@ export class OpenCalls {
     for (const [call, sinceMs] of this.#sinceMs) {
       const timeoutMs = call.isStream ? streamMs : unaryMs;
       const waitingSinceMs = call.waitingSinceMs();
-      if (nowMs - sinceMs > timeoutMs) call.abort(tooLate(`The call was not done within ${timeoutMs / 1000} s.`));
+      if (nowMs - sinceMs > timeoutMs) call.abort(tooLate(`The call did not finish within ${timeoutMs / 1000} s.`));
       else if (waitingSinceMs !== undefined && nowMs - waitingSinceMs > stallMs)
-        call.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
+        call.abort(tooLate(`The client read nothing from the stream for ${stallMs / 1000} s.`));
     }
   }
 }
@@ -114,12 +114,13 @@ const nowUs = () => Math.round(performance.now() * 1000);
 
 const tooMany = (where: string, limit: number) =>
   new Failure('rate_limit_exceeded', {
-    message: `Too many calls without a key are running ${where}.`,
+    message: `Too many calls without an API key are running ${where}.`,
     limit,
     limitReason: 'concurrency',
     retryAfterSeconds: 1,
   });
 
-const noRoom = () => new Failure('overloaded', { message: 'Too many calls without a key are running; try again.' });
+const noRoom = () =>
+  new Failure('overloaded', { message: 'Too many calls without an API key are running. Try again later.' });
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -33,7 +33,7 @@ export function parsePage(
     violations.push({
       field: 'cursor',
       reason: 'format',
-      message: 'must be a next_cursor of this list and filter',
+      message: 'must be a next_cursor that this list returned for the same filter',
     });
   return { size: limit, after, tokenPrefix };
 }

@@ -68,6 +68,6 @@ export function createRunner(options: RunnerOptions): Runner {
 }
 
 const stopping = () =>
-  new Failure('overloaded', { message: 'The service is stopping; try again.', retryAfterSeconds: 1 });
+  new Failure('overloaded', { message: 'The service is stopping. Try again later.', retryAfterSeconds: 1 });
 
 const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };

@@ -239,7 +239,7 @@ export class RunningCall {
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {
     const { keyWatch, deadlines, running } = this.#shared;
-    const giveUp = () => this.abort(tooLate(`The call was not done within ${timeoutMs / 1000} s.`));
+    const giveUp = () => this.abort(tooLate(`The call did not finish within ${timeoutMs / 1000} s.`));
     const inTime = deadlines.watch(timeoutMs, giveUp);
     const unwatch = managesKeys ? undefined : keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure));
     this.#release = () => {
@@ -254,7 +254,7 @@ export class RunningCall {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
     const giveUp = () => {
       if (this.#waitingSinceMs !== undefined)
-        this.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
+        this.abort(tooLate(`The client read nothing from the stream for ${stallMs / 1000} s.`));
     };
     let timer: NodeJS.Timeout | undefined;
     return {

@@ -106,7 +106,7 @@ const estimateShare = 0.5;
 function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   if (bytesMax === undefined) return undefined;
   const refuse = (byteCount: number) => {
-    const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
+    const message = `The audio is larger than ${bytesMax} bytes, the limit for inline audio; request a link, or call StreamSpeech.`;
     const details: FieldViolation[] = [{ field: 'buffer_bytes_max', reason: 'too_long', message }];
     return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
   };

@@ -54,7 +54,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
     const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'key') {
-      const message = 'Too many tickets of this key are unused; use them, or wait until they expire.';
+      const message = 'This key has too many unused tickets. Use them, or wait until they expire.';
       throw new Failure('rate_limit_exceeded', { message, limitReason: 'requests', retryAfterSeconds });
     }
     if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });

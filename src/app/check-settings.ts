@@ -47,7 +47,7 @@ function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
   const listeners = listenersOf(config, isSinglePort);
   return listeners.flatMap(([name, address], i) => {
     const [other] = listeners.slice(0, i).find(([, earlier]) => collide(earlier, address)) ?? [];
-    const orShare = name === 'SONANT_GRPC_ADDR' ? '; sonant serve --single-port serves HTTP and gRPC on one' : '';
+    const orShare = name === 'SONANT_GRPC_ADDR' ? '; sonant serve --single-port serves HTTP and gRPC on one port' : '';
     return other ? [mistakeIn(config, name, `${other} is set to the same port${orShare}`)] : [];
   });
 }
@@ -61,7 +61,7 @@ export async function portsInUse(config: Config, isSinglePort: boolean): Promise
   const used = new Set(listeners.map(([, { port }]) => port));
   return taken.map(([name, address]) => {
     const choose = `choose another, such as ${name}=${nextOf(address, used)}`;
-    return mistakeIn(config, name, `another program listens there already, perhaps a Sonant that runs; ${choose}`);
+    return mistakeIn(config, name, `the port is in use, perhaps by another Sonant; ${choose}`);
   });
 }
 
@@ -98,9 +98,10 @@ function wyomingMistakes(config: Config): ConfigMistake[] {
   const mistakes: ConfigMistake[] = [];
   if (address === '') return mistakes;
   if (wyomingKey === '')
-    mistakes.push(mistakeIn(config, 'SONANT_WYOMING_KEY', 'SONANT_WYOMING_ADDR needs an API key to speak with'));
+    mistakes.push(mistakeIn(config, 'SONANT_WYOMING_KEY', 'must be an API key, because SONANT_WYOMING_ADDR is set'));
   if (!isLoopbackHost(address.host) && wyomingAllow.length === 0) {
-    const allowed = 'asks for no key: listen on 127.0.0.1, or list those who may connect in SONANT_WYOMING_ALLOW';
+    const allowed =
+      'accepts clients without a key: listen on 127.0.0.1, or list the allowed addresses in SONANT_WYOMING_ALLOW';
     mistakes.push(mistakeIn(config, 'SONANT_WYOMING_ADDR', allowed));
   }
   return mistakes;

@@ -8,6 +8,7 @@ import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { nearestName, questionOf } from '../runtime/nearest-name.ts';
 import type { Setting, SettingValues } from '../runtime/setting.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { serviceSettings } from './settings.ts';
 
 export interface Config extends SettingValues<typeof serviceSettings> {
@@ -38,7 +39,7 @@ export class ConfigError extends Error {
   constructor(mistakes: readonly ConfigMistake[]) {
     const lines = mistakes.map((mistake) => `  ${explainMistake(mistake)}`);
     super(
-      `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
+      `the configuration has ${mistakes.length === 1 ? 'an error' : `${mistakes.length} errors`}:\n${lines.join('\n')}`,
     );
     this.name = 'ConfigError';
     this.mistakes = mistakes;
@@ -56,7 +57,7 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
   try {
     return await work();
   } catch (error) {
-    throw new ConfigError([mistakeIn(config, name, (error as Error).message)]);
+    throw new ConfigError([mistakeIn(config, name, reasonOf(error))]);
   }
 }
 
@@ -85,7 +86,12 @@ export function loadConfig({
     for (const [name, value] of Object.entries(values)) {
       if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
       const question = questionOf(nearestSetting(name, [...names]));
-      mistakes.push({ name, given: '...', source, allowed: `no such setting;${question} see sonant config --help` });
+      mistakes.push({
+        name,
+        given: '...',
+        source,
+        allowed: `unknown setting;${question} sonant config --help lists the settings`,
+      });
     }
   }
   const inForce = all.map((setting): SettingInForce => {
@@ -155,7 +161,7 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   try {
     return onlySonant(parseEnv(readIfThere(path)));
   } catch (error) {
-    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${(error as Error).message}` });
+    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${reasonOf(error)}` });
     return {};
   }
 }
@@ -168,14 +174,14 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
       const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
       else if (name in values)
-        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is given twice' });
+        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is set twice' });
       else values[name] = String(value);
     }
   };
   try {
     flatten(parseToml(readIfThere(path)), 'SONANT');
   } catch (error) {
-    const unread = { source: path, allowed: `cannot be read: ${(error as Error).message}` };
+    const unread = { source: path, allowed: `cannot be read: ${reasonOf(error)}` };
     mistakes.push({ name: 'sonant.toml', ...(error instanceof TomlError ? explainToml(error, path) : unread) });
   }
   return values;
@@ -183,13 +189,13 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
 
 /** Our messages for those of the parser, which shows the line: it may contain a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
-  [/redefin/, 'this name has been given a value before'],
-  [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],
+  [/redefin/, 'this setting already has a value above; remove one of the two'],
+  [/string|escape/, 'quoted text must end on its line, and a \\ in it must be written as \\\\'],
   [
     /numeric|integer|invalid value|underscore|leading zero|invalid date/,
-    'a value must be a number, true, false or a text in quotes',
+    'a value must be a number, true, false or text in quotes',
   ],
-  [/end-of-line/, 'a line holds one setting and nothing more'],
+  [/end-of-line/, 'a line must contain only one setting'],
 ];
 
 function explainToml({ message, line, column }: TomlError, path: string): Omit<ConfigMistake, 'name'> {

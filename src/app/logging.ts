@@ -51,5 +51,5 @@ const toWritten = (name: string, value: unknown): unknown =>
 
 /** Logs an error that no caller receives: as a warning if a store or engine failed, as an error if the program did. */
 export function logFault(log: Log, fault: unknown): void {
-  log[isOfOthers(fault) ? 'warn' : 'error']('a fault that no caller was told of', { fault });
+  log[isOfOthers(fault) ? 'warn' : 'error']('background fault', { fault });
 }

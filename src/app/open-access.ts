@@ -29,8 +29,8 @@ export async function openAccess({ config, log, opened, metrics }: Opening, stor
   const pepper = pepperOf(config);
   if (config.bootstrapKey !== '') {
     const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
-    for (const keyId of revoked) log.info('the former bootstrap key was replaced, and is revoked', { keyId });
-    if (!isInForce) log.warn('the key in SONANT_BOOTSTRAP_KEY is revoked, and stays so; set another');
+    for (const keyId of revoked) log.info('former bootstrap key revoked', { keyId });
+    if (!isInForce) log.warn('SONANT_BOOTSTRAP_KEY is a revoked key; set a new one');
   }
   const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
   const keyVerifier = createKeyVerifier({ rows, pepper });
@@ -116,8 +116,8 @@ export async function openSharedState({
     open({
       ...timeouts,
       onAway: (cause) =>
-        log.warn('Redis is unavailable: limits are enforced without it', { fallback: redisFallback, cause }),
-      onBack: () => log.info('Redis is available again'),
+        log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
+      onBack: () => log.info('Redis available again'),
     }),
     // Audio has a connection of its own, so that it does not delay the commands of the limiter.
     open({ answerMs: relayAnswerMs }),
@@ -132,7 +132,7 @@ export async function openSharedState({
       redis: relayRedis,
       busier: redis,
       prefix,
-      onFault: (fault) => log.error('a stream could not be relayed to another replica', { cause: fault }),
+      onFault: (fault) => log.error('stream not relayed to another replica', { cause: fault }),
     }),
     publishKeyChange: async (changed) => (changed.isEnded ? limiter.markEnded(changed) : undefined),
     limiterState: () => limiter.state,

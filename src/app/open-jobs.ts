@@ -83,7 +83,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
 
 async function refuseWebhook(): Promise<never> {
   const details: FieldViolation[] = [
-    { field: 'webhook_url', reason: 'unsupported', message: 'webhooks are not sent here' },
+    { field: 'webhook_url', reason: 'unsupported', message: 'is not supported: this process does not send webhooks' },
   ];
   throw new Failure('invalid_request', { details });
 }
@@ -119,7 +119,7 @@ export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Sea
     // The URL is not logged: it may contain a secret of the receiver.
     onEnd(ended) {
       metrics.onWebhookEnd(ended.outcome);
-      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('a webhook has ended', { ...ended });
+      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('webhook ended', { ...ended });
     },
   });
   opened.defer(webhooks.close);

@@ -53,7 +53,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
   const { defaultVoice } = config;
   const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice });
   if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
-    log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
+    log?.('warn', 'the voice of SONANT_DEFAULT_VOICE does not exist; using another default voice', {
       defaultVoice,
     });
   const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
@@ -75,7 +75,7 @@ async function openEngine(
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
     if (!isOptional || isConfigured) throw error;
-    log?.('warn', 'an engine is broken and left out', { engine: name, fault: error });
+    log?.('warn', 'engine unavailable; continuing without it', { engine: name, fault: error });
     return undefined;
   }
 }

@@ -91,7 +91,7 @@ interface OpenedClips {
 /** Settings that the links need and that are missing. */
 export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
   if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
-  const allowed = 'must be the address of the bucket, for public links';
+  const allowed = 'must be the address of the bucket, because links are public';
   return [{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }];
 }
 
@@ -129,13 +129,14 @@ export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<vo
     await step('read', async () => {
       const clip = await clips.open(key);
       if (!clip || !bytes.equals(await buffer(clip.body)))
-        throw new Error('it is missing or differs from what was written');
+        throw new Error('its content is missing or differs from the content written');
     });
     if (!linkTo) return;
     const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + linkLifeMs });
-    await step(`read by links, such as ${url.replace(/\?.*/, '')}`, async () => {
+    await step(`read through a link, such as ${url.replace(/\?.*/, '')}`, async () => {
       const response = await fetch(url, { signal: AbortSignal.timeout(linkTimeoutMs) });
-      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`it answers with ${response.status}`);
+      if (!response.ok || !bytes.equals(await response.bytes()))
+        throw new Error(`the link returned status ${response.status}`);
     });
   } finally {
     await step('deleted', () => clips.remove(key));

@@ -87,7 +87,7 @@ export async function checkSharedSecrets(config: Config, rows: FingerprintRows):
   const compare = (name: string, fingerprint: string, known: string) => {
     if (known === fingerprint) return;
     const allowed =
-      'differs from the one that the replicas of this database use; to change it, stop them and set SONANT_NEW_SECRETS=1';
+      'differs from the value that other replicas of this database use; to change it, stop all replicas and set SONANT_NEW_SECRETS=1';
     mistakes.push({ name, source, allowed });
   };
   if (!config.areSecretsNew)

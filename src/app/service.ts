@@ -289,7 +289,7 @@ async function openWyoming(
 ) {
   const { wyomingAddr: address, wyomingKey: key, wyomingAllow: allowed } = config;
   if (address === '') return undefined;
-  const onRefused = (from: string) => log.debug('a Wyoming connection was refused', { address: from });
+  const onRefused = (from: string) => log.debug('Wyoming connection refused', { address: from });
   return asConfigError(config, 'SONANT_WYOMING_ADDR', () =>
     openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault }),
   );

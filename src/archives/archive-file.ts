@@ -44,7 +44,7 @@ function findEntries(file: FileHandle, start: Buffer, size: number, onRead: (byt
   if (begins('BZh')) return readTar(bunzip2(bytes));
   const { at, bytes: mark } = tarMark;
   if (start.subarray(at, at + mark.length).equals(mark)) return readTar(bytes);
-  throw new ArchiveFault('is no tar, gzip, bzip2 or zip archive');
+  throw new ArchiveFault('is not a tar, gzip, bzip2 or zip archive');
 }
 
 async function* readFile(file: FileHandle, onRead: (bytes: number) => void): AsyncGenerator<Uint8Array> {

@@ -35,7 +35,7 @@ export async function* bunzip2(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-const cutShort = () => new ArchiveFault('ends in the middle: it is cut short');
+const cutShort = () => new ArchiveFault('is incomplete: it ends too early');
 
 function readLevel(reader: BitReader, isFirst: boolean): number {
   const magic = reader.bits(24);
@@ -160,7 +160,7 @@ interface BlockHeader {
 function readBlockHeader(reader: BitReader): BlockHeader {
   const checksum = ((reader.bits(16) << 16) | reader.bits(16)) >>> 0;
   // Only bzip2 before 0.9.5 of 1999 wrote it.
-  if (reader.bits(1) === 1) throw new ArchiveFault('is compressed in a way that is no longer used');
+  if (reader.bits(1) === 1) throw new ArchiveFault('is compressed in an obsolete form of bzip2');
   const origin = reader.bits(24);
   const used = readUsed(reader);
   const tableCount = reader.bits(3);

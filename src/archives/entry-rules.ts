@@ -22,7 +22,7 @@ const nameBytesMax = 255;
 const ratioMax = 200;
 const unratedBytes = 64 * 2 ** 20;
 
-export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB; that is no model`;
+export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB, which is too much for a model`;
 
 export class EntryRules {
   /** Paths in lower case, so that two files are never one where case does not count. */
@@ -40,7 +40,7 @@ export class EntryRules {
     if (parts.length === 0 && kind === 'folder') return undefined;
     if (parts.length === 0) throw new ArchiveFault('has a file without a name');
     if (parts.length > contentLimits.depth)
-      throw new ArchiveFault(`has folders ${parts.length} deep; that is no model`);
+      throw new ArchiveFault(`has folders nested ${parts.length} deep, which is too deep for a model`);
     for (let depth = 1; depth < parts.length; depth++) this.#add(parts.slice(0, depth), 'folder');
     this.#add(parts, kind);
     if (!(bytes >= 0) || bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
@@ -51,7 +51,7 @@ export class EntryRules {
     const path = parts.join('/');
     const key = path.normalize('NFC').toLowerCase();
     const known = this.#kinds.get(key);
-    if (known === 'file' || (known && kind === 'file')) throw new ArchiveFault(`has ${quote(path)} in it twice`);
+    if (known === 'file' || (known && kind === 'file')) throw new ArchiveFault(`contains ${quote(path)} twice`);
     this.#kinds.set(key, kind);
     if (this.#kinds.size > contentLimits.files) throw new ArchiveFault(tooLarge);
   }
@@ -61,7 +61,7 @@ export class EntryRules {
     this.#bytes += bytes;
     if (this.#bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
     if (this.#bytes > unratedBytes && this.#bytes > ratioMax * this.#packedBytes)
-      throw new ArchiveFault(`unpacks to more than ${ratioMax} times its size; that is no model`);
+      throw new ArchiveFault(`unpacks to more than ${ratioMax} times its size, which is too much for a model`);
   }
 }
 
@@ -88,7 +88,7 @@ export async function copyFolder(from: string, to: string, signal: AbortSignal):
   const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
   const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });
   const copy = async (source: string, target: string, depth: number): Promise<void> => {
-    if (depth > contentLimits.depth) throw refuse(`has folders ${depth} deep; that is no model`);
+    if (depth > contentLimits.depth) throw refuse(`has folders nested ${depth} deep, which is too deep for a model`);
     await mkdir(target);
     for (const name of await readdir(source)) {
       signal.throwIfAborted();

@@ -12,8 +12,8 @@ const extensionsMax = 2 * contentLimits.files;
 /** What may follow the end: tar fills up its last record. */
 const paddingBytesMax = 2 ** 20;
 
-const damaged = () => new ArchiveFault('is damaged: it has a header that is none');
-const cutShort = () => new ArchiveFault('ends in the middle: it is cut short');
+const damaged = () => new ArchiveFault('is damaged: a header is invalid');
+const cutShort = () => new ArchiveFault('is incomplete: it ends too early');
 
 const types: Readonly<Record<string, 'file' | 'folder'>> = { '0': 'file', '\0': 'file', '7': 'file', '5': 'folder' };
 const linkTypes = '12346';
@@ -42,8 +42,8 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     }
     const kind = types[type];
     if (linkTypes.includes(type) || stated.isLink)
-      throw new ArchiveFault('contains links or devices; a model has files and folders only');
-    if (!kind) throw new ArchiveFault('has something in it that is neither a file nor a folder');
+      throw new ArchiveFault('contains links or devices; only files and folders are allowed');
+    if (!kind) throw new ArchiveFault('contains an entry that is neither a file nor a folder');
     const left = { bytes: kind === 'folder' ? 0 : size };
     const name = stated.name ?? headerName(header);
     // Archives from before ustar mark folders so.
@@ -108,8 +108,7 @@ function readPax(extension: Uint8Array): Stated {
     if (key === 'linkpath') stated.isLink = true;
     if (key === 'size' && !/^\d{1,15}$/.test(value)) throw damaged();
     if (key === 'size') stated.size = Number(value);
-    if (key.startsWith('GNU.sparse.'))
-      throw new ArchiveFault('has something in it that is neither a file nor a folder');
+    if (key.startsWith('GNU.sparse.')) throw new ArchiveFault('contains an entry that is neither a file nor a folder');
     rest = rest.subarray(length);
   }
   return stated;
@@ -163,7 +162,7 @@ class ByteReader {
       if (!chunk) return;
       left -= chunk.length;
     }
-    throw new ArchiveFault('goes on after its end');
+    throw new ArchiveFault('has data after its end');
   }
 
   /** The next `left.bytes` bytes; `left` is what was not read of them. */

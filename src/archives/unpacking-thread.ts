@@ -32,7 +32,7 @@ async function unpack({ archive, to }: UnpackingTask): Promise<void> {
       await writeContent(join(to, path), content, rules);
     }
   }
-  if (files === 0) throw new ArchiveFault('has no files in it');
+  if (files === 0) throw new ArchiveFault('contains no files');
 }
 
 async function writeContent(path: string, content: AsyncIterable<Uint8Array>, rules: EntryRules): Promise<void> {
@@ -47,7 +47,7 @@ async function writeContent(path: string, content: AsyncIterable<Uint8Array>, ru
 function explain(error: unknown): string | undefined {
   if (error instanceof ArchiveFault) return error.message;
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'Z_BUF_ERROR') return 'ends in the middle: it is cut short';
+  if (code === 'Z_BUF_ERROR') return 'is incomplete: it ends too early';
   if (code?.startsWith('Z_')) return 'is damaged: its compressed data cannot be read';
   if (code === 'ENOSPC') return 'does not fit on the disk';
   if (code === 'ENAMETOOLONG') return 'has a name that is too long';

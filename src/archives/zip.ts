@@ -87,7 +87,7 @@ async function findDirectory(source: ZipSource, { tooLarge }: ZipRules): Promise
   const size = source.bytes;
   const tail = await readAt(source, Math.max(0, size - endSearchedBytes), Math.min(size, endSearchedBytes));
   const end = tail.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]));
-  if (end < 0 || end + endBytes > tail.length) throw new ArchiveFault('ends in the middle: it is cut short');
+  if (end < 0 || end + endBytes > tail.length) throw new ArchiveFault('is incomplete: it ends too early');
   let bytes = tail.readUInt32LE(end + 12);
   let at = tail.readUInt32LE(end + 16);
   if (at === unknown32 || bytes === unknown32) {
@@ -126,7 +126,7 @@ function readRow(entry: Buffer, nameBytes: number, extraBytes: number): ZipRow {
   if (method !== 0 && method !== 8) throw new ArchiveFault('is compressed with a method that is not supported');
   const type = entry[5] === madeByUnix ? (entry.readUInt32LE(38) >>> 16) & fileTypes.mask : 0;
   if (!Object.values(fileTypes).includes(type) || type === fileTypes.mask)
-    throw new ArchiveFault('contains links or devices; only files and folders are read');
+    throw new ArchiveFault('contains links or devices; only files and folders are allowed');
   const kind = type === fileTypes.folder || name.endsWith('/') ? 'folder' : 'file';
   const zip64 = findZip64Extra(entry.subarray(46 + nameBytes, 46 + nameBytes + extraBytes));
   const number = (offset: number): number => {

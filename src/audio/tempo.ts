@@ -26,7 +26,8 @@ export class Tempo {
   #expected = new Float32Array(0);
 
   constructor({ sampleRateHz, factor }: { sampleRateHz: number; factor: number }) {
-    if (!(factor >= tempoFactors.min && factor <= tempoFactors.max)) throw new RangeError(`no tempo factor: ${factor}`);
+    if (!(factor >= tempoFactors.min && factor <= tempoFactors.max))
+      throw new RangeError(`invalid tempo factor: ${factor}`);
     this.#factor = factor;
     this.#hop = Math.round(hopSeconds * sampleRateHz);
     this.#reach = Math.round(reachSeconds * sampleRateHz);

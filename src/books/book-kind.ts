@@ -28,8 +28,8 @@ const extensions: Readonly<Record<string, BookKind>> = {
 const otherKinds: readonly (readonly [RegExp, string])[] = [
   [/^%PDF-/, 'a PDF'],
   [/^[\s\S]{60}(?:BOOKMOBI|TEXtREAd)/, 'a Kindle book (MOBI or AZW)'],
-  [/^\{\\rtf/, 'a document in RTF'],
-  [/^\xd0\xcf\x11\xe0/, 'a document of Word'],
+  [/^\{\\rtf/, 'an RTF document'],
+  [/^\xd0\xcf\x11\xe0/, 'a Word document'],
   [/^\x1f\x8b|^BZh|^7z\xbc\xaf|^Rar!/, 'a compressed archive'],
 ];
 
@@ -39,11 +39,15 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
   if (start.startsWith('PK\x03\x04') || start.startsWith('PK\x05\x06')) return 'epub';
   const other = otherKinds.find(([pattern]) => pattern.test(start))?.[1];
   if (other)
-    throw new BookFault('format', `is ${other}, which is not read here; convert it to EPUB or plain text first`);
+    throw new BookFault('format', `is ${other}, which is not supported; convert it to EPUB or plain text first`);
   const stated = bookTypes[type ?? ''] ?? extensions[extname(name ?? '').toLowerCase()];
-  if (stated === 'epub') throw new BookFault('damaged', 'is no EPUB: it is not a zip archive');
+  if (stated === 'epub') throw new BookFault('damaged', 'is not an EPUB: it is not a zip archive');
   const isWide = /^(?:\xff\xfe|\xfe\xff)/.test(start);
-  if (!isWide && hasBinary(bytes)) throw new BookFault('format', 'is no text, and no book that is read here');
+  if (!isWide && hasBinary(bytes))
+    throw new BookFault(
+      'format',
+      'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
+    );
   if (stated === 'html' || stated === 'markdown') return stated;
   return /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i.test(
     start.replace(/^\xef\xbb\xbf/, ''),

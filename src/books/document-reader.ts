@@ -100,7 +100,7 @@ class DocumentReader {
 
   open(name: string, attributes: Attributes): void {
     if (this.#stack.length > elementDepthMax)
-      throw new BookFault('too_deep', `has elements nested more than ${elementDepthMax} deep`);
+      throw new BookFault('too_deep', `has elements nested more than ${elementDepthMax} levels deep`);
     const parent = this.#current;
     if (name === 'html' || name === 'body') this.#language ||= attributes['xml:lang'] ?? attributes.lang ?? '';
     if (name === 'meta') this.#readMeta(attributes);

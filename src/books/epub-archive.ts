@@ -29,7 +29,7 @@ export class BookArchive {
       read: async (at, count) => bytes.subarray(at, at + count),
     };
     try {
-      const tooLarge = `has more than ${bookFilesMax} files in it`;
+      const tooLarge = `contains more than ${bookFilesMax} files`;
       const rows = await readZipDirectory(source, { filesMax: bookFilesMax, tooLarge });
       return new BookArchive(source, rows);
     } catch (error) {
@@ -65,11 +65,11 @@ export class BookArchive {
     const row = this.#rows.get(path)!;
     const shown = showPath(path);
     if (row.bytes > bookFileBytesMax)
-      throw new BookFault('too_large', `has ${shown} in it, which is larger than ${megabytes(bookFileBytesMax)}`);
+      throw new BookFault('too_large', `contains ${shown}, which is larger than ${megabytes(bookFileBytesMax)}`);
     if (row.bytes > unratedFileBytes && row.bytes > packingRatioMax * row.packedBytes)
       throw new BookFault(
         'too_large',
-        `has ${shown} in it, which unpacks to more than ${packingRatioMax} times its size`,
+        `contains ${shown}, which unpacks to more than ${packingRatioMax} times its size`,
       );
     this.#unpackedBytes += row.bytes;
     if (this.#unpackedBytes > bookUnpackedBytesMax)
@@ -80,7 +80,7 @@ export class BookArchive {
     } catch (error) {
       if (!isUnpackingFault(error)) throw error;
     }
-    throw new BookFault('damaged', `is damaged: ${shown} in it cannot be unpacked`);
+    throw new BookFault('damaged', `is damaged: its file ${shown} cannot be unpacked`);
   }
 
   async #unpack(row: ZipRow): Promise<Buffer> {

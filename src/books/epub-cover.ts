@@ -23,9 +23,9 @@ export async function readCover(
     .find((found) => found !== undefined);
   if (path === undefined) return {};
   if (archive.bytesOf(path) > coverBytesMax)
-    return { warning: `The cover is left out: it is larger than ${coverBytesMax >> 20} MiB.` };
+    return { warning: `The cover is omitted: it is larger than ${coverBytesMax >> 20} MiB.` };
   const bytes = await readWhole(archive, path);
-  if (!bytes) return { warning: 'The cover is left out: it is damaged.' };
+  if (!bytes) return { warning: 'The cover is omitted: it is damaged.' };
   const start = bytes.toString('latin1', 0, 16);
   const contentType = signatures.find(([, signature]) => signature.test(start))?.[0];
   return contentType ? { cover: { contentType, bytes } } : {};

@@ -74,7 +74,7 @@ async function findPackage(archive: BookArchive): Promise<string> {
   const mimetype = archive.find('mimetype');
   const isEpub = mimetype !== undefined && (await archive.read(mimetype)).toString('latin1', 0, 40).includes('epub');
   if (container === undefined && !isEpub)
-    throw new BookFault('format', 'is a zip archive, but no EPUB: it has no META-INF/container.xml');
+    throw new BookFault('format', 'is a zip archive but not an EPUB: it has no META-INF/container.xml');
   throw new BookFault('damaged', 'is damaged: its package document (.opf) is missing');
 }
 

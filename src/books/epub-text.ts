@@ -76,7 +76,7 @@ function orderOf(archive: BookArchive, { spine, items, nav }: EpubPackage, { ent
   if (listed.length === 0) {
     const readable = items.filter((item) => isText(item) && item !== nav).map(({ path }) => path);
     listed = [...pathsOf(entries), ...readable];
-    if (listed.length > 0) warnings.push('The book states no reading order; that of its contents is read.');
+    if (listed.length > 0) warnings.push('The book has no reading order; the order of its table of contents is used.');
   }
   if (listed.length === 0) listed = archive.paths.filter((path) => /\.x?html?$/i.test(path)).sort(byNumber.compare);
   const paths = new Set<string>();
@@ -85,7 +85,7 @@ function orderOf(archive: BookArchive, { spine, items, nav }: EpubPackage, { ent
     if (found === undefined) warnings.push(missingFile(path));
     else paths.add(found);
   }
-  if (paths.size === 0) throw new BookFault('damaged', 'is damaged: none of its chapters is in the file');
+  if (paths.size === 0) throw new BookFault('damaged', 'is damaged: it contains none of its chapters');
   return { ordered: Array.from(paths, (path) => ({ path, isLinear: isLinear.get(path) ?? true })), warnings };
 }
 

@@ -38,7 +38,7 @@ function headingTitle(blocks: readonly Block[]): string {
 }
 
 export const codeLeftOut = (count: number): string =>
-  count === 1 ? 'A block of code is left out.' : `${count} blocks of code are left out.`;
+  count === 1 ? 'A block of code is omitted.' : `${count} blocks of code are omitted.`;
 
 const metadataNames: readonly (readonly [keyof BookMetadata, readonly string[]])[] = [
   ['publisher', ['dc.publisher', 'dcterms.publisher', 'og:site_name']],

@@ -20,7 +20,7 @@ export function parseMarkup(source: string, kind: 'xml' | 'xhtml'): MarkupElemen
     {
       onopentag(name, attributes) {
         if (++count > packageElementsMax || stack.length > elementDepthMax)
-          throw new BookFault('too_deep', 'has a table of contents or a package that is too large');
+          throw new BookFault('too_deep', 'has a table of contents or package document that is too large');
         const element = { name: name.replace(/^.*:/, '').toLowerCase(), attributes, children: [], text: '' };
         stack.at(-1)!.children.push(element);
         stack.push(element);

@@ -51,8 +51,8 @@ async function readSource(path: string): Promise<Buffer> {
 
 function throwLimit(error: unknown): never {
   if (!(error instanceof LimitReached)) throw error;
-  if (error.limit === 'memory') throw refuse('too_large', 'takes too much memory to read');
-  throw refuse('too_slow', `takes more than ${readingCpuSecondsMax} s to read`);
+  if (error.limit === 'memory') throw refuse('too_large', 'needs too much memory to read');
+  throw refuse('too_slow', `needs more than ${readingCpuSecondsMax} s to read`);
 }
 
 const refuse = (reason: BookFaultReason, message: string): Failure =>

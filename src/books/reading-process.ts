@@ -34,7 +34,7 @@ async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book
   const kind = findBookKind(bytes, { ...(task.type && { type: task.type }), ...(name && { name }) });
   const book = await readKind(kind, bytes, task);
   const chars = book.chapters.reduce((sum, { text }) => sum + text.length, 0);
-  if (chars === 0) throw new BookFault('empty', 'has no text in it');
+  if (chars === 0) throw new BookFault('empty', 'contains no text');
   if (chars > task.charsMax)
     throw new BookFault('too_large', `has more than ${task.charsMax / 1e6} million characters`);
   return {

@@ -9,6 +9,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName, formatNames } from '../audio/formats.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { CommandError, UsageError, withOpened } from './command.ts';
 
 const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
@@ -22,12 +23,12 @@ export function chooseFormat(named: string | undefined, output: string): FormatN
     const format = formats.find(({ name }) => name === named);
     if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
     if (meant && meant !== format)
-      process.stderr.write(`sonant: the name of ${output} says ${meant.name}, but its content is ${format.name}\n`);
+      process.stderr.write(`sonant: warning: writing ${format.name} to ${output}, despite its extension\n`);
     return format.name;
   }
   const extensions = [...formats.map(({ extension }) => extension), ...Object.keys(otherExtensions)].join(', .');
   if (!meant && given !== '')
-    throw new UsageError(`no format has the extension .${given}; use .${extensions}, or --format`);
+    throw new UsageError(`no format has the extension .${given}; use .${extensions}, or add --format`);
   return meant?.name ?? 'wav';
 }
 
@@ -40,7 +41,7 @@ export interface AudioSink {
 }
 
 export async function openAudioFile(path: string, signal: AbortSignal): Promise<AudioSink> {
-  if (path === '') throw new UsageError('name a file for the sound: -o FILE');
+  if (path === '') throw new UsageError('name an audio file: -o FILE');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   if (found?.isFIFO()) return openNamedPipe(path, signal);
@@ -49,11 +50,11 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;
   const file = await open(draft, 'w', found?.mode).catch((error) => {
-    throw new UsageError(`cannot write into ${dirname(path)}: ${(error as Error).message}`);
+    throw new UsageError(`cannot write into ${dirname(path)}: ${reasonOf(error)}`);
   });
   let isFinished = false;
   const fail = (error: Error) => {
-    throw new CommandError(`cannot write ${path}: ${error.message}`);
+    throw new CommandError(`cannot write ${path}: ${reasonOf(error)}`);
   };
   const finish = async (head: Uint8Array | undefined) => {
     if (isPlain && head) await file.write(head, 0, head.length, 0);
@@ -94,7 +95,7 @@ export const writeWhole = async (
 
 async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
   const pipe = await waitForReader(path, signal).catch((error) => {
-    throw new UsageError(`cannot write into ${path}: ${(error as Error).message}`);
+    throw new UsageError(`cannot write into ${path}: ${reasonOf(error)}`);
   });
   return {
     ...openPipe(pipe, signal),
@@ -124,7 +125,7 @@ async function waitForReader(path: string, signal: AbortSignal): Promise<Socket>
 /** Standard output. If it is a file, as after `>`, and was empty, the header is corrected at the end. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
-  if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name a file for the sound: -o FILE');
+  if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name an audio file: -o FILE');
   const pipe = openPipe(stdout, signal);
   const found = fstatSync(stdout.fd);
   if (!found.isFile() || found.size > 0) return pipe;

@@ -50,34 +50,40 @@ export const voicesHere = (voices: Voices): BookVoices => ({
 });
 
 export const bookOptions = {
-  output: option('FILE', 'the sound file; its extension tells the format', { short: 'o' }),
-  list: flag('print the chapters with their numbers, and speak nothing'),
-  chapters: option('NUMBERS', 'only these, such as 3-7,9 or 4-'),
-  skip: option('PARTS', 'leave these out: front, notes, back, or several with commas between'),
-  voice: option('VOICE', 'the voice; 3=VOICE or 5-7=VOICE for some chapters, several times', {
+  output: option('FILE', 'the audio file; its extension sets the format', { short: 'o' }),
+  list: flag('print the chapters with their numbers; speak nothing'),
+  chapters: option('NUMBERS', 'only these chapters, such as 3-7,9 or 4-'),
+  skip: option('PARTS', 'omit these parts: front, notes, back, separated by commas'),
+  voice: option('VOICE', 'the voice; 3=VOICE or 5-7=VOICE for some chapters; may be repeated', {
     short: 'v',
     multiple: true,
   }),
-  speaker: option('NAME=VOICE', 'lines that begin with "NAME:" are said by this voice, several times', {
+  speaker: option('NAME=VOICE', 'the voice of lines that begin with "NAME:"; may be repeated', {
     multiple: true,
   }),
-  language: option('CODE', 'the language; default: that of the book, if the voice speaks it', { short: 'l' }),
-  format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension`, {
+  language: option('CODE', 'the language; default: the language of the book, if the voice speaks it', { short: 'l' }),
+  format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension of FILE`, {
     short: 'f',
     choices: formatNames,
   }),
   'sample-rate': option('HZ', outputSampleRatesHz.join(', '), { choices: outputSampleRatesHz.map(String) }),
-  'speaking-rate': option('RATE', 'the tempo'),
+  'speaking-rate': option('RATE', 'the speed; 2 is twice as fast; default: 1'),
   gap: option('SECONDS', 'silence between two chapters'),
   captions: option(
     'KIND',
-    `also write captions beside the file: ${captionKinds.join(', ')}, or both with a comma between`,
+    `also write captions next to the file: ${captionKinds.join(', ')}, or both separated by a comma`,
     { multiple: true, choices: captionKinds },
   ),
-  code: flag('read blocks of code, which are left out otherwise'),
-  server: option('URL', 'the service that speaks it, such as http://127.0.0.1:8080; its voices and its limits count'),
-  key: option('KEY', 'its key; default: SONANT_API_KEY, else, for a service on this machine, the one in first-key'),
-  json: flag('print what was made, or the list, as JSON'),
+  code: flag('speak blocks of code, which are omitted by default'),
+  server: option(
+    'URL',
+    'the service that speaks the book, with its own voices and limits, such as http://127.0.0.1:8080',
+  ),
+  key: option(
+    'KEY',
+    'API key of the service; default: SONANT_API_KEY, or the file first-key for a service on this machine',
+  ),
+  json: flag('print the result, or the list, as JSON'),
 };
 
 export type BookFlags = Omit<FlagsOf<typeof bookOptions>, 'output'> & { output: string };
@@ -93,7 +99,7 @@ export async function toFields(
   const speakers = parseSpeakers(flags.speaker ?? []);
   const texts = chosen.map(({ text }) => text);
   for (const name of silentSpeakers(texts, speakers))
-    process.stderr.write(`sonant: --speaker ${name}: no line of the chapters begins with "${name}:"\n`);
+    process.stderr.write(`sonant: warning: --speaker ${name}: no line of the chapters begins with "${name}:"\n`);
   const { voiceId, languageCode } = await chooseSpeech(voices, {
     voice: ofBook,
     language: flags.language,
@@ -165,14 +171,14 @@ export function chooseChapters(
   const chosen = chapters
     .map((chapter, n) => ({ ...chapter, number: n + 1 }))
     .filter(({ part, number }) => !skipped.includes(part) && (wanted === undefined || wanted.has(number)));
-  if (chosen.length === 0) throw new UsageError('no chapter is left to speak; --list prints all');
+  if (chosen.length === 0) throw new UsageError('no chapter is left to speak; --list prints the chapters');
   return chosen;
 }
 
 function parseParts(given: string | undefined): BookPart[] {
   return (given ?? '').split(',').flatMap((name) => {
     const part = bookParts.find((each) => each === name.trim());
-    if (!part && name.trim() !== '') throw new UsageError(`--skip ${name}: must be of ${bookParts.join(', ')}`);
+    if (!part && name.trim() !== '') throw new UsageError(`--skip ${name}: must be one of ${bookParts.join(', ')}`);
     return part ?? [];
   });
 }
@@ -182,7 +188,8 @@ function parseNumbers(flag: string, given: string, count: number): Set<number> {
   const numbers = new Set<number>();
   for (const range of given.split(',')) {
     const [, from, dash, to] = /^\s*(\d{1,5})?\s*(-)?\s*(\d{1,5})?\s*$/.exec(range) ?? [];
-    if (from === undefined && to === undefined) throw new UsageError(`${flag} ${given}: give numbers, such as 3-7,9`);
+    if (from === undefined && to === undefined)
+      throw new UsageError(`${flag} ${given}: must be numbers of chapters, such as 3-7,9`);
     const first = Number(from ?? 1);
     const last = dash ? Number(to ?? count) : first;
     if (first < 1 || last > count || first > last)
@@ -222,7 +229,7 @@ export function parseSpeakers(given: readonly string[]): Speakers {
   return new Map(
     given.map((each) => {
       const at = each.indexOf('=');
-      if (at < 1 || at === each.length - 1) throw new UsageError(`--speaker ${each}: give NAME=VOICE`);
+      if (at < 1 || at === each.length - 1) throw new UsageError(`--speaker ${each}: must be NAME=VOICE`);
       return [each.slice(0, at).trim().toUpperCase(), each.slice(at + 1).trim()];
     }),
   );
@@ -303,5 +310,5 @@ export function explainFault(
 ): string {
   const where = fault?.title === undefined ? '' : ` in "${fault.title}"`;
   const text = fault?.text === undefined ? '' : `, at: ${fault.text}`;
-  return `the book could not be spoken${where}: ${fault?.message ?? 'it was ended'}${text}\n  The same command tries again what is missing`;
+  return `the book could not be spoken${where}: ${fault?.message ?? 'the job was canceled'}${text}\n  Run the same command to try the missing chapters again`;
 }

@@ -16,15 +16,15 @@ export const bookCommand: Command = {
        sonant book FILE --list
        sonant book FILE -o FILE --server URL [--key KEY] [options]
 
-Speaks a book, which is plain text, Markdown, HTML or EPUB, into one file with chapter marks, its cover, its title and its
-author. What is spoken is kept in FILE.work until the file is whole: the same command goes on where it was interrupted.
-With --server, a running service speaks the book as a job, which goes on when the command is interrupted.`,
+Speaks a book (plain text, Markdown, HTML or EPUB) into one audio file with chapter marks, cover, title and author. Finished
+chapters are stored in FILE.work until the file is complete: after an interruption, run the same command to resume. With
+--server, a running service speaks the book as a job, which continues if the command is interrupted.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options: bookOptions, allowPositionals: true });
     const path = onlyArgument(positionals, usage);
     const { server, key, list, json, ...flags } = values;
-    if (key !== undefined && server === undefined) throw new UsageError('--key is for the service of --server URL');
-    if (!list && !flags.output) throw new UsageError(`name a file for the sound: ${usage}`);
+    if (key !== undefined && server === undefined) throw new UsageError('--key needs --server URL');
+    if (!list && !flags.output) throw new UsageError(`name an audio file: ${usage}`);
     const served = server === undefined ? undefined : await openService(server, key, line);
     if (list) {
       const readsCode = flags.code ?? false;

@@ -110,15 +110,26 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return await Promise.race([lines.question(question, { signal }), ended]);
 }
 
+/** What is wrong with the arguments, by the message of `parseArgs`, which quotes the option or argument first. */
+function explainArgs({ message }: Error, known: readonly string[]): string {
+  const [quoted = '', given = ''] = /'([^']*)'/.exec(message) ?? [];
+  const name = given.replace(/^.*(?=--)/, '').replace(/ <value>$/, '');
+  if (message.startsWith('Unknown option')) {
+    const meant = given.startsWith('--') ? nearestName(given.slice(2), known) : undefined;
+    return `there is no option ${given}; ${meant ? `did you mean --${meant}?` : '--help lists the options'}`;
+  }
+  if (message.includes('argument missing')) return `${name} needs a value`;
+  if (message.includes('ambiguous')) return `${name} needs a value; write one that begins with a dash as ${name}=VALUE`;
+  if (message.includes('does not take an argument')) return `${name} does not take a value`;
+  return message.startsWith('Unexpected argument') ? `unexpected argument ${quoted}` : message;
+}
+
 /** `parseArgs` that throws a UsageError. */
 export const parseCommandArgs: typeof parseArgs = (config) => {
   try {
     return parseArgs(config);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const [, given] = (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && /'--([^']+)'/.exec(message)) || [];
-    const meant = given && nearestName(given, Object.keys(config?.options ?? {}));
-    throw new UsageError(meant ? `there is no option --${given}; did you mean --${meant}?` : message);
+    throw new UsageError(explainArgs(error as Error, Object.keys(config?.options ?? {})));
   }
 };
 
@@ -131,14 +142,13 @@ export function findAction<A>(
   [name = '', ...rest]: readonly string[],
   usage: string,
 ): [action: A, rest: readonly string[]] {
-  if (!Object.hasOwn(actions, name))
-    throw new UsageError(`the command is ${usage}${didYouMean(name, Object.keys(actions))}`);
+  if (!Object.hasOwn(actions, name)) throw new UsageError(`usage: ${usage}${didYouMean(name, Object.keys(actions))}`);
   return [actions[name]!, rest];
 }
 
 /** Returns the only argument of an action. */
 export function onlyArgument([argument, ...more]: readonly string[], usage: string): string {
-  if (argument === undefined || more.length > 0) throw new UsageError(`the command is ${usage}`);
+  if (argument === undefined || more.length > 0) throw new UsageError(`usage: ${usage}`);
   return argument;
 }
 
@@ -163,7 +173,7 @@ export const withSpeechFlags = <Result>(
 ): Promise<Result> =>
   withFlagNames(flagOf, work).catch((error) => {
     if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-    throw new UsageError(`there is no such voice;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
+    throw new UsageError(`voice not found;${questionOf(error.facts.meant)} sonant voice list prints all voices`);
   });
 
 /** Runs `work` with an opened resource and closes the resource afterwards. */

@@ -25,7 +25,7 @@ Prints a script for the shell to read when it starts:
     const { positionals } = parseCommandArgs({ args, options: {}, allowPositionals: true });
     const [shell = '', ...rest] = positionals;
     const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
-    if (!write || rest.length > 0) throw new UsageError(`the command is sonant completion ${shells.join(', ')}`);
+    if (!write || rest.length > 0) throw new UsageError(`usage: sonant completion ${shells.join(', ')}`);
     print(write(await commands()).trimEnd());
     return 0;
   },

@@ -24,8 +24,8 @@ export const dbCommand: Command = {
   usage: () => `Usage: sonant db migrate [--json]
        sonant db copy [--json]
 
-migrate creates the tables, or migrates them to the schema of this version. Every start does that too; run it as a
-separate job if the service has no privilege to change the schema.
+migrate creates the tables, or migrates them to the schema of this version. Every start does this too. Run migrate as a
+separate step if the service has no privilege to change the schema.
 
 copy copies all rows from SQLite, the file sonant.db in the data folder, to the empty PostgreSQL database of
 SONANT_DATABASE_URL, in one transaction, and compares the number and the hash of the rows of every table. Stop the
@@ -49,9 +49,9 @@ async function migrate({ loadConfig, print }: CommandLine, isJson: boolean): Pro
 
 async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promise<void> {
   const config = loadConfig();
-  if (config.databaseUrl === '') throw new UsageError('set SONANT_DATABASE_URL to the database to copy to');
+  if (config.databaseUrl === '') throw new UsageError('set SONANT_DATABASE_URL to the PostgreSQL database to copy to');
   const file = sqliteFileOf(config);
-  if (!existsSync(file)) throw new UsageError(`there is no ${file} to copy`);
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist; check SONANT_DATA_DIR`);
   await using opened = new AsyncDisposableStack();
   const from = await openSqlite(file, { isExclusive: true });
   opened.defer(() => from.close());
@@ -60,5 +60,5 @@ async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promis
   const copied = await copyDatabase(from, to);
   const rows = copied.map(({ name, rows, sha256 }) => ({ table: name, rows, sha256 }));
   const table = formatTable([['TABLE', 'ROWS', 'SHA-256'], ...rows.map((row) => Object.values(row).map(String))]);
-  print(isJson ? JSON.stringify(rows, null, 2) : `${table}\n\nAll rows of ${file} are in PostgreSQL now.`);
+  print(isJson ? JSON.stringify(rows, null, 2) : `${table}\n\nAll rows of ${file} are now in PostgreSQL.`);
 }

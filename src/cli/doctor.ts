@@ -10,6 +10,7 @@ import { issuerOptionsOf } from '../app/secrets.ts';
 import type { EngineReport } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { inspectRedis } from '../store/redis.ts';
 import {
@@ -24,17 +25,17 @@ import {
 
 type Finding = EngineReport & { what: string };
 
-const options = { 'single-port': flag('check what sonant serve --single-port needs'), json: jsonFlag };
+const options = { 'single-port': flag('check the settings of sonant serve --single-port'), json: jsonFlag };
 
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'check that everything needed works here',
+  summary: 'check the settings and everything that the service needs',
   options,
   usage: () => `Usage: sonant doctor [--single-port] [--json]
 
 Checks Node, the settings, the ports, the data folder, the database, TLS, Redis, S3, the OpenID Connect issuer, every
-engine, the voices and the secrets of webhooks. Exits with 1 if anything is broken; an optional engine that is not
-installed is not an error, and neither is a port in use, since the service itself may use it.`,
+engine, the voices and the webhook secrets. Exits with 1 if anything is broken. An optional engine that is not installed
+is not an error, nor is a port in use, because the service itself may use it.`,
   async run(line) {
     const { args, loadConfig, print } = line;
     const { values } = parseCommandArgs({ args, options });
@@ -62,7 +63,7 @@ installed is not an error, and neither is a port in use, since the service itsel
       const canOpen = database.state === 'ready' || !isStoreThere(config);
       const voices = canOpen
         ? await inspect(() => inspectVoices(line, database.state === 'ready'))
-        : absent('are checked once the database is migrated');
+        : absent('not checked until the database is migrated');
       findings.push({ what: 'voices', ...voices });
       if (database.state === 'ready')
         findings.push({ what: 'webhook secrets', ...(await inspect(() => inspectWebhookSecrets(line))) });
@@ -88,8 +89,8 @@ const broken = (message: string): EngineReport => ({ state: 'broken', message })
 const inspect = (check: () => Promise<EngineReport>): Promise<EngineReport> =>
   check().catch((error: Error & { facts?: FailureFacts }) => {
     if (error instanceof ConfigError) return broken(explainAll(error.mistakes));
-    const { cause, facts, message } = error;
-    return broken(facts?.message ?? (cause instanceof Error ? cause.message : message));
+    const { cause, facts } = error;
+    return broken(facts?.message ?? (cause instanceof Error ? reasonOf(cause) : reasonOf(error)));
   });
 
 const explainAll = (mistakes: readonly ConfigMistake[]) => mistakes.map(explainMistake).join('; ');
@@ -101,7 +102,7 @@ function inspectSettings(config: Config, isSinglePort: boolean): EngineReport {
 
 async function inspectPorts(config: Config, isSinglePort: boolean): Promise<EngineReport> {
   const mistakes = await portsInUse(config, isSinglePort);
-  return mistakes.length > 0 ? absent(explainAll(mistakes)) : ready('no other program listens there');
+  return mistakes.length > 0 ? absent(explainAll(mistakes)) : ready('the ports are free');
 }
 
 async function inspectFolder(folder: string): Promise<EngineReport> {
@@ -109,9 +110,9 @@ async function inspectFolder(folder: string): Promise<EngineReport> {
     const existing = await closestExisting(folder);
     if (!(await stat(existing)).isDirectory()) return broken(`${existing} is a file, not a folder`);
     await access(existing, constants.W_OK);
-    return ready(existing === folder ? folder : `${folder}; is created when it is first needed`);
+    return ready(existing === folder ? folder : `${folder}; it will be created when it is first needed`);
   } catch (error) {
-    return broken(`${folder} cannot be written: ${(error as Error).message}`);
+    return broken(`${folder} cannot be written: ${reasonOf(error)}`);
   }
 }
 
@@ -127,19 +128,19 @@ async function inspectTls(config: Config): Promise<EngineReport> {
 }
 
 const notInS3 = ({ databaseUrl }: Config): string =>
-  `not configured; audio is stored in the data folder${databaseUrl === '' ? '' : ', which all replicas have to share'}`;
+  `not configured; audio is stored in the data folder${databaseUrl === '' ? '' : ', which all replicas must share'}`;
 
 async function inspectS3(config: Config): Promise<EngineReport> {
   const { s3Bucket, s3Prefix, s3Links } = config;
   if (s3Bucket === '') return absent(notInS3(config));
   const opened = await openClips(config);
   await checkClipStore(opened).finally(() => opened.clips.close());
-  return ready(`audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}`);
+  return ready(`audio is stored in ${s3Bucket}/${s3Prefix}; links are ${s3Links}`);
 }
 
 async function inspectIssuer(config: Config): Promise<EngineReport> {
   const issuer = issuerOptionsOf(config);
-  if (!issuer) return absent('not configured; keys are made with sonant key');
+  if (!issuer) return absent('not configured; create keys with sonant key');
   await checkIssuer(issuer);
   return ready(`${issuer.issuer} answers`);
 }
@@ -165,17 +166,17 @@ async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<st
   const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
   for (const { voiceId } of stored) {
     for (const { cloneId, sealed } of await rows.listClones(voiceId)) {
-      const message = `voice ${voiceId} cannot be opened: SONANT_MASTER_KEY is not the one that it was made with`;
+      const message = `voice ${voiceId} cannot be decrypted: SONANT_MASTER_KEY has changed since the voice was created`;
       await vault.open(sealed, cloneId).catch(() => Promise.reject(new Error(message)));
     }
   }
-  return `${stored.length} kept here, and their record of ${entries.length} entries is whole`;
+  return `${stored.length} stored, and their audit log of ${entries.length} entries is valid`;
 }
 
 /** Checks that the secret of the service decrypts the webhook secrets. */
 async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<EngineReport> {
   const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
-  const cause = 'SONANT_SECRET, or the file secret of the data folder, is not the one that they were made with';
-  const cure = 'restore it, or make others: sonant webhook secret KEY_ID --rotate';
-  return lost > 0 ? broken(`${lost} of ${all} cannot be decrypted: ${cause}; ${cure}`) : ready(`${all} kept here`);
+  const cause = 'SONANT_SECRET, or the file secret in the data folder, has changed since they were created';
+  const cure = 'restore it, or create new secrets with sonant webhook secret KEY_ID --rotate';
+  return lost > 0 ? broken(`${lost} of ${all} cannot be decrypted: ${cause}; ${cure}`) : ready(`${all} stored`);
 }

@@ -32,15 +32,15 @@ const options = {
   name: option('NAME', 'what the key is for'),
   scopes: option(
     'A,B',
-    `what it may do: ${scopes.slice(0, 6).join(', ')},\n${scopes.slice(6).join(', ')};\ndefault: ${defaultScopes.join(', ')}`,
+    `scopes of the key: ${scopes.slice(0, 6).join(', ')},\n${scopes.slice(6).join(', ')};\ndefault: ${defaultScopes.join(', ')}`,
   ),
-  voices: option('A,B', 'voices that it may use, by id or alias; default: all'),
-  'allowed-ips': option('A,B', 'addresses and CIDR blocks that it may be used from; default: any'),
-  'expires-in-days': option('N', 'when it expires; default: never'),
+  voices: option('A,B', 'voices that the key may use, by id or alias; default: all'),
+  'allowed-ips': option('A,B', 'addresses and CIDR blocks that may use the key; default: any'),
+  'expires-in-days': option('N', 'days until the key expires; default: never'),
   'requests-per-minute': option('N', `default: ${usualLimits.requestsPerMinute}`),
   concurrency: option('N', `syntheses at once; default: ${usualLimits.concurrency}`),
   'characters-per-month': option('N', 'default: no limit'),
-  'grace-seconds': option('N', `how long the old key stays valid; default: ${graceSecondsUsual}, a day`),
+  'grace-seconds': option('N', `seconds that the old key stays valid; default: ${graceSecondsUsual}, a day`),
   json: jsonFlag,
 };
 
@@ -56,9 +56,9 @@ export const keyCommand: Command = {
        sonant key rotate ID [--grace-seconds N] [--json]
        sonant key revoke ID [--json]
 
-A key is shown once, when it is created; only a hash of it is stored. A revoked key stops working within a second, its
-streams, the keys made from it and those it has replaced included. rotate creates a new key with the same scopes and limits,
-which replaces the old one; revoke ends a replaced key alone.`,
+A key is shown once, when it is created; only its hash is stored. A revoked key stops working within a second, and with it
+its streams, the keys derived from it and the keys that it has replaced. rotate creates a new key with the same scopes and
+limits, which replaces the old key. Revoking a replaced key ends only that key.`,
   async run(line) {
     const { args, openKeys, print } = line;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
@@ -77,7 +77,7 @@ type Action = (management: KeyManagement, flags: Flags, rest: readonly string[],
 
 const actions: Readonly<Record<string, Action>> = {
   async create(management, flags, rest, line) {
-    if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
+    if (rest.length > 0) throw new UsageError('sonant key create takes only flags, such as --name NAME');
     const { message, violations } = readRequest(CreateApiKeyRequestSchema, toMembers(flags));
     const given = toNewFields(message.spec, []);
     const user = { usesAllVoices: given.scopes?.includes('admin') };
@@ -91,7 +91,7 @@ const actions: Readonly<Record<string, Action>> = {
     return formatMade(await management.create(fields, operator), flags);
   },
   async list(management, { json }, rest) {
-    if (rest.length > 0) throw new UsageError('the command is sonant key list [--json]');
+    if (rest.length > 0) throw new UsageError('usage: sonant key list [--json]');
     const keys: ApiKey[] = [];
     for (let page = await management.list(operator, { size: pageSize }); ; ) {
       keys.push(...page);
@@ -149,4 +149,4 @@ const toJson = (key: ApiKey) => writeMessage(ApiKeySchema, toKey(key));
 const formatMade = (made: MadeKey, { json }: Flags): string =>
   json
     ? JSON.stringify(writeMessage(CreateApiKeyResponseSchema, toMade(made)), null, 2)
-    : `${made.key}\n\nThis is the only time that it is shown. Its id is ${made.apiKey.keyId}.`;
+    : `${made.key}\n\nStore the key now; it is not shown again. Its id is ${made.apiKey.keyId}.`;

@@ -1,5 +1,6 @@
 // `sonant lexicon list|put|show|remove`: manages lexicons, which define how words are pronounced. Reads lexicon files: a PLS
 // document, or JSON, which is a list of entries or an object with a name and entries.
+
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { create } from '@bufbuild/protobuf';
@@ -15,6 +16,7 @@ import { Failure } from '../errors.ts';
 import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
 import { type CheckedLexicon, checkLexicon } from '../lexicons/lexicon-fields.ts';
 import { atOnce } from '../runtime/steps.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { OfferedLexicon } from '../speech/request-lexicons.ts';
 import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
@@ -37,12 +39,12 @@ import {
 } from './command.ts';
 
 const options = {
-  id: option('ID', 'the lexicon to replace'),
+  id: option('ID', 'id of the lexicon to replace'),
   name: option('NAME', 'default: the name or title in the file, or else the name of the file'),
-  access: option('WHO', 'who may use it: private or everyone; default: private, or as it is', {
+  access: option('WHO', 'who may use it: private or everyone; default: private, or unchanged', {
     choices: voiceAccesses,
   }),
-  pls: flag('print a PLS document, with the entries of --language, or with those of no language'),
+  pls: flag('print a PLS document with the entries of --language, or with the entries without a language'),
   language: option('CODE', 'with --pls: a language, such as en-GB'),
   json: jsonFlag,
 };
@@ -52,7 +54,7 @@ type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Prom
 
 export const lexiconCommand: Command = {
   name: 'lexicon',
-  summary: 'keep pronunciations: list, put, show and remove lexicons',
+  summary: 'manage pronunciations: list, put, show and remove lexicons',
   options,
   get actions() {
     return Object.keys(actions);
@@ -62,9 +64,9 @@ export const lexiconCommand: Command = {
        sonant lexicon show ID [--pls [--language CODE]]
        sonant lexicon remove ID [--json]
 
-A lexicon states how words are said. list prints the lexicons. put makes one of a file, or replaces that of --id: a document
-in the Pronunciation Lexicon Specification of the W3C, or JSON, as show prints it. remove deletes a lexicon; voices that it
-is bound to speak on without it. "sonant say --lexicon ID" speaks with one.`,
+A lexicon defines how words are pronounced. list prints the lexicons. put creates a lexicon from a file, or replaces the
+lexicon of --id; the file is a PLS document (Pronunciation Lexicon Specification of the W3C) or JSON as show prints it.
+remove deletes a lexicon; voices that use it speak without it. "sonant say --lexicon ID" speaks with a lexicon.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, `sonant lexicon ${Object.keys(actions).join(', ')}`);
@@ -75,7 +77,7 @@ is bound to speak on without it. "sonant say --lexicon ID" speaks with one.`,
 
 const actions: Readonly<Record<string, Action>> = {
   async list(line, { json }, rest) {
-    if (rest.length > 0) throw new UsageError('the command is sonant lexicon list [--json]');
+    if (rest.length > 0) throw new UsageError('usage: sonant lexicon list [--json]');
     await withOpened(await line.openVoiceManagement(), async ({ lexicons }) => {
       const all = lexicons.list(operator);
       const rows = all.map(({ lexiconId, name, access, entryCount, updatedAt }) => {
@@ -146,7 +148,7 @@ interface LexiconFile {
 
 async function readLexiconFile(path: string): Promise<LexiconFile> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new UsageError(`cannot read ${path}: ${error.message}`);
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   const spec = create(LexiconSpecSchema);
   const reading = newReading(false);
@@ -157,7 +159,7 @@ async function readLexiconFile(path: string): Promise<LexiconFile> {
       const { name, entries } = Array.isArray(value) ? { entries: value } : (value as Record<string, unknown>);
       readMembers(spec, LexiconSpecSchema, { name, entries }, reading);
     } catch (error) {
-      throw new UsageError(`${path} is neither a PLS document nor JSON: ${(error as Error).message}`);
+      throw new UsageError(`${path} is neither a PLS document nor valid JSON: ${(error as Error).message}`);
     }
   }
   return { spec, violations: reading.violations };

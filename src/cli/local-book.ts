@@ -12,6 +12,7 @@ import { readBook } from '../books/read-book.ts';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { CaptionKind } from '../speech/fields.ts';
 import { chooseFormat, writeWhole } from './audio-sink.ts';
 import {
@@ -35,7 +36,7 @@ export async function readLocalBook(
 ): Promise<Book> {
   const book = await readBook({ source: path, readsCode, signal }).catch((error: NodeJS.ErrnoException) => {
     if (error.syscall === undefined) throw error;
-    throw new UsageError(`cannot read ${path}: ${error.message}`);
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   for (const warning of book.warnings) process.stderr.write(`sonant: ${warning}\n`);
   return book;
@@ -50,7 +51,7 @@ export async function speakLocally(path: string, flags: BookFlags, { openApp, si
   const served = servedJobIn(folder);
   if (served)
     throw new UsageError(
-      `${output} is being made by ${served.url}: add --server, or delete ${folder} to begin anew here`,
+      `${served.url} is already speaking this book: add --server, or delete ${folder} to start again on this machine`,
     );
   const isBegun = existsSync(folder);
   const made = await withOpened(await openApp(), async ({ voices, speech }) => {
@@ -101,7 +102,7 @@ async function finishJob({ jobs, call }: BookWork, jobId: string, signal: AbortS
     }
   } finally {
     progress.clear();
-    if (signal.aborted) process.stderr.write('sonant: interrupted; the same command goes on from here\n');
+    if (signal.aborted) process.stderr.write('sonant: interrupted; run the same command to resume\n');
   }
   signal.throwIfAborted();
   const job = last ?? (await jobs.getJob(create(getJob.input, { jobId }), call)).job;
@@ -125,7 +126,7 @@ async function writeFiles(
 ) {
   const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
   const stored = await clips.open(audioId);
-  if (!stored) throw new CommandError('the finished file is gone; give the command again');
+  if (!stored) throw new CommandError('the finished file was deleted; run the command again');
   await writeWhole(output, stored.body, signal);
   const captions = Object.keys(job.captions).map((kind) => ({
     kind: kind as CaptionKind,

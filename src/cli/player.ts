@@ -3,6 +3,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { AudioSink } from './audio-sink.ts';
 import { CommandError } from './command.ts';
 
@@ -49,7 +50,7 @@ export async function openPlayer(sampleRateHz: number, signal: AbortSignal): Pro
     const running = await start(program, args(sampleRateHz));
     if (running) return toSink(program, running, signal);
   }
-  throw new CommandError(`no player is installed here: --play needs one of ${playerNames.join(', ')}`);
+  throw new CommandError(`no audio player is installed: --play needs one of ${playerNames.join(', ')}`);
 }
 
 /** Undefined if the program is not installed. */
@@ -58,7 +59,9 @@ function start(program: string, args: string[]): Promise<Running | undefined> {
   return new Promise((resolve, reject) => {
     running.once('spawn', () => resolve(running));
     running.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ENOENT' ? resolve(undefined) : reject(error),
+      error.code === 'ENOENT'
+        ? resolve(undefined)
+        : reject(new CommandError(`cannot run the player ${program}: ${reasonOf(error)}`)),
     );
   });
 }
@@ -73,7 +76,7 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   const ended = once(running, 'close').then(([code]) => code as number | null);
   const failed = () => {
     const last = stderr.trim().split('\n').at(-1);
-    return new CommandError(`the player ${program} has failed: ${last || 'it did not say why'}`);
+    return new CommandError(`the player ${program} failed${last ? `: ${last}` : ' without a reason'}`);
   };
   signal.addEventListener('abort', () => running.kill(), { once: true });
   return {

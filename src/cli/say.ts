@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
@@ -45,8 +46,8 @@ const fieldOptions: Command['options'] = Object.fromEntries(
 );
 
 const options = {
-  output: option('FILE', 'the sound file; - is standard output, the default when that is a pipe', { short: 'o' }),
-  play: flag(`play it while it is made, with the first of these that is installed:\n${playerNames.join(', ')}`, 'p'),
+  output: option('FILE', 'the audio file; - is standard output, the default if that is a pipe', { short: 'o' }),
+  play: flag(`play the audio while it is generated, with the first installed of:\n${playerNames.join(', ')}`, 'p'),
   input: option('FILE', 'read the text from a file; - is standard input', { short: 'i' }),
   ssml: flag('the text is an SSML document'),
   ...fieldOptions,
@@ -91,10 +92,10 @@ Speaks TEXT, or the file given with -i, or standard input.`,
       });
     });
     if (spoken.warnings.includes('nothing_spoken'))
-      process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
+      process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');
     const ignored = spoken.warnings.filter((warning) => warning.startsWith('ignored:'));
     if (ignored.length > 0)
-      process.stderr.write(`sonant: has no effect here: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
+      process.stderr.write(`sonant: warning: ignored markup: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
     if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
     return 0;
   },
@@ -102,12 +103,12 @@ Speaks TEXT, or the file given with -i, or standard input.`,
 
 /** The output file, or `-`; undefined if the audio is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {
-  if (timestamps && !json) throw new UsageError('--timestamps are printed with --json');
-  if (play && (output ?? format) !== undefined) throw new UsageError('--play takes neither --output nor --format');
+  if (timestamps && !json) throw new UsageError('--timestamps needs --json');
+  if (play && (output ?? format) !== undefined) throw new UsageError('--play excludes --output and --format');
   if (play) return undefined;
   const chosen = output ?? (process.stdout.isTTY ? undefined : '-');
-  if (chosen === undefined) throw new UsageError('name a file for the sound: -o FILE, or let it be played: --play');
-  if (json && chosen === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
+  if (chosen === undefined) throw new UsageError('name an audio file with -o FILE, or play the audio with --play');
+  if (json && chosen === '-') throw new UsageError('--json needs an audio file: -o FILE');
   return chosen;
 }
 
@@ -121,7 +122,8 @@ const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
   const row = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''));
-  return row?.flag ? `--${row.flag.name}` : field;
+  if (row?.flag) return `--${row.flag.name}`;
+  return field === 'text' || field === 'ssml' ? 'the text' : field;
 };
 
 /** Reports invalid fields of the request under the names of their flags. */
@@ -151,7 +153,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
-  if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
+  if (!chosen) throw new UsageError(`no voice speaks ${language}; sonant voice list prints the languages`);
   return chosen.voice.voiceId;
 }
 
@@ -201,9 +203,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
 
 function fileOf(lexicon: string): string {
   if (existsSync(lexicon)) return lexicon;
-  throw new UsageError(
-    `--lexicon ${lexicon}: there is no such file; sonant lexicon list tells the ids of those stored`,
-  );
+  throw new UsageError(`--lexicon ${lexicon}: no such file; sonant lexicon list prints the ids of stored lexicons`);
 }
 
 /** About two weeks of speech. */
@@ -214,17 +214,17 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   const [given, ...more] = positionals;
   if (more.length > 0) {
     const isOutput = formatNames.some((format) => more.at(-1)!.endsWith(`.${audioFormats[format].extension}`));
-    const named = '; -o names the sound file, and npm takes it for its own option unless -- goes before the command';
+    const named = '; npm takes -o for its own option unless -- precedes the command';
     const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
-    throw new UsageError(`put the text in quotes: it came as several arguments${hint}`);
+    throw new UsageError(`put the text in quotes: it arrived as several arguments${hint}`);
   }
-  if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
+  if (given !== undefined && input !== undefined) throw new UsageError('the text and --input exclude each other');
   return given;
 }
 
 /** The text of a file or of standard input. One that is not UTF-8 or too long is refused, never changed or cut. */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
-  const missing = 'give a text: sonant say "Hello." -o hello.wav';
+  const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);
   const isPath = input !== undefined && input !== '-';
   let text: string;
@@ -233,7 +233,7 @@ async function readText(input: string | undefined, signal: AbortSignal): Promise
     text = await readWhole(addAbortSignal(signal, source));
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${(error as Error).message}`);
+    throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${reasonOf(error)}`);
   }
   if (text === '' && !isPath) throw new UsageError(`standard input is empty; ${missing}`);
   return text;
@@ -259,9 +259,11 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   // The limit may have cut the last character.
   if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
     const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
-    throw new Error(`it is not UTF-8: byte 0x${byte} at offset ${invalidAt}; convert it first, as iconv does`);
+    throw new Error(
+      `it is not UTF-8 (byte 0x${byte} at offset ${invalidAt}); convert it first, for example with iconv`,
+    );
   }
-  if (isCut) throw new Error(`it is longer than ${textMiBMax} MiB; speak it in parts`);
+  if (isCut) throw new Error(`it is longer than ${textMiBMax} MiB; split it into parts`);
   return bytes.toString('utf8');
 }
 

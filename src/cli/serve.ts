@@ -8,7 +8,7 @@ import type { Service } from '../app/service.ts';
 import { isLoopbackHost } from '../net/client-addresses.ts';
 import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
-const options = { 'single-port': flag('serve both on SONANT_HTTP_ADDR') };
+const options = { 'single-port': flag('serve HTTP and gRPC on SONANT_HTTP_ADDR') };
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -37,8 +37,8 @@ signal ends it at once.`,
 };
 
 function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
-  const leaving = leaveSeconds > 0 ? `requests are taken for ${leaveSeconds} s more, then ` : '';
-  return `Stopping: ${leaving}what runs may finish for ${drainSeconds} s. Interrupt again to end at once.`;
+  const leaving = leaveSeconds > 0 ? `requests are accepted for ${leaveSeconds} s more, then ` : '';
+  return `Stopping: ${leaving}running requests have ${drainSeconds} s to finish. Interrupt again to stop at once.`;
 }
 
 function greet({ print }: CommandLine, config: Config, service: Service): void {
@@ -58,18 +58,18 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   }
   print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {
-    print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to the URL that clients use.`);
+    print(`Links to audio begin with ${baseUrl}. If clients use another URL, set SONANT_BASE_URL.`);
   }
   if (!isLocal && config.tlsCert === '' && !config.isBehindProxy) {
     print(
-      'Warning: it listens beyond this machine without TLS. Set SONANT_TLS_CERT and SONANT_TLS_KEY, or put a proxy',
+      'Warning: Sonant accepts connections from other machines without TLS. Set SONANT_TLS_CERT and SONANT_TLS_KEY,',
     );
-    print('that terminates TLS in front and set SONANT_BEHIND_PROXY=1.');
+    print('or put a proxy that terminates TLS in front of it and set SONANT_BEHIND_PROXY=1.');
   }
   if (!firstKey) return;
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   if (!isLocal) return;
-  print(`\n  ${firstKey.key}\n\nIt is printed only this time. Try it:\n`);
+  print(`\n  ${firstKey.key}\n\nIt is shown only now. Try it:\n`);
   print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }

@@ -10,6 +10,7 @@ import { Failure } from '../errors.ts';
 import { makeFolder } from '../runtime/files.ts';
 import { createId } from '../runtime/id.ts';
 import { type FileLock, tryLock } from '../runtime/locks.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { chooseFormat, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
@@ -74,11 +75,11 @@ interface ReadBook {
 /** Reads the file of the book. Refuses a file that the service would refuse for its size. */
 export async function readBookFile(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const explain = (error: Error) => {
-    throw new UsageError(`cannot read ${path}: ${error.message}`);
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   };
   const { size } = await stat(path).catch(explain);
   if (size > bookUploadBytesMax)
-    throw new UsageError(`${path} is larger than the ${bookUploadBytesMax >> 20} MiB that a service takes`);
+    throw new UsageError(`${path} is larger than ${bookUploadBytesMax >> 20} MiB, the limit of a service`);
   return new Uint8Array(await readFile(path).catch(explain));
 }
 
@@ -106,7 +107,9 @@ export async function speakAtService(path: string, flags: BookFlags, served: Ser
     // A refused request leaves no folder.
     if (!servedJobIn(folder)) await rm(folder, { recursive: true });
     else if (signal.aborted)
-      process.stderr.write(`sonant: interrupted; ${client.url} goes on, and the same command fetches what it makes\n`);
+      process.stderr.write(
+        `sonant: interrupted; the job continues at ${client.url}; run the same command to download the result\n`,
+      );
   });
   await rm(folder, { recursive: true });
   return made;
@@ -114,10 +117,10 @@ export async function speakAtService(path: string, flags: BookFlags, served: Ser
 
 function openWork(folder: string, output: string): FileLock {
   if (existsSync(join(folder, 'work.db')))
-    throw new UsageError(`${output} was begun without --server: leave it out, or delete ${folder} to begin anew`);
+    throw new UsageError(`${output} was started without --server: omit --server, or delete ${folder} to start again`);
   makeFolder(folder);
   const lock = tryLock(join(folder, 'lock'));
-  if (!lock) throw new CommandError(`another command is making ${output}`);
+  if (!lock) throw new CommandError(`another command is already writing ${output}`);
   return lock;
 }
 
@@ -139,7 +142,7 @@ async function fetchMade(work: Work, output: string, served: Served) {
     const isGone = error instanceof Failure && (error.reason === 'audio_expired' || error.reason === 'not_found');
     if (formerId === undefined || !isGone) throw error;
   }
-  process.stderr.write(`sonant: ${url} has no audio of the job ${job.id} any more; beginning a new one\n`);
+  process.stderr.write(`sonant: ${url} has deleted the audio of job ${job.id}; starting a new job\n`);
   const made = await finishJob(await beginJob(work, served), served);
   return { job: made, files: await fetchFiles(made, output, served) };
 }
@@ -155,7 +158,7 @@ async function findFormerJob({ folder, fingerprint }: Work, client: ServiceClien
   const job = await findJob(client, before.id);
   if (job?.status === 'failed' || job?.status === 'canceled')
     await client.send(`${pathOf(before.id)}/retry`, { method: 'POST' });
-  if (!job) process.stderr.write(`sonant: ${url} has no job ${before.id}; beginning a new one\n`);
+  if (!job) process.stderr.write(`sonant: ${url} has no job ${before.id}; starting a new job\n`);
   return job?.id;
 }
 
@@ -186,7 +189,7 @@ const findJob = (client: ServiceClient, id: string): Promise<JobJson | undefined
 
 /** Deletes the job of another command for the same file, which nobody would download. */
 async function abandon({ url, id }: ServedJob, client: ServiceClient): Promise<void> {
-  if (url !== client.url) process.stderr.write(`sonant: the job ${id} goes on at ${url}\n`);
+  if (url !== client.url) process.stderr.write(`sonant: job ${id} continues at ${url}\n`);
   else if (await findJob(client, id)) await client.send(pathOf(id), { method: 'DELETE' });
 }
 
@@ -196,9 +199,7 @@ const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Pr
     check().catch((error: unknown) => {
       if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
       const [question = ''] = / did you mean [^?]+\?/.exec(error.message) ?? [];
-      throw new UsageError(
-        `${url} has no such voice for this key;${question} GET ${url}/api/voices lists those there are`,
-      );
+      throw new UsageError(`${url} has no such voice for this key;${question} GET ${url}/api/voices lists its voices`);
     }),
   );
 
@@ -247,7 +248,7 @@ async function finishJob(id: string, { client, signal }: Served): Promise<JobJso
         progress.show({ chars, charsDone, chaptersDone, chapterCount: job.chapters.length });
         if (job.ended_at !== null) return job;
       }
-      throw new Unreachable(`${client.url} ended the events of the job`);
+      throw new Unreachable(`${client.url} closed the event stream of the job`);
     });
     if (last.status === 'succeeded') return last;
     const { error, chapters } = last;
@@ -285,7 +286,7 @@ async function* download(link: string, { client, signal }: Served): AsyncGenerat
     if (!pieces) {
       const reply = await client.open(link, byteCount);
       if (byteCount > 0 && reply.status !== 206)
-        throw new CommandError(`${link} cannot be gone on with; give the command again`);
+        throw new CommandError(`the download of ${link} cannot be resumed; run the command again`);
       pieces = readReply(reply, client, signal);
     }
     const piece = await pieces.next().catch((error: unknown) => {

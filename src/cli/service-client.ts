@@ -1,10 +1,12 @@
 // Calls from the command line to a running service: its address and key, requests, event streams and retries. An error reply
 // becomes the Failure that it states, so it is printed like a failure of this machine.
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type FailureFacts, failureTable, type Reason } from '../errors.ts';
 import { isLoopbackUrl } from '../net/client-addresses.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { CommandError, type CommandLine, UsageError } from './command.ts';
 
 /** Returns the URL without a slash at its end. */
@@ -22,12 +24,12 @@ export async function findServiceKey(
 ): Promise<string> {
   const key = given ?? process.env.SONANT_API_KEY;
   if (key) return key;
-  if (!isLoopbackUrl(url)) throw new UsageError('give a key: --key KEY or SONANT_API_KEY');
+  if (!isLoopbackUrl(url)) throw new UsageError('an API key is needed: add --key KEY, or set SONANT_API_KEY');
   const file = join(loadConfig().dataDir, 'first-key');
   return readFile(file, 'utf8').then(
     (text) => text.trim(),
     () => {
-      throw new UsageError(`give a key: --key KEY or SONANT_API_KEY; there is none in ${file}`);
+      throw new UsageError(`an API key is needed, and ${file} has none: add --key KEY, or set SONANT_API_KEY`);
     },
   );
 }
@@ -45,8 +47,8 @@ interface Sending {
 export type ServiceClient = ReturnType<typeof createServiceClient>;
 
 function unreadable(url: string, error: unknown): Unreachable {
-  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-  return new Unreachable(`cannot reach ${url}: ${cause?.message || cause?.code || message}`);
+  const { cause } = error as Error;
+  return new Unreachable(`cannot reach ${url}: ${reasonOf(cause ?? error)}`);
 }
 
 export function createServiceClient(url: string, apiKey: string, signal: AbortSignal) {
@@ -100,13 +102,13 @@ async function toFault(url: string, response: Response): Promise<Error> {
   const { error, message, details, retry_after, limit, reason } = reply;
   if (error !== undefined && Object.hasOwn(failureTable, error))
     return new Failure(error, {
-      message: `${url} answers: ${message ?? failureTable[error].sentence}`,
+      message: `${url} replied: ${message ?? failureTable[error].sentence}`,
       ...(details && { details }),
       ...(retry_after !== undefined && { retryAfterSeconds: retry_after }),
       ...(limit !== undefined && { limit }),
       ...(reason && { limitReason: reason }),
     });
-  const text = `${url} answers ${response.status}, which is no reply of Sonant`;
+  const text = `${url} returned status ${response.status}, which is not a reply of Sonant`;
   return [502, 503, 504].includes(response.status) ? new Unreachable(text) : new CommandError(text);
 }
 

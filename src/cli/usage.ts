@@ -4,9 +4,9 @@ import { usageGroups } from '../store/usage-rows.ts';
 import { type Command, formatTable, jsonFlag, option, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const options = {
-  from: option('DAY', 'the first day; default: the first of the month'),
+  from: option('DAY', 'the first day; default: the first of this month'),
   to: option('DAY', 'the last day; default: today'),
-  'group-by': option('GROUP', 'one row for each; default: day', { choices: usageGroups }),
+  'group-by': option('GROUP', 'one row for each key, voice or day; default: day', { choices: usageGroups }),
   json: jsonFlag,
 };
 
@@ -23,7 +23,7 @@ Prints the requests, characters and seconds of audio of all keys. Days are in UT
     const { values } = parseCommandArgs({ args, options });
     const { to = dayOf(Date.now()), from = `${to.slice(0, 8)}01`, 'group-by': by = 'day' } = values;
     const groupBy = usageGroups.find((name) => name === by);
-    if (!groupBy) throw new UsageError(`--group-by is one of ${usageGroups.join(', ')}`);
+    if (!groupBy) throw new UsageError(`--group-by must be one of ${usageGroups.join(', ')}`);
     for (const day of [from, to]) if (!isDay(day)) throw new UsageError(`${day} is not a day such as 2026-01-31`);
     if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`);
     const query = { range: { path: '' }, from, to, groupBy, limit: rowsMax };

@@ -17,6 +17,7 @@ import {
 } from '../models/model-table.ts';
 import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { createProgressBar } from './progress.ts';
 import { makeDefault } from './voice-names.ts';
@@ -37,7 +38,7 @@ export async function getVoice(
   flags: GetFlags,
   [wanted, ...files]: readonly string[],
 ): Promise<void> {
-  if (wanted === undefined) throw new UsageError('the command is sonant voice get NAME|URL|FILE');
+  if (wanted === undefined) throw new UsageError('usage: sonant voice get NAME|URL|FILE');
   const print = flags.json ? () => {} : line.print;
   const { dataDir, modelsFile, modelsUrl, modelsOffline } = line.loadConfig();
   const found = await findModel(wanted, await loadModels(modelsFile, engines));
@@ -64,7 +65,7 @@ export async function getVoice(
     print(text);
   };
   const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
-  if (!voiceIds) print(`${name} is here already; sonant voice remove ${name} removes it`);
+  if (!voiceIds) print(`${name} is already installed; sonant voice remove ${name} removes it`);
   else print(describeInstalled(name, voiceIds, row));
   const made = flags.isDefault
     ? await makeBestDefault(
@@ -80,14 +81,14 @@ export async function getVoice(
 }
 
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
-  `cannot fetch from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
+  `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
 /** Makes a voice of the model the default: the wanted one, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
     const chosen = own.find((voiceId) => voiceId === wanted) ?? own[0];
-    if (chosen === undefined) throw new CommandError('it has no voice that could be the default');
+    if (chosen === undefined) throw new CommandError('the model has no voice that can be the default');
     line.print(await makeDefault(opened, chosen));
     return { chosen_voice_id: chosen };
   });
@@ -107,7 +108,7 @@ const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
 
 const describeInstalled = (name: string, voiceIds: readonly string[], row: ModelRow): string =>
   [
-    voiceIds.length === 0 ? `${name} is here, to clone with.` : `${name} is here, with these voices:`,
+    voiceIds.length === 0 ? `${name} is installed and can clone voices.` : `${name} is installed, with these voices:`,
     ...voiceIds.map((voiceId) => `  ${voiceId}`),
     `Licence: ${row.licence ?? 'not known'}${row.licenceSource === null ? '' : ` (${row.licenceSource})`}`,
   ].join('\n');
@@ -118,19 +119,16 @@ async function findModel(
   offered: readonly OfferedModel[],
 ): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
   if (/^https?:\/\//.test(wanted)) {
-    if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is no URL`);
+    if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is not a valid URL`);
     // Without a checksum, anyone on the network path could change the file.
-    if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted))
-      throw new UsageError(`${wanted}: a model of your own must come by https`);
+    if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted)) throw new UsageError(`${wanted} must begin with https:`);
     return { offered: { row: rowOfUrl(wanted), engine: engines[0] }, isUrl: true };
   }
   const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
   if (found) return { offered: found, isUrl: false };
   if (existsSync(wanted)) return 'file';
   const meant = didYouMean(wanted, namesOf(offered));
-  throw new UsageError(
-    `there is no model ${wanted}, and no such file${meant || ';'} sonant voice models lists what there is to get`,
-  );
+  throw new UsageError(`there is no model or file ${wanted}${meant || ';'} sonant voice models lists the models`);
 }
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
@@ -156,7 +154,7 @@ async function getFile(
     signal,
     print,
   });
-  if (!voiceIds) throw new CommandError(`${path} is no model; sonant voice import imports other voices`);
+  if (!voiceIds) throw new CommandError(`${path} is not a model; use sonant voice import for exported voices`);
   const made = isDefault && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
   if (json) printResult(JSON.stringify({ voice_ids: voiceIds, ...made }));
 }
@@ -176,7 +174,7 @@ async function acceptLicence(
     `The licence of ${row.name} does not allow commercial use. Type "yes" to accept it: `,
     signal,
   );
-  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${refused}, and was not accepted`);
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${refused}, and you did not accept it`);
 }
 
 function createGetBar() {
@@ -213,7 +211,7 @@ export async function printModels(
 ): Promise<void> {
   const { dataDir, modelsFile } = line.loadConfig();
   const [name, ...more] = rest;
-  if (more.length > 0) throw new UsageError('the command is sonant voice models [NAME]');
+  if (more.length > 0) throw new UsageError('usage: sonant voice models [NAME]');
   const offered = await loadModels(modelsFile, engines);
   const here = new Set((await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat());
   const known = new Set(offered.map(({ row }) => row.name));
@@ -221,14 +219,14 @@ export async function printModels(
   const rows = offered.map(({ row }) => row);
   const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
   if (name !== undefined && wanted.length === 0)
-    throw new CommandError(`there is no model ${name} to get${didYouMean(name, namesOf(offered))}`);
+    throw new CommandError(`there is no model ${name}${didYouMean(name, namesOf(offered))}`);
   const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
   if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
   if (name !== undefined)
     return line.print(formatTable(Object.entries(listed[0]!).map(([key, value]) => [key, toCell(value)])));
   const cells = wanted.map((row) => toCells(row, here.has(row.name)));
   line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
-  if (own.length > 0) line.print(`here, and not in the table: ${own.join(', ')}`);
+  if (own.length > 0) line.print(`installed, but not in the table: ${own.join(', ')}`);
 }
 
 const speaks = ({ languages }: ModelRow, wanted: string | undefined): boolean =>
@@ -295,7 +293,7 @@ export async function removeVoiceModel(
   }
   const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
   const meant = didYouMean(name, here.flat()) || ';';
-  throw new CommandError(`there is no model ${name} here${meant} sonant voice delete deletes a stored voice`);
+  throw new CommandError(`model ${name} is not installed${meant} to delete a stored voice, use sonant voice delete`);
 }
 
 /**
@@ -305,12 +303,12 @@ export async function removeVoiceModel(
 export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
   const { path, print } = source;
   await stat(path).catch((error: Error) => {
-    throw new UsageError(`cannot read ${path}: ${error.message}`);
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   for (const engine of registry) {
     const voiceIds = await engine.importVoice?.(source);
     if (!voiceIds) continue;
-    print(voiceIds.length > 0 ? `taken in for ${engine.name}:` : `taken in for ${engine.name}, to clone with`);
+    print(voiceIds.length > 0 ? `imported for ${engine.name}:` : `imported for ${engine.name}; it can clone voices`);
     for (const voiceId of voiceIds) print(`  ${voiceId}`);
     return voiceIds;
   }

@@ -22,7 +22,7 @@ export async function chooseDefaultVoice(
 ): Promise<void> {
   const [wanted] = rest;
   if (rest.length > 1 || (remove && wanted !== undefined))
-    throw new UsageError('the command is sonant voice default [VOICE] or sonant voice default --remove');
+    throw new UsageError('usage: sonant voice default [VOICE] or sonant voice default --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const chosen = wanted === undefined ? undefined : findVoice(opened, wanted).voice.voiceId;
     if (chosen !== undefined || remove) await opened.management.chooseDefault(chosen, operator);
@@ -35,7 +35,7 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
   if (found) return found;
   const question = questionOf(nearestVoice(name, voices.list()));
   throw new Failure('voice_not_found', {
-    message: `There is no voice ${name} here;${question} sonant voice list prints all.`,
+    message: `Voice ${name} not found;${question} sonant voice list prints all voices.`,
   });
 }
 
@@ -50,16 +50,20 @@ function describeDefault({ voices }: OpenedVoiceManagement) {
   return { voice_id: offered?.voice.voiceId ?? null, source, chosen_voice_id: chosen?.voice.voiceId ?? null };
 }
 
-const reasons = { setting: 'SONANT_DEFAULT_VOICE', choice: 'chosen', order: 'the first; none is chosen' } as const;
+const reasons = {
+  setting: 'SONANT_DEFAULT_VOICE',
+  choice: 'chosen',
+  order: 'the first voice, because none is chosen',
+} as const;
 
 function explainDefault(opened: OpenedVoiceManagement): string {
   const { voice_id: voiceId, source, chosen_voice_id: chosen } = describeDefault(opened);
   const { setting, chosen: kept } = opened.voices.preferences();
-  if (voiceId === null) return 'No voice here can speak.';
+  if (voiceId === null) return 'No voice can speak now.';
   if (source === 'setting' && kept !== undefined && kept !== voiceId)
-    return `${voiceId} is the default voice: SONANT_DEFAULT_VOICE is set to ${setting}, and goes before ${kept}, which is chosen. Where that is unset, ${kept} is the default.`;
+    return `${voiceId} is the default voice: SONANT_DEFAULT_VOICE is ${setting} and overrides the chosen voice ${kept}.`;
   if (source !== 'choice' && kept !== undefined && kept !== voiceId)
-    return `${voiceId} is the default voice: ${kept}, which is chosen, ${chosen === null ? 'is not there' : 'cannot speak'}.`;
+    return `${voiceId} is the default voice, because the chosen voice ${kept} ${chosen === null ? 'does not exist' : 'cannot speak'}.`;
   return `${voiceId} is the default voice (${reasons[source]}).`;
 }
 
@@ -69,7 +73,7 @@ export async function nameVoice(
   rest: readonly string[],
 ): Promise<void> {
   const [asked, ...names] = rest;
-  if (remove && names.length === 0) throw new UsageError('the command is sonant voice alias VOICE NAME... --remove');
+  if (remove && names.length === 0) throw new UsageError('usage: sonant voice alias VOICE NAME... --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const { management, voices } = opened;
     if (names.length > 0) {

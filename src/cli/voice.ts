@@ -32,24 +32,24 @@ const options = {
   output: option('FILE', 'the file to write; default: standard output', { short: 'o' }),
   name: option(
     'NAME',
-    'the name of an imported engine voice or a model; default: that of its file or folder, or of the table',
+    'name of an imported engine voice or model; default: the name of its file or folder, or in the table',
   ),
-  'voice-id': option('ID', 'the id of a blended voice; default: its name where that can be an id, or else a new one'),
+  'voice-id': option('ID', 'id of a blended voice; default: its name if that is a valid id, else a new id'),
   access: option(
     'WHO',
     'who may speak with an imported stored voice: private or everyone; default: as it was exported',
     { choices: voiceAccesses },
   ),
-  default: flag('make the voice that is got the default one; of several, the best'),
-  remove: flag('remove the aliases; or take back the choice of the default voice'),
+  default: flag('make the installed voice the default; of several, the best'),
+  remove: flag('remove the aliases, or the choice of the default voice'),
   'accept-licence': flag('accept a licence that forbids commercial use'),
-  offline: flag('fetch nothing: the files of the model are named after it'),
+  offline: flag('download nothing; list the files of the model after its name'),
   json: jsonFlag,
 };
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'get natural voices; list, blend, import, export and delete voices',
+  summary: 'install natural voices; list, blend, import, export and delete voices',
   options,
   get actions() {
     return Object.keys(actions);
@@ -68,19 +68,23 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-list prints the available voices, the default one first. get fetches a neural model, by a name that models lists, or from
-any URL, or takes it from a file, checks it, and adds its voices; a fetch that was interrupted goes on where it was. models
-prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. default
-prints the default voice, or chooses it: the first of every list, and the one that speaks where none is named.
-SONANT_DEFAULT_VOICE goes before it. alias prints the other names of voices, or gives a voice more of them: a request may
-name a voice by an alias, such as its id at another vendor. blend makes a voice of two to eight voices of one Kokoro,
-Kitten or Supertonic model: "sonant voice blend warm af_heart:0.6 af_bella:0.4". A part is an id or its end; only how the
-weights compare counts; the accent is that of the first. export writes a stored voice into a file. import adds a voice:
-an exported one; or the voice file of an engine; or a neural
-model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
-with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
-destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
-SONANT_MASTER_KEY, and can be imported only where the key is the same.`,
+list     prints the available voices, the default voice first.
+get      installs a neural model by a name that models lists, from a URL or from a file. An interrupted download resumes.
+models   prints the models that can be installed, with their licences, or everything about one model.
+remove   removes a model.
+default  prints or chooses the default voice, which is first in lists and speaks if a request names no voice.
+         SONANT_DEFAULT_VOICE overrides it.
+alias    prints, adds or removes other names of a voice, such as its id at another vendor. Requests may use an alias.
+blend    creates a voice from two to eight voices of one Kokoro, Kitten or Supertonic model, such as
+         "sonant voice blend warm af_heart:0.6 af_bella:0.4". A part is an id or the end of an id. The weights are
+         relative. The accent is that of the first part.
+export   writes a stored voice to a file. A clone in it is encrypted with SONANT_MASTER_KEY.
+import   adds an exported voice (needs the same SONANT_MASTER_KEY for a clone), a voice file of an engine, or a neural
+         model as a folder or an archive (tar, gzip, bzip2 or zip), which is tested first.
+access   sets who may speak with a stored voice: its owner, or every key.
+delete   deletes a stored voice.
+revoke   withdraws the consent of the person cloned and destroys the clone.
+record   verifies and prints the audit log of voices.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, `sonant voice ${Object.keys(actions).join(', ')}`);
@@ -94,7 +98,7 @@ type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Prom
 
 const actions: Readonly<Record<string, Action>> = {
   async list({ openApp, print }, { language, json }, rest) {
-    if (rest.length > 0) throw new UsageError('the command is sonant voice list [--language CODE] [--json]');
+    if (rest.length > 0) throw new UsageError('usage: sonant voice list [--language CODE] [--json]');
     if (language !== undefined && toLanguageCode(language) === undefined)
       throw new UsageError(`--language ${language}: must be a BCP-47 language code such as en-GB`);
     await withOpened(await openApp(), async (app) => {
@@ -117,7 +121,7 @@ const actions: Readonly<Record<string, Action>> = {
     const parts = blendOf(blended)
       ?.map((part) => `${part.voiceId} ${part.weight}`)
       .join(', ');
-    line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is blended of ${parts}.`);
+    line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is a blend of ${parts}.`);
   },
   export: async (line, { output }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ rows, voices }) => {
@@ -138,18 +142,18 @@ const actions: Readonly<Record<string, Action>> = {
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
         voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), { rows, vault, access })];
-        print(`${voiceIds} is imported.`);
+        print(`${voiceIds} was imported.`);
       });
     if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
   },
   async access(line, { json }, rest) {
-    if (rest.length !== 2) throw new UsageError('the command is sonant voice access ID private|everyone');
+    if (rest.length !== 2) throw new UsageError('usage: sonant voice access ID private|everyone');
     const [asked, given] = rest as [string, string];
     const access = toAccess(given);
     await withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
       const changed = await management.update(checkStored(voices, asked), { access }, operator);
       const { voiceId } = changed.voice;
-      line.print(json ? JSON.stringify(toJson(changed), null, 2) : `${voiceId} is for ${accessWords[access]}.`);
+      line.print(json ? JSON.stringify(toJson(changed), null, 2) : `${voiceId} can be used by ${accessWords[access]}.`);
     });
   },
   delete: async (line, { json }, rest) =>
@@ -163,11 +167,11 @@ const actions: Readonly<Record<string, Action>> = {
       const stored = checkStored(voices, onlyArgument(rest, 'sonant voice revoke ID'));
       const revoked = await management.revokeConsent(stored, operator);
       const { voiceId, name } = revoked.voice;
-      const message = `${voiceId} (${name}) speaks no more, and its clones are destroyed.`;
+      const message = `${voiceId} (${name}) can no longer speak; its clones are destroyed.`;
       line.print(json ? JSON.stringify(toJson(revoked), null, 2) : message);
     }),
   async record(line, { json }, rest) {
-    if (rest.length > 0) throw new UsageError('the command is sonant voice record [--json]');
+    if (rest.length > 0) throw new UsageError('usage: sonant voice record [--json]');
     await withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const entries = await Array.fromAsync(rows.readRecord());
       if (json) return line.print(JSON.stringify(entries, null, 2));
@@ -187,7 +191,7 @@ const accessWords: Readonly<Record<VoiceAccess, string>> = { private: 'its owner
 
 function toAccess(given: string): VoiceAccess {
   const access = voiceAccesses.find((each) => each === given);
-  if (!access) throw new UsageError(`access is one of ${voiceAccesses.join(', ')}`);
+  if (!access) throw new UsageError(`access must be one of ${voiceAccesses.join(', ')}`);
   return access;
 }
 
@@ -197,7 +201,7 @@ function checkStored(voices: Voices, idOrAlias: string): string {
   if (found) return found.voice.voiceId;
   const meant = nearestVoice(idOrAlias, voices.list());
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  throw new Failure('voice_not_found', { message: `No voice ${idOrAlias} is kept here.${question}` });
+  throw new Failure('voice_not_found', { message: `No stored voice ${idOrAlias} exists.${question}` });
 }
 
 const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
@@ -244,7 +248,7 @@ async function blendVoice(
   voiceId: string | undefined,
   [name, ...given]: readonly string[],
 ): Promise<OfferedVoice> {
-  if (name === undefined || given.length === 0) throw new UsageError(`the command is ${blendUsage}`);
+  if (name === undefined || given.length === 0) throw new UsageError(`usage: ${blendUsage}`);
   const parts = given.map(parsePart);
   // A name that is a valid id becomes the id, so the new voice can be used by its name.
   const id = voiceId ?? (isVoiceId(name) ? name : undefined);
@@ -279,7 +283,7 @@ function findPart(part: string, voices: Voices): string {
     return voiceId === part || (voiceId.endsWith(`-${part}`) && group !== undefined) ? voiceId : [];
   });
   if (ids.includes(part)) return part;
-  if (ids.length > 1) throw new UsageError(`${part}: is ${ids.join(' or ')}; name one of them`);
+  if (ids.length > 1) throw new UsageError(`${part} is ambiguous: it can be ${ids.join(' or ')}`);
   if (ids.length === 1) return ids[0]!;
-  throw new UsageError(`${part}: there is no such voice that can be blended; "sonant voice list" prints all voices`);
+  throw new UsageError(`${part}: no such voice can be blended; "sonant voice list" prints all voices`);
 }

@@ -19,8 +19,8 @@ import {
 import { readRequest, toNumber } from './read-request.ts';
 
 const options = {
-  rotate: flag('make a secret, or replace it'),
-  'grace-seconds': option('N', `how long the former secret signs too; default: ${graceSecondsUsual}, a day`),
+  rotate: flag('create the secret, or replace it'),
+  'grace-seconds': option('N', `seconds that the former secret also signs; default: ${graceSecondsUsual}, a day`),
   json: jsonFlag,
 };
 
@@ -28,7 +28,7 @@ const usage = 'sonant webhook secret KEY_ID [--rotate]';
 
 export const webhookCommand: Command = {
   name: 'webhook',
-  summary: 'make the secret that signs the webhooks of a key',
+  summary: 'create the secret that signs the webhooks of a key',
   options,
   actions: ['secret'],
   usage: () => `Usage: sonant webhook secret KEY_ID [--json]
@@ -58,10 +58,10 @@ one, which is shown once; the former one signs too for a while, so that receiver
     const { hint, formerUntilMs, ...more } = found as WebhookSecret & { secret?: string };
     const facts = writeMessage(WebhookSecretSchema, toSecret(found));
     if (json) print(JSON.stringify(more.secret ? { ...facts, secret: more.secret } : facts, null, 2));
-    else if (more.secret) print(`${more.secret}\n\nThis is the only time that it is shown.`);
+    else if (more.secret) print(`${more.secret}\n\nStore the secret now; it is not shown again.`);
     else
       print(
-        `${hint}..., made ${facts.created_at}${formerUntilMs ? `; the former one signs too until ${facts.former_expires_at}` : ''}`,
+        `${hint}..., created ${facts.created_at}${formerUntilMs ? `; the former secret also signs until ${facts.former_expires_at}` : ''}`,
       );
     return 0;
   },

@@ -41,7 +41,7 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
   );
   const ids = found.map(({ id }) => id);
   if (after !== '' && !ids.includes(after))
-    violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice in this list' });
+    violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice from this list' });
   if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
   const rest = found.slice(ids.indexOf(after) + 1);
   const page = rest.slice(0, size);

@@ -89,7 +89,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
     const { id: wanted } = request.params as { id: string };
     const model = models.find(({ id }) => id === wanted);
-    if (!model) throw new Failure('not_found', { message: 'There is no such model; GET /v1/models lists them.' });
+    if (!model) throw new Failure('not_found', { message: 'Model not found; GET /v1/models lists the models.' });
     return model;
   });
 }
@@ -170,7 +170,7 @@ const speechSchema: Schema = {
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
-        'Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always.',
+        'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     markup: speechFields.markup.schema,
@@ -204,14 +204,14 @@ const openAiDocs = {
   speak: {
     ...usual,
     id: 'createSpeech',
-    summary: 'Create speech as with OpenAI’s API',
+    summary: 'Create speech as OpenAI’s API does',
     description:
       'At 24 000 Hz. The API key is a bearer token or in X-API-Key; failures have the form of OpenAI’s errors.',
     scopes: speechOperations.streamSpeech.scopes,
     body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {
-        description: 'The audio as it is synthesized, or OpenAI’s events.',
+        description: 'The audio while it is synthesized, or OpenAI’s events.',
         headers: [
           ...documentedHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
           ...streamHeaders,
@@ -224,7 +224,7 @@ const openAiDocs = {
   listVoices: {
     ...listing,
     id: 'listOpenAiVoices',
-    summary: 'List voices as OpenAI’s clients do',
+    summary: 'List voices for OpenAI’s clients',
     answers: {
       200: jsonAnswer('All voices that are ready, each under its id and under its aliases.', voicesSchema, {
         voices: [voice.example],
@@ -234,13 +234,13 @@ const openAiDocs = {
   listModels: {
     ...listing,
     id: 'listModels',
-    summary: 'List models as with OpenAI’s API',
+    summary: 'List models as OpenAI’s API does',
     answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
   },
   getModel: {
     ...listing,
     id: 'getOpenAiModel',
-    summary: 'Get a model as with OpenAI’s API',
+    summary: 'Return a model as OpenAI’s API does',
     parameters: [
       { in: 'path', name: 'id', description: 'Id of the model.', schema: string, required: true, example: 'tts-1' },
     ],

@@ -116,7 +116,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
   open(id: string, writer: Writer): SpeechContext<Writer> {
     const limit = contextsPerSocketMax;
     if (this.#contexts.size >= limit) {
-      const message = `At most ${limit} contexts can be spoken on one connection.`;
+      const message = `A connection can have at most ${limit} contexts. Close one first.`;
       throw new Failure('rate_limit_exceeded', { message, limitReason: 'concurrency', limit });
     }
     const context = new SpeechContext(writer);

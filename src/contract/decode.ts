@@ -196,11 +196,7 @@ function readScalar(type: ScalarType): Read {
       return (value, path, reading) => {
         if (typeof value !== 'string') return mustBe('text', reading, path);
         if (value.isWellFormed()) return value;
-        return reading.violations.report(
-          path,
-          'encoding',
-          'must be text without half of a surrogate pair',
-        ) as undefined;
+        return reading.violations.report(path, 'encoding', 'must be text without an unpaired surrogate') as undefined;
       };
     case ScalarType.BOOL:
       return (value, path, reading) => (typeof value === 'boolean' ? value : mustBe('true or false', reading, path));
@@ -247,7 +243,8 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   if (desc.typeName === 'google.protobuf.Timestamp')
     return (value, path, reading) => {
       const time = typeof value === 'string' && timeForm.test(value) ? new Date(value) : undefined;
-      if (!time || Number.isNaN(time.getTime())) return mustBe('a time as in RFC 3339', reading, path);
+      if (!time || Number.isNaN(time.getTime()))
+        return mustBe('a time as in RFC 3339, such as 2026-01-31T12:00:00Z', reading, path);
       return timestampFromDate(time);
     };
   return (value, path, reading) => {

@@ -176,7 +176,7 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
   const isResumed = input.fields.some((field) => restOf(field).header === 'Last-Event-ID');
   const events = {
     type: 'string',
-    description: 'Server-Sent Events with such data.',
+    description: 'Server-Sent Events with this data.',
     contentMediaType: 'text/event-stream',
     contentSchema: schema,
   };
@@ -186,7 +186,7 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
       headers: ['Cache-Control', 'X-Accel-Buffering'],
       content: { 'text/event-stream': { schema: events, example: exampleEvents(output, responseBody) } },
     },
-    ...(isResumed && { 204: { description: 'You have the last event.', headers: ['Cache-Control'] } }),
+    ...(isResumed && { 204: { description: 'There are no more events.', headers: ['Cache-Control'] } }),
   };
 }
 
@@ -224,7 +224,7 @@ function toEventSchema(desc: DescMessage): Schema {
 
 const eventsEndedSchema: Schema = {
   title: 'EventsEnded',
-  description: 'Why the events end early: what they are about was deleted, or the key has ended.',
+  description: 'Reason for an early end: the resource was deleted, or the key has ended.',
   type: 'object',
   required: ['type', 'error', 'message', 'status', 'retryable', 'request_id'],
   properties: {
@@ -232,7 +232,7 @@ const eventsEndedSchema: Schema = {
     error: { type: 'string', description: 'The reason, as in Failure.' },
     message: { type: 'string', description: 'A description of it.' },
     status: { type: 'integer', description: 'The equivalent HTTP status.' },
-    retryable: { type: 'boolean', const: false, description: 'The same request fails again.' },
+    retryable: { type: 'boolean', const: false, description: 'Always false: the same request fails again.' },
     request_id: { type: 'string', description: 'Include it when you contact the operator.' },
   },
 };

@@ -201,7 +201,7 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   const pattern = source === '' ? undefined : new RegExp(source, 'u');
   const range = rangeSentence(min, max, 'characters');
   return (text: string, path, report) => {
-    if (text.includes('\0') && form === '') return report(path, 'encoding', 'holds a NUL character');
+    if (text.includes('\0') && form === '') return report(path, 'encoding', 'contains a NUL character');
     // A text of twice as many units is too long without being counted.
     const isCounted = longText || text.length <= 2 * max;
     const chars = isCounted && (text.length > max || text.length < 2 * min) ? countChars(text) : text.length;

@@ -31,12 +31,12 @@ export const unknownField = (name: string, known: readonly string[], prefix = ''
 export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
   field,
   reason: 'unknown',
-  message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',
+  message: meant ? `is not a known field; did you mean ${meant}?` : 'is not a known field; remove it',
 });
 
 /** For a request that is refused for other reasons: it may be the misspelt name of a member that is missing. */
 const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
-  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'means nothing here' };
+  unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'is not a known field' };
 
 /** An invalid request is also told of its unknown members: one of them may be the misspelt name of a missing member. */
 export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {

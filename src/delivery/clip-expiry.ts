@@ -123,7 +123,7 @@ function createExpiredRemoval({ clips, index, room }: ClipSweepOptions) {
 }
 
 function toFault(faults: readonly unknown[]): Error {
-  const message = `${faults.length} expired clips could not be removed; they are tried again`;
+  const message = `${faults.length} expired clips were not removed; trying again later`;
   // A store that is away is no fault of the program.
   const isStore = faults.every(isOfOthers);
   return isStore

@@ -93,7 +93,12 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
       const freed = await (own > 0
         ? remove(own, { accounts: [accountId], isLinked, expiredOf: accountId })
         : remove(all, { accounts: [...larger(), accountId], isLinked }));
-      if (freed === 0) throw tooFull(own > 0 ? 'The stored audio of this key is at its limit.' : undefined);
+      if (freed === 0)
+        throw tooFull(
+          own > 0
+            ? 'The stored audio of this account has reached its limit. Delete audio, or wait until some expires.'
+            : undefined,
+        );
     }
   };
 

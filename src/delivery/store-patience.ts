@@ -52,7 +52,7 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       if (!wasAway) {
         const first = await within(waitMsMax, result);
         if (first !== slow) return first;
-        const cause = new Error(`the store of audio took longer than ${waitMsMax} ms`);
+        const cause = new Error(`the audio store took longer than ${waitMsMax} ms`);
         noteAway(new Failure('storage_unavailable', {}, cause));
       }
       result.catch(onFault);

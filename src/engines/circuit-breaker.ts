@@ -50,7 +50,7 @@ export class CircuitBreaker {
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;
-    const message = 'The speech engine has failed again and again, and is left in peace for a moment.';
+    const message = 'The speech engine has failed repeatedly and is paused. Try again later.';
     throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
   }
 

@@ -8,7 +8,7 @@ const headerBytesMax = 4_096;
 const sampleRateHzMin = 8_000;
 const sampleRateHzMax = 48_000;
 
-const broken = (why: string): Failure => new Failure('engine_error', {}, new Error(`not the sound expected: ${why}`));
+const broken = (why: string): Failure => new Failure('engine_error', {}, new Error(`unexpected audio: ${why}`));
 
 /** The samples of a WAV. */
 export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
@@ -43,11 +43,11 @@ function beginningOf(bytes: Buffer, bareRateHz?: number): { sampleRateHz: number
   const isRiff = bytes.toString('latin1', 0, 4) === 'RIFF';
   if (!isRiff && bareRateHz !== undefined) return { sampleRateHz: bareRateHz, start: 0 };
   if (bytes.length < 12) return undefined;
-  if (!isRiff || bytes.toString('latin1', 8, 12) !== 'WAVE') throw broken('no RIFF');
+  if (!isRiff || bytes.toString('latin1', 8, 12) !== 'WAVE') throw broken('no RIFF header');
   const { format, data } = readWavHeader(bytes);
   if (format) refuseOther(format);
   if (data) {
-    if (!format) throw broken('no fmt before data');
+    if (!format) throw broken('no fmt chunk before the data chunk');
     return { sampleRateHz: format.sampleRateHz, start: data.start };
   }
   if (bytes.length > headerBytesMax) throw broken('no data chunk');

@@ -41,7 +41,7 @@ export async function* runEngine(
   try {
     signal.throwIfAborted();
     const { length } = segment.text;
-    if (length > segmentCharsMax) throw contractBroken(`${length} characters are too long for a segment`);
+    if (length > segmentCharsMax) throw contractBroken(`a segment of ${length} characters is too long`);
     const check = createSoundCheck(segment);
     pieces = engine.speak(segment, watchdog.signal)[Symbol.asyncIterator]();
     const pace: RunPace = { soundSeconds: 0, workSeconds: 0 };
@@ -88,7 +88,7 @@ function createWatchdog(signal: AbortSignal) {
   };
   const abort = () => stop(signal.reason);
   const runOut = () => {
-    if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no sound for ${timerMs} ms`)));
+    if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no audio for ${timerMs} ms`)));
   };
   /** One timer serves all waits of the same length: a segment may come in hundreds of pieces. */
   const startTimer = (ms: number) => {

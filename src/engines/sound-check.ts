@@ -64,9 +64,9 @@ export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
       audibleSeconds += audible;
       clippedCount += found;
       sampleCount += piece.samples.length;
-      if (seconds > longest) throw soundFault('there is far more sound than the text can become');
+      if (seconds > longest) throw soundFault('the audio is far longer than the text can be');
       if (clippedCount > clipped.share * Math.max(sampleCount, clipped.secondsMin * rateHz)) {
-        throw soundFault('the sound is clipped');
+        throw soundFault('the audio is clipped');
       }
       if (!held) return [piece];
       held.push(piece);
@@ -79,8 +79,8 @@ export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
       return passed;
     },
     end() {
-      if (audibleSeconds === 0 && !mayBeSilent) throw soundFault('the text became silence');
-      if (audibleSeconds < shortest && !mayBeSilent) throw soundFault('there is far less sound than the text becomes');
+      if (audibleSeconds === 0 && !mayBeSilent) throw soundFault('the audio of the text is silence');
+      if (audibleSeconds < shortest && !mayBeSilent) throw soundFault('the audio is far shorter than the text can be');
       return held ?? [];
     },
   };

@@ -148,7 +148,7 @@ const audioDocs: RouteDocs = {
     },
     requestHeader('Range', 'One range of bytes, such as `bytes=0-99`.'),
     requestHeader('If-Range', 'An ETag: the range applies only if it matches.'),
-    requestHeader('If-Match', 'The ETags of the versions that you want; the reply is 412 if this is another.'),
+    requestHeader('If-Match', 'The ETags of the versions that you want; the reply is 412 if none of them matches.'),
     requestHeader('If-None-Match', 'The ETags of the copies that you have.'),
   ],
   answers: {

@@ -15,7 +15,7 @@ import { documented, type RouteBody } from './route-docs.ts';
 
 const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 const types = [...Object.keys(bookTypes), 'application/octet-stream'];
-const message = `The request body must be a book, not compressed, of one of these types: ${types.join(', ')}.`;
+const message = `The request body must be an uncompressed book of one of these types: ${types.join(', ')}.`;
 
 export function addBookRoutes(
   app: FastifyInstance,

@@ -269,4 +269,4 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
 
 /** A body without a member that can be changed; its details have those that are unknown. */
 const nothingToChange = () =>
-  new Failure('invalid_request', { message: 'The body names nothing to change.', details: [] });
+  new Failure('invalid_request', { message: 'The body contains no field to change.', details: [] });

@@ -52,7 +52,7 @@ const failureSchema: Schema = {
 
 const problemSchema: Schema = {
   title: 'Problem',
-  description: 'The same in the form of RFC 9457, for clients that accept application/problem+json.',
+  description: 'A failure in the form of RFC 9457, for clients that accept application/problem+json.',
   allOf: [
     failureSchema,
     {

@@ -10,7 +10,7 @@ import { uploadArrivalMs, uploadBytesMax } from '../net/request-limits.ts';
 import { ownTurn } from '../runtime/steps.ts';
 import { formPartsMax, formTextBytesMax } from './http-limits.ts';
 
-const message = 'The request body must be application/json or multipart/form-data, not compressed.';
+const message = 'The request body must be application/json or multipart/form-data, uncompressed.';
 
 export class FormBody {
   /** All values of each name. */
@@ -54,7 +54,8 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
       isOver = true;
       giveUp(failure);
     };
-    const notForm = (cause?: unknown) => reject(broken('The body is not the form that its Content-Type says.', cause));
+    const notForm = (cause?: unknown) =>
+      reject(broken('The body does not match its Content-Type: it is not a valid form.', cause));
     let parser: InstanceType<typeof Busboy>;
     try {
       parser = new Busboy({

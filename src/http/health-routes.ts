@@ -23,13 +23,15 @@ const operation = (id: string, summary: string, schema: Schema, example: object)
   answers: { 200: { description: 'Yes.', content: { 'application/json': { schema, example } } } },
   failures: id === 'isReady' ? ['overloaded'] : [],
 });
-const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'), { status: 'ok' });
-const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'), { status: 'ready' });
+const alive = operation('isAlive', 'Check that the process is alive', answerSchema('Alive', 'ok'), { status: 'ok' });
+const ready = operation('isReady', 'Check that requests can be served', answerSchema('Ready', 'ready'), {
+  status: 'ready',
+});
 const metrics: RouteDocs = {
   id: 'readMetrics',
   tag: 'Service',
   summary: 'Read Prometheus metrics',
-  description: 'Of calls, requests and engines; nothing about individual callers.',
+  description: 'Metrics of calls, requests and engines; nothing about individual callers.',
   answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   failures: ['overloaded'],
 };

@@ -95,7 +95,7 @@ export function createHttpApp({
     // Fastify makes them anew each time.
     const { routeOptions, url } = request;
     if (isDraining() && routeOptions.url !== livenessPath)
-      throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
+      throw new Failure('overloaded', { message: 'The service is stopping. Try again later.' });
     checkMethod(request, reply);
     if (url.includes('%')) checkEscapes(url, routeOptions);
     if (!routeOptions.config.isRpc) checkBodySize(request, routeOptions);
@@ -123,7 +123,7 @@ function checkQuery(query: string): void {
 /** No id holds a NUL. */
 function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
   if (path.includes('%00') && config.operation && isForKey(config.operation))
-    throw new Failure('invalid_request', { message: 'The path holds a NUL character.' });
+    throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
 }
 
 /** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */

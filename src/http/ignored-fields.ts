@@ -110,7 +110,7 @@ export function checkUnusedKey(
 ): void {
   if (headers['idempotency-key'] === undefined) return;
   ignored.push({ name: idempotencyKey, meant: undefined });
-  const message = 'has no effect here: only the link of a text is repeated under it; leave it out';
+  const message = 'applies only to links of texts (method rest, return_format url); remove it';
   if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
 }
 

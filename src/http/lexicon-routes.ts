@@ -111,7 +111,7 @@ function inBody(error: unknown): unknown {
 }
 
 const limits = { bytesMax: lexiconRequestBytesMax, arrivalMs: bodyArrivalMs };
-const notReadable = 'The request body must be application/json or application/pls+xml, in UTF-8 and not compressed.';
+const notReadable = 'The request body must be application/json or application/pls+xml, in UTF-8 and uncompressed.';
 
 class PlsBody {
   readonly document: string;

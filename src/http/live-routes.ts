@@ -46,7 +46,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
     check(request, reply);
     const taken = await tickets.useLive(String(ticket));
     if (!taken)
-      throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+      throw new Failure('stream_expired', { message: 'The ticket is unknown, used or expired. Request a new one.' });
     await admission.admitWith(taken.keyId, request, reply, liveSpeech);
   };
 
@@ -122,10 +122,10 @@ const liveDocs: RouteDocs = {
   tag: 'Streams',
   summary: 'Speak text while it is written (WebSocket)',
   description:
-    'Text goes in as it is written, audio comes out as soon as a reader would draw breath. Messages are JSON in text ' +
+    'Send text while it is written; audio starts at the first natural pause. Messages are JSON in text ' +
     'frames: `start` first, then `text`, `flush`, `interrupt` and `end`; audio comes in binary frames.',
   scopes: speechOperations.liveSpeech.scopes,
-  parameters: [queryParameter('ticket', 'A ticket, in place of a key: see `createLiveTicket`.')],
+  parameters: [queryParameter('ticket', 'A ticket instead of a key: see `createLiveTicket`.')],
   answers: { 101: { description: 'A WebSocket.' } },
   failures: ['invalid_request', 'stream_expired'],
 };

@@ -16,7 +16,7 @@ export function checkTextFits(text: string, otherWay: string): void {
   const actual = countChars(text);
   const limit = liveWaitingCharsMax;
   if (actual <= limit) return;
-  const message = `The text has ${actual} characters, over the limit of ${limit}; ${otherWay}.`;
+  const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
   throw new Failure('text_too_long', { message, limit, actual });
 }
 

@@ -26,10 +26,10 @@ export const replyHeaders = {
   ),
   'X-API-Version': always(header('The version of this API.', apiVersion, oneOf(apiVersion))),
   'X-Voice': header('Name of the voice used. One that is not printable ASCII is percent-encoded UTF-8.', 'Clara'),
-  'X-Voice-Encoding': header('`percent` where X-Voice is percent-encoded.', 'percent', oneOf('percent')),
+  'X-Voice-Encoding': header('`percent` if X-Voice is percent-encoded.', 'percent', oneOf('percent')),
   'X-Voice-Id': header('Id of the voice used.', 'clara'),
   'X-Method': header('`rest` or `streaming`.', 'rest', oneOf('rest', 'streaming')),
-  'X-Chars': header('Unicode code points of the text received: what is counted and charged.', 57, whole),
+  'X-Chars': header('Unicode code points of the text received, which are counted and charged.', 57, whole),
   'X-Format': header('`wav`, `pcm`, `mp3`, `opus` or `flac`.', 'wav'),
   'X-Sample-Rate': header('Sample rate of the audio in hertz; for Opus, the requested one.', 44_100, whole),
   'X-Audio-Id': header('Id of the audio.', 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H'),
@@ -63,7 +63,7 @@ export const replyHeaders = {
     'transliterated',
   ),
   'X-Descendants-Revoked': header(
-    'How many other keys were revoked with it: those that descend from the key, and those it has replaced.',
+    'Number of other keys that were revoked with it: keys derived from it, and keys that it has replaced.',
     2,
     whole,
   ),
@@ -71,7 +71,10 @@ export const replyHeaders = {
     'Unknown members of the body and parameters of the query, which were ignored.',
     'langauge_code, colour',
   ),
-  'X-Did-You-Mean': header('The names that ignored ones were probably meant to be.', 'langauge_code=language_code'),
+  'X-Did-You-Mean': header(
+    'The known names that ignored names were probably meant to be.',
+    'langauge_code=language_code',
+  ),
   'Content-Disposition': header(
     '`attachment; filename=<id>.<format>`',
     'attachment; filename=aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',
@@ -87,7 +90,7 @@ export const replyHeaders = {
     },
   ),
   'Accept-Ranges': header('Byte ranges are supported.', 'bytes', oneOf('bytes')),
-  'Cache-Control': header('Whether and how long the reply may be cached.', 'no-store'),
+  'Cache-Control': header('Whether, and for how long, the reply may be cached.', 'no-store'),
   'X-Accel-Buffering': header('Keeps a proxy from buffering the reply.', 'no', oneOf('no')),
   'WWW-Authenticate': header('The authentication scheme.', 'ApiKey realm="sonant"'),
   Allow: header('The methods of this path.', 'GET, HEAD'),
@@ -97,7 +100,7 @@ export const replyHeaders = {
   ),
   RateLimit: header('The remaining quota (`r`), and the seconds until it is full again (`t`).', '"requests";r=87;t=2'),
   'Retry-After': header('Seconds to wait before a retry.', 2, { type: 'integer', minimum: 1 }),
-  'retry-after-ms': header('The same in milliseconds.', 1500, { type: 'integer', minimum: 1 }),
+  'retry-after-ms': header('Milliseconds to wait before a retry.', 1500, { type: 'integer', minimum: 1 }),
 } as const satisfies Record<string, ReplyHeader>;
 
 export type ReplyHeaderName = keyof typeof replyHeaders;

@@ -93,10 +93,10 @@ export const tags = {
   Audio: 'Stored audio, each with its own URL.',
   Jobs: 'Long texts, spoken in the background into one file with chapter marks and a file for each chapter.',
   Voices: 'The available voices, custom voices, and clones of people who consent.',
-  Lexicons: 'How words are said: pronunciations and replacements, for requests and for voices.',
+  Lexicons: 'Pronunciations and replacements of words, for requests and for voices.',
   Models: 'Neural models that can be installed, with their languages, sizes and licences.',
   Keys: 'API keys, their scopes and limits, and their usage.',
-  OpenAI: 'The same voices for clients of OpenAI’s speech API.',
+  OpenAI: 'The voices for clients of OpenAI’s speech API.',
   Service: 'Health checks and metrics for operators.',
 } as const;
 

@@ -1,7 +1,7 @@
 // The Failure for what a route or Fastify has thrown.
 import { Failure, toFailure } from '../errors.ts';
 
-export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
+export const notJsonMessage = 'The request body must be application/json in UTF-8, uncompressed.';
 
 /** Errors of Fastify, by code. */
 const fastifyFaults: Readonly<Record<string, Failure>> = {

@@ -112,7 +112,7 @@ function parseLabels(text: string, violations: Violations): unknown {
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
   }
-  violations.report('labels', 'type', 'must be a JSON object of texts');
+  violations.report('labels', 'type', 'must be a JSON object of strings');
   return undefined;
 }
 

@@ -85,7 +85,7 @@ export function checkUpgrade(
   isAllowed: (origin: string) => boolean,
 ): void {
   if (!upgrades.has(raw)) {
-    throw new Failure('invalid_request', { message: 'This address is for WebSocket: send an upgrade (RFC 6455).' });
+    throw new Failure('invalid_request', { message: 'This path needs a WebSocket: send an upgrade (RFC 6455).' });
   }
   const details = handshakeFaults(raw);
   if (details.length > 0) {
@@ -94,7 +94,9 @@ export function checkUpgrade(
   }
   const { origin } = raw.headers;
   if (origin === undefined || isAllowed(origin) || origin === URL.parse(`${protocol}://${host}`)?.origin) return;
-  throw new Failure('access_denied', { message: 'Pages of this origin may not connect here.' });
+  throw new Failure('access_denied', {
+    message: 'Pages of this origin may not connect. The operator can allow it in SONANT_CORS_ORIGINS.',
+  });
 }
 
 const socketVersion = '13';

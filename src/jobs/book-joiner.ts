@@ -104,7 +104,7 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
     const gapSampleCount = Math.round(gapSeconds * rateHz);
     const file = async function* () {
       const stored = await clips.open(clip.clipId);
-      if (!stored) throw new Failure('storage_unavailable', {}, new Error('the file of a chapter is gone'));
+      if (!stored) throw new Failure('storage_unavailable', {}, new Error('the audio of a chapter was deleted'));
       yield* stored.body as AsyncIterable<Uint8Array>;
     };
     return { title: row.title, sampleCount: row.sampleCount, gapSampleCount, file };

@@ -113,7 +113,7 @@ async function planChapter(
   const parts = new Map<number, PartRow>();
   const planPart = async (part: number) => {
     const row = await rows.findPart(jobKey, chapter, part);
-    if (!row) throw new Error(`part ${part} of chapter ${chapter} is not there`);
+    if (!row) throw new Error(`part ${part} of chapter ${chapter} is missing`);
     parts.set(part, row);
     // The one before is still being heard, and so may be the end of that before it.
     parts.delete(part - 3);

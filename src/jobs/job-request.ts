@@ -13,6 +13,7 @@ import { inSteps, type Steps } from '../runtime/steps.ts';
 import { speechFields } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { countChars, cutText } from '../text/count-chars.ts';
+import { positionIn } from '../text/marked-text.ts';
 import { isSsml } from '../text/ssml.ts';
 import {
   chapterGapSecondsDefault,
@@ -112,11 +113,12 @@ type Chapter = Pick<ChapterInput, 'title' | 'text' | 'ssml' | 'voiceId' | 'langu
 
 function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Violations): readonly Chapter[] {
   const hasText = text !== '' || ssml !== '';
-  if (hasText && chapters.length > 0) violations.report('chapters', 'conflict', 'send one of text, ssml and chapters');
+  if (hasText && chapters.length > 0)
+    violations.report('chapters', 'conflict', 'must be the only one of text, ssml and chapters');
   else if (hasText) return [{ title: '', text, ssml, voiceId: '' }];
   else if (chapters.length > 0) return chapters.length > jobChaptersMax ? [] : chapters;
   else if (!violations.has('text') && !violations.has('ssml'))
-    violations.report('chapters', 'required', 'send chapters, or one text or ssml');
+    violations.report('chapters', 'required', 'are required unless text or ssml is sent');
   return [];
 }
 
@@ -165,7 +167,7 @@ function* parseChapter(
   const { title, text } = chapter;
   const own = ownSpeechOf(chapter);
   const ownName = (field: string) => (field === 'text' || Object.hasOwn(own, field) ? nameOf(field) : field);
-  if (text === '') report(nameOf('text'), 'required', 'give the text to speak');
+  if (text === '') report(nameOf('text'), 'required', 'is required');
   if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
   // A document in the middle of a text is none, also where a part begins with it.
@@ -176,11 +178,23 @@ function* parseChapter(
   const parts: ChapterRequest['parts'][number][] = [];
   // A blank text is refused by the rules of any text.
   for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
-    const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportOwn, nameOf);
+    const reportPart: Report = (field, reason, message, allowed) =>
+      reportOwn(field, reason, inWhole(message, text, part.offset), allowed);
+    const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportPart, nameOf);
     if (request) parts.push({ ...part, chars: request.chars });
     yield;
   }
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
+}
+
+/** The position in a message about a part, such as "line 1, column 5: ...", as a position in the whole text. */
+function inWhole(message: string, text: string, offset: number): string {
+  const start = positionIn(text, offset);
+  return message.replace(/^line (\d+), column (\d+)/, (_, line, column) =>
+    line === '1'
+      ? `line ${start.line}, column ${start.column + Number(column) - 1}`
+      : `line ${start.line + Number(line) - 1}, column ${column}`,
+  );
 }
 
 function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) => field): SpeechRequest | undefined {
@@ -198,7 +212,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
-  const advice = `The ${field} ${message}; divide it into several chapters.`;
+  const advice = `The ${field} ${message}. Divide it into several chapters.`;
   return new Failure('text_too_long', { message: advice, limit, actual, details }, cause);
 }
 
@@ -206,13 +220,13 @@ function takeWebhookUrl(given: string, report: Report): string | undefined {
   const url = URL.parse(given);
   const isUsable = url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
   if (isUsable) return url.href;
-  report('webhook_url', 'format', 'must be an http or https URL without a name and a password');
+  report('webhook_url', 'format', 'must be an http or https URL without user name and password');
   return undefined;
 }
 
 function takeCover(given: Uint8Array, report: Report): string | undefined {
   if (isCover(given)) return Buffer.from(given).toString('base64');
-  report('cover', 'format', `must be a whole JPEG or PNG picture, at most ${coverBytesMax} bytes`);
+  report('cover', 'format', `must be a complete JPEG or PNG image of at most ${coverBytesMax} bytes`);
   return undefined;
 }
 

@@ -43,7 +43,7 @@ export class SegmentFault extends Error {
   readonly text: string;
 
   constructor({ offset, text }: { offset: number; text: string }, cause: unknown) {
-    super('a segment could not be spoken', { cause });
+    super('segment not spoken', { cause });
     this.offset = offset;
     this.text = text;
   }

@@ -37,9 +37,9 @@ export function* checkLexicon(
   const { title, entries } =
     spec.pls === '' ? yield* readEntries(spec, violations, isEmptied) : yield* readDocument(spec, violations);
   const name = spec.name || title;
-  if (isNew && name === undefined && !violations.has('pls')) violations.report('name', 'required', 'name the lexicon');
+  if (isNew && name === undefined && !violations.has('pls')) violations.report('name', 'required', 'is required');
   if (name !== undefined && (name.trim() === '' || /\p{Cc}/u.test(name)))
-    violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on a line`);
+    violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on one line`);
   const json = JSON.stringify(entries);
   const byteCount = Buffer.byteLength(json);
   if (byteCount > lexiconBytesMax)
@@ -60,7 +60,8 @@ interface Content {
 
 function* readEntries({ entries: given }: LexiconSpec, violations: Violations, isEmptied: boolean): Steps<Content> {
   // A message that leaves the entries out must not delete those that the lexicon has.
-  if (given.length === 0 && !isEmptied) violations.report('entries', 'required', 'give the entries, or a PLS document');
+  if (given.length === 0 && !isEmptied)
+    violations.report('entries', 'required', 'are required unless a PLS document is sent');
   const entries: LexiconEntry[] = [];
   // Of too many, only their number is checked.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
@@ -72,7 +73,8 @@ function* readEntries({ entries: given }: LexiconSpec, violations: Violations, i
 }
 
 function* readDocument({ pls, entries: given }: LexiconSpec, violations: Violations): Steps<Content> {
-  if (given.length > 0) violations.report('entries', 'conflict', 'stand beside a PLS document; give one of both');
+  if (given.length > 0)
+    violations.report('entries', 'conflict', 'cannot be combined with a PLS document; send one of the two');
   try {
     const { name: title, entries } = yield* readPls(pls, lexiconEntriesMax);
     for (const [i, entry] of entries.entries()) {
@@ -83,7 +85,7 @@ function* readDocument({ pls, entries: given }: LexiconSpec, violations: Violati
       yield;
     }
     if (title !== undefined && [...title].length > lexiconNameCharsMax)
-      violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on a line`);
+      violations.report('name', 'length', `must be 1 to ${lexiconNameCharsMax} characters on one line`);
     return { title, entries };
   } catch (error) {
     if (!(error instanceof MarkupFault)) throw error;
@@ -110,7 +112,7 @@ function checkEntry(entry: EntryMessage, path: string, violations: Violations): 
   const { alias, phoneme, languageCode } = entry;
   if (alias === '' && phoneme === '') violations.report(`${path}.alias`, 'required', 'must have alias or phoneme');
   if (alias !== '' && phoneme !== '')
-    violations.report(`${path}.phoneme`, 'conflict', 'stands in place of alias; give one');
+    violations.report(`${path}.phoneme`, 'conflict', 'excludes alias; send one of the two');
   if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
     violations.report(`${path}.language_code`, 'format', 'must be a BCP-47 language code such as en-US');
   checkPhoneme(entry, path, violations);

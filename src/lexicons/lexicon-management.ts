@@ -35,15 +35,19 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
   const checkRoom = ({ byteCount }: CheckedLexicon, ownerId: string | null, others: OwnedLexicons) => {
     const isOver = (actual: number, limit: number, what: string) => {
       if (actual <= limit) return;
-      const message = `${what} ${limit} at most; delete some before.`;
+      const message = `${what} limited to ${limit}. Delete some first.`;
       throw new Failure('invalid_request', { message, limit, actual });
     };
     if (ownerId !== null) {
-      isOver(others.count + 1, lexiconsPerAccount, 'The lexicons of an account are');
-      isOver(others.byteCount + byteCount, accountLexiconBytesMax, 'The bytes of all lexicons of an account are');
+      isOver(others.count + 1, lexiconsPerAccount, 'The number of lexicons of an account is');
+      isOver(
+        others.byteCount + byteCount,
+        accountLexiconBytesMax,
+        'The size of all lexicons of an account, in bytes, is',
+      );
     }
     const all = cache.list().reduce((sum, each) => sum + each.byteCount, byteCount);
-    isOver(all, allLexiconBytesMax, 'The bytes of all lexicons of the service are');
+    isOver(all, allLexiconBytesMax, 'The size of all lexicons of the service, in bytes, is');
   };
   return {
     find,
@@ -84,13 +88,13 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
   };
 }
 
-const notFound = () => new Failure('not_found', { message: 'There is no such lexicon for this key.' });
+const notFound = () => new Failure('not_found', { message: 'Lexicon not found for this key.' });
 
 const ownerIdOf = ({ accountId }: Actor): string | null => (accountId === operator.accountId ? null : accountId);
 
 function checkMayChange(lexicon: Pick<StoredLexicon, 'ownerId'>, actor: Actor): void {
   if (actor.usesAllVoices || lexiconOwnerOf(lexicon, actor) === 'self') return;
-  const message = 'Only the owner of this lexicon, and keys with the scope admin, may change it.';
+  const message = 'Only the owner of the lexicon and keys with the scope admin may change it.';
   throw new Failure('access_denied', { message });
 }
 

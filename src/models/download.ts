@@ -65,7 +65,7 @@ export class TransferRate {
     const { windowMs, windowBytesMin } = this.#least;
     const sent = `${this.#windowBytes} bytes in ${seconds(this.#windowMs)} s`;
     return unreachable(
-      `${this.#url} sends too slowly and is given up: ${sent}; at least ${windowBytesMin} in ${seconds(windowMs)} s are waited for. What has arrived is kept, and another attempt goes on there`,
+      `${this.#url} is too slow: ${sent}; at least ${windowBytesMin} bytes in ${seconds(windowMs)} s are expected. The partial download is stored, and another attempt resumes it`,
     );
   }
 }
@@ -155,7 +155,7 @@ async function discardEmpty(to: string): Promise<void> {
 const toldBytes = ({ bytes }: Build) => (bytes === null ? '' : `${bytes} bytes and `);
 const differs = (url: string, found: string, builds: readonly Build[]): Failure => {
   const known = builds.map((build) => `${toldBytes(build)}the SHA-256 ${build.sha256}`).join(', or ');
-  const message = `${url} ${found}; it must have ${known}. It was changed on the way or at its source, and is not used`;
+  const message = `${url} ${found}; it must have ${known}. The file was changed in transit or at its source, and is not used`;
   return new Failure('invalid_request', { message });
 };
 
@@ -203,7 +203,7 @@ const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 
 const full = (to: string, cause: unknown) =>
-  new Failure('storage_full', { message: `there is no room on the disk for ${basename(to)}` }, cause);
+  new Failure('storage_full', { message: `the disk has no space for ${basename(to)}` }, cause);
 /** Errors of a connection to several addresses have no message of their own. */
 const explain = (error: unknown): string => {
   const { message, code } = error as NodeJS.ErrnoException;
@@ -278,11 +278,11 @@ async function fetchMore(
   try {
     const { status } = answer;
     if (retriedStatus.includes(status))
-      return { ...pauseOf(answer, url, patience), cause: new Error(`it answers ${status}`) };
+      return { ...pauseOf(answer, url, patience), cause: new Error(`it returned status ${status}`) };
     const bytesTotal = canResume && status === 206 ? resumedTotal(answer, part) : undefined;
     if (status === 416 || (status === 206 && bytesTotal === undefined)) {
       await part.begin({ url, validator: null, bytesTotal: null });
-      return { cause: new Error('it does not go on where it ended') };
+      return { cause: new Error('it did not resume the download at the requested position') };
     }
     if (status !== 200 && status !== 206) throw refused(url, status);
     if (status === 200) await part.begin({ url, validator: validatorOf(answer), bytesTotal: contentLength(answer) });
@@ -305,29 +305,29 @@ async function receive(answer: Answer, part: Part, { url, builds, onProgress, ra
     total ?? Math.max(...builds.map(({ bytes }) => bytes ?? fileBytesMax), builds.length > 0 ? 0 : fileBytesMax);
   for await (const chunk of answer.body) {
     if (part.length + chunk.length > bytesMax) {
-      throw new Failure('invalid_request', { message: `${url} sends more than ${bytesMax} bytes, and is not used` });
+      throw new Failure('invalid_request', { message: `${url} sent more than ${bytesMax} bytes, and is not used` });
     }
     await part.append(chunk);
     rate.add(chunk.length);
     onProgress?.(part.length, total ?? undefined);
   }
   if (total === null || part.length === total) return 'whole';
-  return { cause: new Error(`it ended after ${part.length} of ${total} bytes`) };
+  return { cause: new Error(`the connection ended after ${part.length} of ${total} bytes`) };
 }
 
 function checkTotal(url: string, total: number | null, builds: readonly Build[]): void {
   const isPossible = total === null || builds.length === 0 || builds.some(({ bytes }) => (bytes ?? total) === total);
   if (!isPossible) throw differs(url, `has ${total} bytes`, builds);
   if (total !== null && total > fileBytesMax)
-    throw new Failure('invalid_request', { message: `${url} has ${total} bytes; that is no model` });
+    throw new Failure('invalid_request', { message: `${url} has ${total} bytes, which is too large for a model` });
 }
 
 const refused = (url: string, status: number): Failure =>
   new Failure('invalid_request', {
     message:
       status === 404 || status === 410
-        ? `there is nothing at ${url} (${status}); SONANT_MODELS_URL names a mirror, and a file that you have can be imported`
-        : `${url} answers ${status}`,
+        ? `${url} does not exist (${status}); set SONANT_MODELS_URL to a mirror, or import the file if you have it`
+        : `${url} returned status ${status}`,
   });
 
 const contentLength = ({ headers }: Answer): number | null => {
@@ -355,7 +355,7 @@ function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience
   const ms = /^\d{1,9}$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
   if (Number.isNaN(ms)) return {};
   if (ms > retryAfterMsMax)
-    throw unreachable(`${url} asks to be tried again in ${Math.ceil(ms / 1000)} s; what was fetched is kept`);
+    throw unreachable(`${url} asks for a retry in ${Math.ceil(ms / 1000)} s; the partial download is stored`);
   return { pauseMs: Math.max(0, ms) };
 }
 

@@ -88,7 +88,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   const { dataDir, isOffline = false, signal, print, name = row.name, onStage = () => {} } = options;
   const folder = engine.models.folder(dataDir);
   if (!nameForm.test(name)) {
-    const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
+    const message = `${JSON.stringify(name)} is not a valid name of a model: use letters, digits, ".", "_" and "-"; choose another name with --name`;
     throw new Failure('invalid_request', { message });
   }
   const onWait = () => onStage('waiting');
@@ -116,7 +116,8 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     };
     const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print: printChecking };
     const voiceIds = await engine.importVoice!(brought);
-    if (!voiceIds) throw new Failure('invalid_request', { message: `${url} is no archive of a model` });
+    if (!voiceIds)
+      throw new Failure('invalid_request', { message: `${url} is not an archive (tar, gzip, bzip2 or zip)` });
     await rm(downloads, { recursive: true, force: true });
     return { name, voiceIds };
   });
@@ -162,7 +163,7 @@ function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<
   const leftBytes = bavail * bsize - leaveFree({ sizeBytes: blocks * bsize });
   if (leftBytes >= bytes) return;
   const [needed, left] = [bytes, Math.max(0, leftBytes)].map((count) => Math.ceil(count / 1e6));
-  throw new Failure('storage_full', { message: `it needs ${needed} MB on the disk, and ${left} MB are left` });
+  throw new Failure('storage_full', { message: `the model needs ${needed} MB on the disk, and ${left} MB are free` });
 }
 
 /** How many bytes are fetched between two looks at the room. */
@@ -189,7 +190,9 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     return own;
   }
   if (isOffline)
-    throw new Failure('invalid_request', { message: `${name} is needed; fetch ${file.url} and name the file` });
+    throw new Failure('invalid_request', {
+      message: `${name} is needed; download ${file.url} and add its path to the command`,
+    });
   const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
   const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience);
   const builds = stated.length > 0 ? stated : file.builds;
@@ -202,8 +205,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     }
     await rm(to);
   }
-  if (builds.length === 0)
-    print(`${name} is not pinned: nobody states its SHA-256, so that only damage to the archive is found`);
+  if (builds.length === 0) print(`${name} has no known SHA-256, so only damage to the archive can be detected`);
   if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
   const watchRoom = createRoomWatch(downloads, options);
   const tell = (done: number, total: number | undefined) => {

@@ -32,7 +32,7 @@ export interface Answer {
 export async function get(url: string, options: GetOptions): Promise<Answer> {
   const seen: string[] = [];
   for (let next = new URL(url); ; ) {
-    if (seen.includes(next.href)) throw unreachable(`${url} redirects in a circle`);
+    if (seen.includes(next.href)) throw unreachable(`${url} redirects to itself`);
     seen.push(next.href);
     if (seen.length > redirectsMax + 1) throw unreachable(`${url} redirects more than ${redirectsMax} times`);
     const answer = await getOnce(next, options);
@@ -42,7 +42,7 @@ export async function get(url: string, options: GetOptions): Promise<Answer> {
     const target = URL.canParse(location, next.href) ? new URL(location, next.href) : undefined;
     const isSafe = target?.protocol === 'https:' || (target?.protocol === 'http:' && next.protocol === 'http:');
     if (!target || !isSafe)
-      throw unreachable(`${url} redirects to where nothing is fetched from: ${location.slice(0, 200)}`);
+      throw unreachable(`${url} redirects to an address that is not allowed: ${location.slice(0, 200)}`);
     next = target;
   }
 }
@@ -67,7 +67,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
     },
   );
   const answerMs = answerStalls * stallMs;
-  const giveUp = () => request.destroy(new Error(`it does not answer within ${Math.ceil(answerMs / 1000)} s`));
+  const giveUp = () => request.destroy(new Error(`it did not answer within ${Math.ceil(answerMs / 1000)} s`));
   const late = setTimeout(giveUp, answerMs);
   request.once('close', () => clearTimeout(late));
   // Between any two bytes, from the connection on.

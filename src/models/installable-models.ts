@@ -48,7 +48,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
           all.map(({ row }) => row.name),
         ) || ';';
       throw new Failure('not_found', {
-        message: `There is no such model${meant} GET /api/models lists those there are.`,
+        message: `Model not found${meant} GET /api/models lists the models.`,
       });
     },
     /** `latest` is the latest installation by this process. */

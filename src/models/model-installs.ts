@@ -62,7 +62,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
     if (running().length > installsWaitingMax) throw new Failure('overloaded', { message: queueMessage });
     const progress = createInstallProgress(model.row);
     const abort = new AbortController();
-    onEvent('a model is to be installed', { model: name, by });
+    onEvent('model installation requested', { model: name, by });
     jobs.set(name, { progress, abort, over: run(model, progress, abort.signal) });
   };
   return {
@@ -82,7 +82,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
       const job = jobs.get(name);
       const isCancelled = job?.progress.isUnderWay ?? false;
       if (job && isCancelled) {
-        onEvent('the installation of a model is cancelled', { model: name, by });
+        onEvent('model installation cancelled', { model: name, by });
         job.abort.abort(new Error('cancelled'));
         await job.over;
         // In its last stage, while the engine is to offer the voices, the model is here already.
@@ -94,12 +94,12 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
       });
       // Another installation may have begun meanwhile.
       if (jobs.get(name) === job) jobs.delete(name);
-      if (isRemoved) onEvent('a model was removed', { model: name, by });
+      if (isRemoved) onEvent('model removed', { model: name, by });
       // Of several who cancel it, one removes it.
       else if (!isCancelled) throw new Failure('not_found', { message: 'This model is not installed.' });
     },
     async close() {
-      closing.abort(new Failure('overloaded', { message: 'The service is stopping; try again.' }));
+      closing.abort(new Failure('overloaded', { message: 'The service is stopping. Try again later.' }));
       for (const { abort } of running()) abort.abort(closing.signal.reason);
       await Promise.all([...jobs.values()].map(({ over }) => over));
     },
@@ -107,9 +107,9 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
 }
 
 const offlineMessage =
-  'The operator of this service has switched off fetching models (SONANT_MODELS_OFFLINE). sonant voice get takes files.';
-const queueMessage = `${installsWaitingMax} models wait to be installed already; try again later.`;
-const busyMessage = 'Another process gets this model at present; cancel it there, or wait.';
+  'The operator has switched off downloads of models (SONANT_MODELS_OFFLINE). sonant voice get still installs files.';
+const queueMessage = `${installsWaitingMax} models are already waiting to be installed. Try again later.`;
+const busyMessage = 'Another process is installing this model. Cancel it there, or wait.';
 
 /** Carries one installation out, when it is its turn. The result never rejects. */
 function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
@@ -135,12 +135,12 @@ function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience
       const release = await queue.take({ signal });
       await install(model, progress, signal).finally(release);
       progress.end('done');
-      onEvent('a model was installed', { model: name });
+      onEvent('model installed', { model: name });
     } catch (error) {
       if (signal.aborted) return progress.end('cancelled');
       const failure = toInstallFailure(error, dataDir);
       progress.end('failed', failure);
-      onEvent('a model could not be installed', { model: name, fault: failure.message }, failure);
+      onEvent('model not installed', { model: name, fault: failure.message }, failure);
     }
   };
 }
@@ -148,8 +148,8 @@ function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience
 const readOnlyCodes = ['EACCES', 'EPERM', 'EROFS', 'SQLITE_READONLY', 'SQLITE_CANTOPEN'];
 const fullCodes = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];
 
-const readOnlyMessage = 'The service may not write to the folder of its models; the operator has to make it writable.';
-const fullMessage = 'There is no room on the disk for it.';
+const readOnlyMessage = 'The service cannot write to its folder of models. The operator has to make it writable.';
+const fullMessage = 'The disk has no space for it.';
 
 /** Its cause is the error itself, for the log. */
 export function toInstallFailure(error: unknown, dataDir: string): Failure {

@@ -118,7 +118,7 @@ function parseRow(given: unknown, place: string): ModelRow {
   row.end();
   const urls = new Set([parsed, ...parsed.parts].map(({ url: each }) => each));
   if (new Set([...urls].map(fileNameOf)).size < urls.size)
-    throw new TableFault(`${name} has two files of one name, at different URLs`);
+    throw new TableFault(`${name} has two files of the same name at different URLs`);
   return parsed;
 }
 
@@ -167,7 +167,7 @@ function readFiles(row: Fields): Readonly<Record<string, string>> {
   const isRight = files.every(
     ([name, hash]) => fileForm.test(name) && typeof hash === 'string' && sha256Form.test(hash),
   );
-  if (!isRight) throw new TableFault(`${row.place}: files must give names of files their SHA-256, ${sha256Words}`);
+  if (!isRight) throw new TableFault(`${row.place}: files must map names of files to their SHA-256, ${sha256Words}`);
   return Object.fromEntries(files) as Record<string, string>;
 }
 
@@ -178,7 +178,7 @@ function asObject(given: unknown, place: string): Record<string, unknown> {
 
 function noMore(more: Record<string, unknown>, place: string): void {
   const [name] = Object.keys(more);
-  if (name !== undefined) throw new TableFault(`${place} has ${JSON.stringify(name)}, which means nothing there`);
+  if (name !== undefined) throw new TableFault(`${place} has the unknown member ${JSON.stringify(name)}; remove it`);
 }
 
 /** The members of an object; each is taken once, and none may be left. */
@@ -234,7 +234,7 @@ class Fields {
     const value = this.take(name);
     if (value === null) return null;
     if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
-    throw this.#fault(name, 'a list of texts');
+    throw this.#fault(name, 'a list of strings');
   }
 
   list(name: string): Fields[] {

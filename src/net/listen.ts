@@ -2,6 +2,7 @@
 // HTTP and gRPC do not listen themselves.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { Connections } from './connections.ts';
 import { handshakeMs } from './request-limits.ts';
 
@@ -18,10 +19,9 @@ export interface Tls {
 }
 
 const explanations: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there already',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EACCES: 'this user may not listen there',
-  ENOTFOUND: 'there is no host of that name',
+  EADDRINUSE: 'the port is in use by another program',
+  EADDRNOTAVAIL: 'this machine does not have this address',
+  EACCES: 'this user may not use this port or address',
 };
 
 export interface Listener {
@@ -54,7 +54,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
 export function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => {
-      const reason = explanations[cause.code ?? ''] ?? cause.message;
+      const reason = explanations[cause.code ?? ''] ?? reasonOf(cause);
       reject(new Error(`cannot listen for ${what} on ${host}:${port}: ${reason}`, { cause }));
     };
     server.once('error', onError);

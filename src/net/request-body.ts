@@ -66,7 +66,7 @@ export function collectBody(
     };
     // Node also emits 'end' for an HTTP/2 request that its caller has reset.
     const finish = () => (request.aborted ? cut() : settle());
-    const cut = () => settle(new Failure('invalid_request', { message: 'The request was cut off.' }));
+    const cut = () => settle(new Failure('invalid_request', { message: 'The request body is incomplete.' }));
     const tooLate = () =>
       settle(new Failure('invalid_request', { message: `The request did not arrive within ${arrivalMs / 1000} s.` }));
     const late = setTimeout(tooLate, arrivalMs);
@@ -90,7 +90,7 @@ let held = 0;
 /** Takes a slot, or throws `overloaded`; the function that it returns releases the slot. */
 export function takeUploadSlot(): () => void {
   if (held >= uploadsMax) {
-    throw new Failure('overloaded', { message: 'Too many uploads at once; try again.', retryAfterSeconds });
+    throw new Failure('overloaded', { message: 'Too many uploads at once. Try again later.', retryAfterSeconds });
   }
   held++;
   let isHeld = true;

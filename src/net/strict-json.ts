@@ -55,7 +55,7 @@ export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLi
       } else if (byte === comma) signs++;
       else if (byte === colon) colons++;
       else if (byte === openBrace || byte === openBracket) {
-        if (++depth > depthMax) throw refuse(`The body nests deeper than ${depthMax}.`);
+        if (++depth > depthMax) throw refuse(`The body is nested more than ${depthMax} levels deep.`);
       } else if (byte === closeBrace || byte === closeBracket) depth--;
     }
     // A value that is a text has a sign of its own, and between two values is a comma.
@@ -95,7 +95,7 @@ function* readObject(bytes: Uint8Array, from: number, to: number): Steps<object>
   const members: [string, unknown][] = [];
   for (const piece of yield* piecesOf(bytes, from, to)) {
     yield;
-    if (members.length > membersMax) throw refuse(`An object may have ${membersMax} members.`);
+    if (members.length > membersMax) throw refuse(`An object may have at most ${membersMax} members.`);
     if (!piece.isLarge) {
       members.push(...Object.entries(parse(bytes.subarray(piece.from, piece.to), '{}') as object));
       continue;
@@ -210,7 +210,7 @@ function* readStrictJson(
   const colons = yield* countMembers(bytes, { depthMax: jsonDepthMax, valuesMax });
   const value = yield* readJson(bytes);
   const { members, faults } = yield* inspect(value, pieceOf);
-  if (members !== colons) throw new Failure('invalid_request', { message: 'The body gives a member twice.' });
+  if (members !== colons) throw new Failure('invalid_request', { message: 'The JSON body has a duplicate key.' });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return value;
 }
@@ -228,7 +228,7 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
   const faults: FieldViolation[] = [];
   const check = (text: string, field: string) => {
     if (faults.length === faultsMax || text.isWellFormed()) return;
-    const message = 'holds half of a surrogate pair; send valid Unicode';
+    const message = 'contains an unpaired surrogate; send valid Unicode';
     faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
   // The last is the next, so that faults are found in the order of the text.

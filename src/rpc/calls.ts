@@ -237,7 +237,7 @@ function fromCallError(error: unknown, bytesMax: number): unknown {
     case Code.ResourceExhausted:
       return new Failure('payload_too_large', { limit: bytesMax }, error);
     case Code.DeadlineExceeded:
-      return new Failure('engine_timeout', { message: 'The call was not done by its deadline.' }, error);
+      return new Failure('engine_timeout', { message: 'The call did not finish before its deadline.' }, error);
     case Code.InvalidArgument:
       return unreadable(error);
     case Code.Internal:

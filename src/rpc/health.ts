@@ -33,7 +33,7 @@ export function openHealth(services: readonly DescService[]): Health {
 
   const served = serve(HealthService, {
     check({ service }) {
-      if (!names.has(service)) throw new Failure('not_found', { message: 'There is no such service here.' });
+      if (!names.has(service)) throw new Failure('not_found', { message: 'Service not found.' });
       return { status: statusOf(service) };
     },
     list: () => ({ statuses: Object.fromEntries([...names].map((name) => [name, { status: statusOf(name) }])) }),

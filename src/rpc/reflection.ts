@@ -70,7 +70,7 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
         return { case: 'allExtensionNumbersResponse', value: { baseTypeName: value, extensionNumber } };
       }
       default:
-        return toError(Code.InvalidArgument, 'nothing is asked');
+        return toError(Code.InvalidArgument, 'the request is empty');
     }
   };
 }
@@ -96,7 +96,7 @@ const toError = (errorCode: Code, errorMessage: string): Answer => ({
   value: { errorCode, errorMessage },
 });
 
-const notFound = toError(Code.NotFound, 'there is no such thing here');
+const notFound = toError(Code.NotFound, 'not found');
 
 function encodeFiles(file: DescFile): Answer {
   // Some clients expect the requested file first.

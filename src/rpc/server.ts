@@ -207,7 +207,7 @@ function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): 
   }
   const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
   if (!isGrpc) return toPlainAnswer(new Failure('not_found'), recipient);
-  const failure = new Failure('method_not_allowed', { message: 'There is no such method.' });
+  const failure = new Failure('method_not_allowed', { message: 'Method not found.' });
   const header = new Headers({
     'content-type': 'application/grpc',
     'x-request-id': requestId,

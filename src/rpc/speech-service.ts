@@ -64,8 +64,8 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     async deleteAudio({ audioId }, context) {
       const field = 'audio_id';
-      if (audioId === '') throw invalid({ field, reason: 'required', message: 'name the audio to delete' });
-      if (audioId.includes('\0')) throw invalid({ field, reason: 'encoding', message: 'holds a NUL character' });
+      if (audioId === '') throw invalid({ field, reason: 'required', message: 'is required' });
+      if (audioId.includes('\0')) throw invalid({ field, reason: 'encoding', message: 'contains a NUL character' });
       await speech.deleteAudio(callOf(context), audioId);
       return {};
     },
@@ -107,7 +107,7 @@ function toLiveInput({ case: type, value }: LiveSpeechRequest['request']): LiveI
     case 'end':
       return { type };
     default:
-      throw new Failure('invalid_request', { message: 'A request holds start, text, flush, interrupt or end.' });
+      throw new Failure('invalid_request', { message: 'A request must contain start, text, flush, interrupt or end.' });
   }
 }
 

@@ -96,8 +96,7 @@ export function createBackground(
     rest,
     enter() {
       interactive++;
-      while (isCrowded() && running.length > 0)
-        running.pop()!.abort(new Error('interactive speech needs the processor'));
+      while (isCrowded() && running.length > 0) running.pop()!.abort(new Error('paused for interactive speech'));
       let hasLeft = false;
       return () => {
         if (hasLeft) return;

@@ -57,7 +57,13 @@ export function findCast(main: CastVoice, texts: readonly MarkedText[], options:
       byName.set(wanted.names[0]!, voice);
       if (voice !== main) others.add(voice);
       if (others.size > othersMax)
-        throw refuse(options.field, text.source, wanted, 'invalid_request', `more than ${othersMax} voices`);
+        throw refuse(
+          options.field,
+          text.source,
+          wanted,
+          'invalid_request',
+          `more than ${othersMax} other voices; use fewer`,
+        );
     }
   }
   return {
@@ -79,7 +85,7 @@ function findVoice(wanted: VoiceName, source: string, { voices, checkReady, fiel
       throw refuse(field, source, wanted, error.reason, error.message);
     }
   }
-  const what = `there is no voice ${wanted.names[0]} for this key`;
+  const what = `no voice ${wanted.names[0]} exists for this key`;
   const meant = nearestVoice(wanted.names[0]!, voices.list());
   throw refuse(field, source, wanted, 'voice_not_found', meant ? `${what}; did you mean ${meant}?` : what);
 }

@@ -17,7 +17,7 @@ const lexiconIdsField = {
   flag: {
     name: 'lexicon',
     value: 'ID',
-    help: 'how words are said: a lexicon or a file of one; of several, the first wins',
+    help: 'pronunciations: id or file of a lexicon; the first lexicon with a word applies',
   },
   schema: {
     type: 'array',
@@ -25,15 +25,15 @@ const lexiconIdsField = {
     uniqueItems: true,
     maxItems: lexiconIdsMax,
     description:
-      'Lexicons that state how words are said, by id; the first that has a word wins, and those of the voice come ' +
+      'Ids of lexicons with pronunciations; the first lexicon with a word applies, and the lexicons of the voice come ' +
       'last. GET /api/lexicons lists them.',
   },
   parse(given: unknown, report: (reason: FieldReason, message: string) => void): readonly string[] {
     if (given === undefined) return [];
     const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
-    if (!isListed) report('type', 'must be an array of ids of lexicons');
-    else if (given.length > lexiconIdsMax) report('length', `must be at most ${lexiconIdsMax}`);
-    else if (new Set(given).size < given.length) report('duplicate', 'must name each lexicon once');
+    if (!isListed) report('type', 'must be an array of lexicon ids');
+    else if (given.length > lexiconIdsMax) report('length', `must have at most ${lexiconIdsMax} items`);
+    else if (new Set(given).size < given.length) report('duplicate', 'must not name a lexicon twice');
     else return given;
     return [];
   },
@@ -53,7 +53,7 @@ export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCha
 /** With its markup, a text may be so many times as long. */
 export const markedLengthFactor = 5;
 
-const markedLengths = `with markup, ${markedLengthFactor} times as long at most, and ${pausesMsMax / 1000} seconds of pauses.`;
+const markedLengths = `with markup, at most ${markedLengthFactor} times as long, with ${pausesMsMax / 1000} seconds of pauses.`;
 
 /** The text of a request: one text, one document, or several in streaming mode. */
 export const textFields = {
@@ -71,7 +71,7 @@ export const textFields = {
     schema: {
       type: 'string',
       maxLength: textLimits.charsMax * markedLengthFactor,
-      description: `An SSML 1.1 document to speak, in place of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are said; ${markedLengths}`,
+      description: `An SSML 1.1 document to speak, instead of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are spoken; ${markedLengths}`,
     },
   },
   chunks: {
@@ -166,14 +166,14 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       type: 'string',
       minLength: 1,
       maxLength: voiceIdCharsMax,
-      description: 'Id or alias of the voice to speak with; GET /api/voices lists them.',
+      description: 'Id or alias of the voice to speak with; GET /api/voices lists the voices.',
     },
     parse(given, report) {
-      if (given === undefined) report('required', 'name the voice to speak with');
+      if (given === undefined) report('required', 'is required; GET /api/voices lists the voices');
       else if (typeof given !== 'string') report('type', 'must be a string');
       else if (given === '' || countChars(given) > voiceIdCharsMax)
         report('length', `must be 1 to ${voiceIdCharsMax} characters`);
-      else if (given.includes('\0')) report('encoding', 'holds a NUL character');
+      else if (given.includes('\0')) report('encoding', 'contains a NUL character');
       return String(given ?? '');
     },
     // The cache key has the voice's version and its engine as well: `delivery/cache-key.ts` adds them together.
@@ -197,13 +197,13 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'language',
       short: 'l',
       value: 'CODE',
-      help: 'language of the text, such as en-GB; auto: found for each sentence; default: that of the voice',
+      help: 'language of the text, such as en-GB; auto: detected for each sentence; default: the language of the voice',
     },
     schema: {
       type: 'string',
       default: languageCodeDefault,
       description:
-        'Language of the text, BCP-47; one that the voice speaks. `auto`: found for each sentence, among those.',
+        'Language of the text, BCP-47, which the voice must speak. `auto`: detected for each sentence, among the languages of the voice.',
     },
     parse(given, report) {
       if (given === undefined) return languageCodeDefault;
@@ -221,7 +221,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       type: 'string',
       enum: methods,
       default: 'rest',
-      description: 'Whether to answer when all is spoken, or as it is.',
+      description: '`rest` replies when all text is spoken; `streaming` replies while it is spoken.',
     },
     parse: oneOf(methods, 'rest'),
     changesSound: false,
@@ -233,7 +233,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       enum: returnFormats,
       default: 'url',
       description:
-        '`url` answers with a public link, `buffer` with the audio. Given explicitly, `url` also keeps a stream.',
+        '`url` returns a public link, `buffer` returns the audio. Sent explicitly, `url` also stores a stream.',
     },
     parse: oneOf(returnFormats, undefined),
     changesSound: false,
@@ -253,7 +253,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       default: 'wav',
       description:
         'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
-        'decodes at 48000 Hz, whatever the sample rate is that was asked for and that stands in its header.',
+        'decodes at 48000 Hz; the requested sample rate is only in its header.',
     },
     parse: oneOf(formatNames, 'wav'),
     changesSound: true,
@@ -267,7 +267,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       minimum: speakingRates.min,
       maximum: speakingRates.max,
       default: 1,
-      description: 'Speed of speech; the pitch stays.',
+      description: 'Speed of speech; the pitch does not change.',
     },
     parse(given, report) {
       if (given === undefined) return 1;
@@ -282,7 +282,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   timestamps: {
     json: 'timestamps',
     flag: { name: 'timestamps', help: 'with --json: start and end of each word, in seconds' },
-    schema: { type: 'string', enum: ['word'], description: 'Also tell when each word is heard.' },
+    schema: { type: 'string', enum: ['word'], description: 'Whether to return the times of words.' },
     parse: (given, report) => oneOf(['word'], undefined)(given, report) !== undefined,
     changesSound: false,
     isForEvents: true,
@@ -294,15 +294,15 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       items: { type: 'string', enum: captionKinds },
       uniqueItems: true,
       description:
-        'Captions to keep beside the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
-        'X-Captions-Srt and X-Captions-Vtt tell where they are.',
+        'Captions to store with the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
+        'X-Captions-Srt and X-Captions-Vtt contain their URLs.',
     },
     parse(given, report) {
       if (given === undefined) return [];
       const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
       if (!Array.isArray(given)) report('type', `must be an array of ${captionKinds.join(', ')}`);
       else if (!given.every(isKnown)) report('enum', `must be one or more of ${captionKinds.join(', ')}`, captionKinds);
-      else if (new Set(given).size < given.length) report('duplicate', 'must name each kind once');
+      else if (new Set(given).size < given.length) report('duplicate', 'must not name a kind twice');
       else return given;
       return [];
     },

@@ -29,7 +29,7 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
       enum: liveFormatNames,
       default: 'pcm',
       description:
-        'Encoding of the audio; `ulaw` and `alaw` are G.711, the sound of telephones. Each turn is one file.',
+        'Encoding of the audio; `ulaw` and `alaw` are G.711, the encoding of telephones. Each turn is one file.',
     },
     parse: oneOf(liveFormatNames, 'pcm'),
   },
@@ -53,7 +53,7 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
       minimum: 0,
       maximum: bufferMsMax,
       default: bufferMsDefault,
-      description: 'How long to wait for more text, in milliseconds, before the text there is is spoken.',
+      description: 'How long to wait for more text, in milliseconds, before the pending text is spoken.',
     },
     parse(given, report) {
       if (given === undefined) return bufferMsDefault;

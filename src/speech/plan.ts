@@ -230,10 +230,10 @@ const completed = <Request extends SpokenFields>(request: Request, { voice }: Of
 });
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
-  pending: 'The voice is still being made.',
-  failed: 'The voice could not be made; delete it and make it again.',
-  disabled: 'The voice is switched off.',
-  consent_revoked: 'The person whose voice this is has withdrawn consent.',
+  pending: 'The voice is still being created. Try again later.',
+  failed: 'The voice could not be created. Delete it and create it again.',
+  disabled: 'The voice is switched off. Its owner can switch it on again.',
+  consent_revoked: 'The person whose voice this is has withdrawn their consent.',
 };
 
 export function checkReady(offered: OfferedVoice): void {
@@ -242,10 +242,10 @@ export function checkReady(offered: OfferedVoice): void {
   if (bindings.length > 0) return;
   const parts = blendOf(offered)?.map(({ voiceId }) => voiceId);
   if (parts) {
-    const message = `The voice is blended of ${parts.join(' and ')}, which are not all here.`;
+    const message = `The voice is a blend of ${parts.join(' and ')}, and not all of them are available.`;
     throw new Failure('engine_unavailable', { message });
   }
-  throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is set up here.' });
+  throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is configured.' });
 }
 
 function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] {
@@ -255,7 +255,7 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
   if (able.length > 0) return able;
   const meant =
     languageCode === languageCodeDefault
-      ? `; where nothing is sent, ${languageCode} is meant: send ${voice.languageCodes[0]}`
+      ? `, but not ${languageCode}, the default; send ${voice.languageCodes[0]}`
       : '';
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
   const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];

@@ -59,7 +59,11 @@ export const lookUpLexicons = (
   lexiconIds.flatMap((lexiconId, i) => {
     const lexicon = lexicons.find(lexiconId);
     if (lexicon && mayUseLexicon(lexicon, user)) return lexicon;
-    faults.push({ field: `lexicon_ids[${i}]`, reason: 'not_found', message: 'is no lexicon of this key' });
+    faults.push({
+      field: `lexicon_ids[${i}]`,
+      reason: 'not_found',
+      message: 'is not a lexicon of this key; GET /api/lexicons lists them',
+    });
     return [];
   });
 
@@ -110,7 +114,7 @@ export function applyVoiceLexicons(text: MarkedText, cast: Cast, lexiconsOf: Lex
   });
   const limit = aliasedLengthFactor * Math.max(textLimits.chunkCharsMax, text.chars);
   if (applied === text || applied.chars <= limit) return applied;
-  const message = `has ${applied.chars} characters with what lexicons say, over the limit of ${limit}`;
+  const message = `has ${applied.chars} characters after the replacements of lexicons, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
   throw new Failure('text_too_long', { message: `${field} ${message}`, limit, actual: applied.chars, details });
 }

@@ -87,7 +87,7 @@ export function parseSpeechRequest(
   };
   const isLinked = method === 'rest' && request.returnFormat === 'url';
   if (request.captions.length > 0 && !isLinked)
-    found.add('captions', 'conflict', 'are for method rest with return_format url; leave them out');
+    found.add('captions', 'conflict', 'are only for method rest with return_format url; remove them');
   found.throwIfAny(violationsBefore, violations);
   return request;
 }
@@ -129,7 +129,7 @@ class Violations {
 
 function remedyFor(field: string): string {
   if (field === textFields.text.json) return 'send it in streaming mode as text_chunks, or as a job';
-  if (field === textFields.chunks.json) return 'send it as a job, or the rest in another request';
+  if (field === textFields.chunks.json) return 'send it as a job, or in several requests';
   return `split it into several of ${textFields.chunks.json}`;
 }
 
@@ -163,13 +163,12 @@ function parseTexts(
   const texts = used === chunks ? parseChunks(value, limits, check, found) : check(used.json, value, limits.charsMax);
   for (const other of [text, chunks]) {
     if (other === used || !isGiven(fields[other.json])) continue;
-    const takes = used === ssml ? 'ssml stands in place of it' : `method ${method} takes ${used.json}`;
-    found.add(other.json, 'conflict', `${takes}; leave out ${other.json}`);
+    const takes = used === ssml ? 'ssml replaces it' : `method ${method} uses ${used.json}`;
+    found.add(other.json, 'conflict', `${takes}; remove ${other.json}`);
   }
-  if (used === ssml && markup === 'pauses')
-    found.add('markup', 'conflict', 'is for plain text; leave it out with ssml');
+  if (used === ssml && markup === 'pauses') found.add('markup', 'conflict', 'pauses is only for plain text; remove it');
   if (sumOf(texts, 'pauseMs') > pausesMsMax)
-    found.add(used.json, 'range', `the pauses last at most ${pausesMsMax / 1000} s together`);
+    found.add(used.json, 'range', `has pauses of more than ${pausesMsMax / 1000} s in total, which is the limit`);
   return { field: used.json, texts };
 }
 
@@ -182,7 +181,7 @@ function parseChunks(
   const field = textFields.chunks.json;
   const report: ReportViolation = (reason, message) => found.add(field, reason, message);
   if (!isGiven(given, false)) {
-    report('required', 'give the texts to speak, at least one');
+    report('required', 'must have at least one text');
     return [];
   }
   if (!Array.isArray(given)) {
@@ -218,19 +217,19 @@ function checkText(
   found: Violations,
 ): MarkedText[] {
   if (typeof value !== 'string') {
-    if (value === undefined) found.add(field, 'required', 'give the text to speak');
+    if (value === undefined) found.add(field, 'required', 'is required');
     else found.add(field, 'type', 'must be a string');
     return [];
   }
-  if (!value.isWellFormed()) found.add(field, 'encoding', 'holds half of a surrogate pair; send valid Unicode');
-  if (value.includes('\0')) found.add(field, 'encoding', 'holds a NUL character');
+  if (!value.isWellFormed()) found.add(field, 'encoding', 'contains an unpaired surrogate; send valid Unicode');
+  if (value.includes('\0')) found.add(field, 'encoding', 'contains a NUL character');
   // What is too long is not read.
   const sourceCharsMax = charsMax * lengthFactor;
   const sourceChars = countChars(value);
   const isRead = sourceChars <= sourceCharsMax;
   const text = isRead ? readText(field, value, read, found) : undefined;
   if ((text?.chars === 0 && text.pauseMs === 0) || value.trim() === '')
-    found.add(field, 'blank', 'must hold something besides white space');
+    found.add(field, 'blank', 'must contain more than white space');
   const [limit, chars] = text ? [charsMax, text.chars] : [sourceCharsMax, sourceChars];
   if (chars > limit) found.addTooLong(field, limit, chars, `has ${chars} characters, over the limit of ${limit}`);
   return text ? [text] : [];

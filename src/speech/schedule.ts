@@ -385,7 +385,7 @@ export class Schedule {
     const own = line.retries.get(owner) ?? [];
     if (own.length < retriesMaxOfOwner) line.retries.set(owner, [...own, this.#now() + ms]);
     if (!isRate) return new Failure('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(ms / 1000)) });
-    const message = 'The speech engine may not be asked so often; try again.';
+    const message = 'The quota of the speech engine is used up for now. Try again later.';
     return new Failure('engine_unavailable', { message, retryAfterSeconds: Math.ceil(ms) / 1000 });
   }
 

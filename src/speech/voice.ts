@@ -327,6 +327,6 @@ export function nearestVoice(given: string, usable: readonly Named[]): string | 
 function voiceNotFound(given: string, usable: readonly Named[]): never {
   const meant = nearestVoice(given, usable);
   if (meant === undefined) throw new Failure('voice_not_found');
-  const message = `There is no such voice for this key; did you mean ${meant}? GET /api/voices lists those there are.`;
+  const message = `Voice not found; did you mean ${meant}? GET /api/voices lists the voices of this key.`;
   throw new Failure('voice_not_found', { message, meant });
 }

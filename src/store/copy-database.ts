@@ -51,7 +51,7 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
     async (target) => {
       for (const { name } of tables) {
         if ((await target.query(`select 1 as one from ${name} limit 1`)).length > 0)
-          throw refusal(`The database is not empty: there are rows in its table ${name}.`);
+          throw refusal(`The database is not empty: its table ${name} has rows.`);
       }
       const copied: CopiedTable[] = [];
       for (const table of tables) {
@@ -60,7 +60,7 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
         const source = await hashTable(table, from, { round, onPage: (rows) => insertAll(target, table, rows) });
         const copy = await hashTable(table, target);
         if (copy.rows !== source.rows || copy.sha256 !== source.sha256)
-          throw refusal(`The rows of ${table.name} did not arrive as they were.`);
+          throw refusal(`The copied rows of ${table.name} differ from the original rows.`);
         copied.push(copy);
       }
       return copied;

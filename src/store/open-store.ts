@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { schemaSteps } from './migrations.ts';
 import type { RowStore } from './row-store.ts';
 import { openSqlite } from './sqlite.ts';
@@ -25,7 +26,7 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
 function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
   if (!(error instanceof Failure) || !(error.cause instanceof Error)) throw error;
   const { reason, facts, cause } = error;
-  throw new Failure(reason, facts, new Error(`${cause.message}; SONANT_DATA_DIR is ${dataDir}`, { cause }));
+  throw new Failure(reason, facts, new Error(`${reasonOf(cause)}; SONANT_DATA_DIR is ${dataDir}`, { cause }));
 }
 
 /** Whether the database exists already. */
@@ -36,10 +37,11 @@ export const isStoreThere = (choice: DatabaseChoice): boolean =>
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
-    if (!existsSync(file)) return { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
+    if (!existsSync(file))
+      return { isReady: false, message: `SQLite, ${file}; it will be created when it is first needed` };
     const { inspectSqlite } = await import('./sqlite.ts');
     const steps = await inspectSqlite(file).catch((error: Error) => {
-      throw new Failure('storage_unavailable', {}, new Error(`${file}: ${error.message}`, { cause: error }));
+      throw new Failure('storage_unavailable', {}, new Error(`${file}: ${reasonOf(error)}`, { cause: error }));
     });
     if (steps >= schemaSteps) return { isReady: true, message: `SQLite, ${file}` };
     return { isReady: false, message: `SQLite, ${file}; its schema is ${steps} of ${schemaSteps}: ${migrates}` };
@@ -47,13 +49,13 @@ export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: b
   const { inspectPostgres } = await import('./postgres.ts');
   const { serverVersion, steps, stepsKnown, name } = await inspectPostgres(toPostgresOptions(choice));
   const server = `${name}, version ${serverVersion}`;
-  if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is the present one` };
+  if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is current` };
   if (steps > stepsKnown)
     return { isReady: true, message: `${server}; its schema (${steps}) is newer, and compatible with this version` };
   return { isReady: false, message: `${server}; its schema is ${steps} of ${stepsKnown}: ${migrates}` };
 }
 
-const migrates = 'the next start or sonant db migrate migrates it';
+const migrates = 'the next start, or sonant db migrate, migrates it';
 
 export const sqliteFileOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'sonant.db');
 

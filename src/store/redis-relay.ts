@@ -188,11 +188,11 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
         for (const [kind, text] of unread) {
           if (kind === 'end') return;
           if (kind === 'cut')
-            throw new Failure(toReason(text), { message: 'The replica that has this stream cut it off.' });
+            throw new Failure(toReason(text), { message: 'The replica that serves this stream ended it.' });
           if (kind === 'line') yield text;
         }
       }
-      throw new Failure('storage_unavailable', { message: 'The replica that has this stream has gone.' });
+      throw new Failure('storage_unavailable', { message: 'The replica that serves this stream has stopped.' });
     } catch (error) {
       if (!hasLeft) throw error instanceof RedisAway ? new Failure('storage_unavailable', {}, error) : error;
     } finally {

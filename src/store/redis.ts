@@ -214,7 +214,7 @@ export class Redis {
 
 async function connectRedis(url: string, more: ClientOptions = {}): Promise<Client> {
   const { Redis: Connection } = await import('ioredis').catch((error) => {
-    throw new Error('SONANT_REDIS_URL needs a package that is not installed here; "npm install ioredis" brings it', {
+    throw new Error('SONANT_REDIS_URL needs a package that is not installed; install it with "npm install ioredis"', {
       cause: error,
     });
   });
@@ -283,7 +283,7 @@ const connectMs = 2_000;
 
 export async function inspectRedis(url: string, prefix: string): Promise<RedisFinding> {
   if (url === '')
-    return { state: 'absent', message: 'not configured; fine for one process, which counts limits in memory' };
+    return { state: 'absent', message: 'not configured; not needed for one process, which counts limits in memory' };
   let cause: Error | undefined;
   const client = await connectRedis(url, { retryStrategy: () => null }).catch((error: Error) => {
     cause = error;
@@ -316,5 +316,5 @@ function describe(info: string): string {
   const server = fact('valkey_version') ? `Valkey ${fact('valkey_version')}` : `Redis ${fact('redis_version')}`;
   return policy === 'noeviction'
     ? server
-    : `${server}, which forgets limits when memory is short: set maxmemory-policy to noeviction, not ${policy}`;
+    : `${server}, which can evict limits when memory is short: set maxmemory-policy to noeviction instead of ${policy}`;
 }

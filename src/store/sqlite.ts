@@ -73,7 +73,7 @@ function claim(database: Database.Database): void {
   });
   own.immediate();
   if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
-    throw new Error('SQLite cannot use WAL mode here; is it on a network disk?');
+    throw new Error('SQLite cannot use WAL mode; move SONANT_DATA_DIR to a local disk');
   }
   // Deleted rows are overwritten, so that nothing of a person's voice stays in the file.
   database.pragma('secure_delete = ON');

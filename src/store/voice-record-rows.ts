@@ -74,7 +74,7 @@ export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRo
     for (const row of read) {
       const follows = row.entry === before.entry + 1 && row.previousHash === before.hash && row.hash === hashOf(row);
       if (!follows) {
-        const message = `entry ${before.entry + 1} of the voice record is missing or was changed`;
+        const message = `entry ${before.entry + 1} of the audit log of voices is missing or was changed`;
         throw new Failure('internal_error', { message });
       }
       yield row;

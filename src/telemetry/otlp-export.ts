@@ -45,7 +45,7 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
     try {
       const { ok, status } = await postJson(`${endpoint}${path}`, headers, message);
       if (ok) isFaulty = false;
-      else tell(new Error(`the collector of SONANT_OTLP_ENDPOINT answers ${status}`));
+      else tell(new Error(`the collector of SONANT_OTLP_ENDPOINT returned status ${status}`));
       return ok ? 'sent' : mayPass.has(status) ? 'away' : 'refused';
     } catch (error) {
       tell(new Error('the collector of SONANT_OTLP_ENDPOINT cannot be reached', { cause: error }));
@@ -61,7 +61,7 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
     try {
       message = toMessage();
     } catch (error) {
-      tell(new Error(`the message for ${path} of the collector cannot be made`, { cause: error }));
+      tell(new Error(`the message for ${path} of the collector cannot be encoded`, { cause: error }));
       return false;
     }
     for (let attempt = 1; ; attempt++) {

@@ -30,9 +30,9 @@ export function createPauses(source: string, add: (ms: number) => void): (ms: nu
   let sumMs = 0;
   return (ms, at) => {
     sumMs += ms;
-    if (ms > pauseMsMax) throw new MarkupFault(source, at, `a pause lasts at most ${pauseMsMax / 1000} s`);
+    if (ms > pauseMsMax) throw new MarkupFault(source, at, `a pause can last at most ${pauseMsMax / 1000} s`);
     if (sumMs > pausesMsMax)
-      throw new MarkupFault(source, at, `the pauses of a text last at most ${pausesMsMax / 1000} s together`);
+      throw new MarkupFault(source, at, `the pauses of a text can last at most ${pausesMsMax / 1000} s in total`);
     add(ms);
   };
 }

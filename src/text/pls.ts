@@ -110,7 +110,7 @@ class PlsReader {
     if (this.#open.length >= depthMax) this.#refuse(at, `elements are nested deeper than ${depthMax}`);
     const outer = this.#open.at(-1)?.name;
     this.#checkLoose();
-    if (this.#known()?.includes(name) === false) this.#refuse(at, `${name.slice(0, 40)} may not stand in ${outer}`);
+    if (this.#known()?.includes(name) === false) this.#refuse(at, `${name.slice(0, 40)} is not allowed in ${outer}`);
     this.#text = '';
     this.#open.push({ name, at, attributes });
     if (outer === undefined) this.#lexicon = attributes;

@@ -117,7 +117,8 @@ class SsmlReader {
   #toFault(what: string, noticedAt: number): MarkupFault {
     const pending = this.#document.slice(this.#end, noticedAt);
     const bare = badReferencePattern.exec(pending);
-    if (bare) return new MarkupFault(this.#document, this.#end + bare.index, `${bare[0]} is no reference; write &amp;`);
+    if (bare)
+      return new MarkupFault(this.#document, this.#end + bare.index, `${bare[0]} is not a reference; write &amp;`);
     if (what.startsWith('unclosed tag')) return new MarkupFault(this.#document, this.#open.at(-1)?.at ?? 0, what);
     const isTag = /^(?:unexpected close tag|unmatched closing tag|duplicate attribute)/.test(what);
     const at = isTag ? this.#document.lastIndexOf('<', noticedAt - 1) : noticedAt - 1;

@@ -29,11 +29,9 @@ export function checkSpeakers(
   if (!blend) return bindings && checkBindings(bindings, before.bindings, bindable, faults);
   const fault = faultTo(faults);
   if (bindings?.length) fault('blend', 'conflict', 'and bindings exclude each other');
-  if (before.bindings.some((bound) => 'cloneId' in bound))
-    fault('blend', 'conflict', 'would take the place of a clone');
+  if (before.bindings.some((bound) => 'cloneId' in bound)) fault('blend', 'conflict', 'cannot replace a clone');
   for (const [i, { voiceId }] of blend.entries())
-    if (voiceId === before.voiceId)
-      fault(`blend[${i}].voice_id`, 'conflict', 'must be another voice than the blend itself');
+    if (voiceId === before.voiceId) fault(`blend[${i}].voice_id`, 'conflict', 'must not be the blend itself');
   return checkBlend(blend, voices, actor, faults);
 }
 
@@ -59,14 +57,14 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
     if (part.engine !== first.engine || part.group !== first.group)
       fault(`blend[${i}].voice_id`, 'conflict', `must be of the same model as ${first.speaker.voiceId}`);
     if (parts.findIndex((each) => each?.speaker.voiceId === voiceId) < i)
-      fault(`blend[${i}].voice_id`, 'conflict', `must be another voice than the parts before, which have ${voiceId}`);
+      fault(`blend[${i}].voice_id`, 'conflict', `must not be ${voiceId} again`);
   }
   const sum = blend.reduce((all, { weight }) => all + weight, 0);
   if (sum === 0) fault('blend', 'range', 'must have weights that add up to more than 0');
   const languageCodes = languagesOfBlend(found.map(({ speaker }) => speaker));
   if (own.length === 0 && languageCodes.length === 0) {
     const spoken = found.map(({ speaker }) => `${speaker.voiceId} ${speaker.languageCodes.join(', ')}`).join('; ');
-    fault('blend', 'unsupported_language', `must be voices that share a language, and they speak: ${spoken}`);
+    fault('blend', 'unsupported_language', `must be voices that share a language; they speak: ${spoken}`);
   }
   faults.push(...own);
   if (own.length > 0) return [];
@@ -78,10 +76,9 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
 function findPart(offered: OfferedVoice | undefined): FoundPart | string {
   if (!offered) return 'must be the id of a voice';
   const { voice, bindings } = offered;
-  if (voice.kind === 'cloned') return 'must be no clone: a blend would outlive the consent of its person';
+  if (voice.kind === 'cloned') return 'must not be a clone, because a blend would outlive the consent of the person';
   const [bound] = bindings;
   const group = bound?.engine.blending?.groupOf(bound.speaker.voiceId);
-  if (!bound || group === undefined)
-    return 'must be a voice that can be blended: one of a model with styles, which is no blend itself';
+  if (!bound || group === undefined) return 'must be a voice of a model with styles, and not a blend';
   return { ...bound, group };
 }

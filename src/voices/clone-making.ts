@@ -138,7 +138,7 @@ function toSampleSegment(
 async function measureGain(spoken: AsyncIterable<SpokenPcm>): Promise<number> {
   const pieces = await Array.fromAsync(spoken);
   const [first] = pieces;
-  if (!first) throw new Failure('engine_error', {}, new Error('the clone says nothing'));
+  if (!first) throw new Failure('engine_error', {}, new Error('the clone generated no audio'));
   const samples = join(
     Int16Array,
     pieces.map((piece) => piece.samples),
@@ -156,7 +156,7 @@ interface CheckedClone {
 }
 
 /** The script where neither the engine nor the caller gives one. */
-const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
+const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 
 function checkClone(fields: CloneFields, engines: readonly CloningEngine[], faults: FieldViolation[]): CheckedClone {
   const fault = faultTo(faults);
@@ -165,9 +165,9 @@ function checkClone(fields: CloneFields, engines: readonly CloningEngine[], faul
   const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(fields, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && fields.referenceText.trim() === '')
-    fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
+    fault('reference_text', 'required', 'is required: the engine needs the transcript of reference_audio');
   if (fields.consent.length > 0 && Buffer.compare(fields.reference, fields.consent) === 0)
-    fault('consent_audio', 'conflict', 'must be another recording than reference_audio');
+    fault('consent_audio', 'conflict', 'must not be the same recording as reference_audio');
   return { chosen, languageCode, consentScript };
 }
 
@@ -182,7 +182,7 @@ function chooseEngines(
     fault(
       'engines',
       'unsupported',
-      'no engine that can clone a voice is set up here; GET /api/cloning lists those that are',
+      'no configured engine can clone a voice; GET /api/cloning lists the cloning engines',
     );
     return [];
   }
@@ -198,7 +198,7 @@ function chooseEngines(
   return [...new Set(names)].flatMap((name) => {
     const found = engines.find((engine) => engine.name === name);
     if (!found) {
-      fault('engines', 'enum', `must be one that can clone: ${known.join(', ')}`, known);
+      fault('engines', 'enum', `must be an engine that can clone: ${known.join(', ')}`, known);
       return [];
     }
     const languages = found.cloning.sampleLanguageCodes.join(', ');
@@ -233,7 +233,7 @@ function scriptFor(
   }
   if (chosen.length === 0) return given;
   const isEnglish = isSpokenBy({ languageCodes: ['en'] }, languageCode);
-  if (given === '' && !isEnglish) fault('consent_script', 'required', 'tell what is said in consent_audio');
+  if (given === '' && !isEnglish) fault('consent_script', 'required', 'is required: the words spoken in consent_audio');
   return given === '' ? defaultScript : given;
 }
 

@@ -20,7 +20,7 @@ export function createVault(readMasterKey: (mayMake: boolean) => Promise<string 
   const key = async (mayMake: boolean) => {
     if (derived) return derived;
     const master = await readMasterKey(mayMake);
-    if (master === undefined) throw new Error('the master key that it was sealed with is missing');
+    if (master === undefined) throw new Error('the master key that encrypted it is missing');
     derived = Buffer.from(await promisify(hkdf)('sha256', master, 'sonant', 'clones', keyBytes));
     return derived;
   };
@@ -33,7 +33,7 @@ export function createVault(readMasterKey: (mayMake: boolean) => Promise<string 
     },
     /** Fails if it was sealed with another master key, for another clone, or was changed. */
     async open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array> {
-      if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not sealed in a way known here');
+      if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not encrypted in a known way');
       const iv = sealed.subarray(1, 1 + ivBytes);
       const decipher = createDecipheriv(algorithm, await key(false), iv, { authTagLength: tagBytes });
       decipher.setAAD(Buffer.from(cloneId)).setAuthTag(sealed.subarray(1 + ivBytes, headBytes));

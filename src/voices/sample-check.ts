@@ -61,7 +61,7 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
   const faults: SampleFault[] = [];
   const poor = (message: string) => faults.push({ reason: 'audio_quality', message });
   if (sampleRateHz < sampleRateHzMin)
-    poor(`was recorded at ${sampleRateHz} samples a second; at least ${sampleRateHzMin} are wanted`);
+    poor(`has a sample rate of ${sampleRateHz} Hz; at least ${sampleRateHzMin} Hz are needed`);
 
   const { levels, crossingsHz } = measureFrames(centred);
   // A recording of so few frames can only be checked for its length.
@@ -89,7 +89,7 @@ function withoutOffset({ samples, sampleRateHz }: Recording): Recording {
 
 function lengthFaults({ samples, sampleRateHz }: Recording, { min, max }: { min: number; max: number }): SampleFault[] {
   const seconds = samples.length / sampleRateHz;
-  const message = `lasts ${seconds.toFixed(1)} seconds without the silence around it; ${min} to ${max} are wanted`;
+  const message = `lasts ${seconds.toFixed(1)} seconds without the silence around it; ${min} to ${max} seconds are needed`;
   if (seconds < min) return [{ reason: 'audio_too_short', message }];
   return seconds > max ? [{ reason: 'audio_too_long', message }] : [];
 }
@@ -98,16 +98,16 @@ function lengthFaults({ samples, sampleRateHz }: Recording, { min, max }: { min:
 function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): string | undefined {
   const loudest = quantile(levels, 0.95);
   const overNoise = loudest - loudestOverVoiceDb - noise;
-  if (loudest - noise < speechSwingDbMin) return 'is as loud at every moment, like noise or a tone; speech is wanted';
+  if (loudest - noise < speechSwingDbMin) return 'has a constant loudness, like noise or a tone; record speech';
   const threshold = thresholdOf(loudest, noise, voicedUnderLoudestDb);
   const voiced = crossingsHz.filter((_, n) => levels[n]! >= threshold);
   const ratio = quantile(voiced, 0.9) / Math.max(framesPerSecond / 2, quantile(voiced, 0.1));
-  if (ratio < crossingsRatioMin) return 'is the same tone throughout; speech is wanted';
+  if (ratio < crossingsRatioMin) return 'is a constant tone; record speech';
   if (overNoise < voiceOverNoiseDbMin)
-    return `is noisy: the voice is ${Math.floor(overNoise)} dB above the noise; at least ${voiceOverNoiseDbMin} are wanted`;
+    return `is noisy: the voice is ${Math.floor(overNoise)} dB above the noise; at least ${voiceOverNoiseDbMin} dB are needed`;
   const share = voiced.length / levels.length;
   if (share < voicedShareMin)
-    return `is mostly silent: there is speech in ${percent(share)} of it; at least ${percent(voicedShareMin)} is wanted`;
+    return `is mostly silent: ${percent(share)} of it is speech; at least ${percent(voicedShareMin)} is needed`;
   return undefined;
 }
 
@@ -116,13 +116,13 @@ function levelFaults(recording: Recording): string[] {
   const { above, flattened } = measurePeaks(recording, fullScale);
   if (above > fullScaleShareMax) faults.push(`is too loud: ${percent(above)} of it is at full scale and distorted`);
   else if (flattened > flattenedShareMax)
-    faults.push(`is distorted: its peaks are cut off, in ${percent(flattened)} of it`);
+    faults.push(`is distorted: the peaks of ${percent(flattened)} of it are clipped; record with less gain`);
   const loudness = measureLoudness({ samples: toInt16(recording.samples), sampleRateHz: recording.sampleRateHz });
   // A voice needs more gain than the maximum only if the recording is faulty.
   const loudnessMin = targetLoudnessLufs - gainDbMax;
   if (loudness < loudnessMin)
     faults.push(
-      `is too quiet: ${Math.floor(loudness)} LUFS; at least ${loudnessMin} are wanted, ${targetLoudnessLufs} is best`,
+      `is too quiet: ${Math.floor(loudness)} LUFS; at least ${loudnessMin} LUFS are needed, and ${targetLoudnessLufs} LUFS is best`,
     );
   return faults;
 }

@@ -93,7 +93,7 @@ async function readInThread(task: SampleReadingTask, readMsMax: number, signal: 
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     const inTime = `cannot be read within ${readMsMax / 1000} seconds`;
-    const message = error.limit === 'time' ? inTime : 'takes too much memory to be read';
+    const message = error.limit === 'time' ? inTime : 'needs too much memory to be read';
     return { faults: [{ reason: 'audio_decode', message }] };
   }
 }

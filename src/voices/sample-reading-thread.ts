@@ -33,7 +33,7 @@ async function readSample(bytes: Uint8Array, { sampleRateHz, seconds }: WantedSa
   } catch (error) {
     if (!(error instanceof RecordingFault)) throw error;
     const { reason, message } = error;
-    const wanted = reason === 'audio_too_long' ? `; ${seconds.min} to ${seconds.max} are wanted` : '';
+    const wanted = reason === 'audio_too_long' ? `; ${seconds.min} to ${seconds.max} seconds are needed` : '';
     return { faults: [{ reason, message: message + wanted }] };
   }
 }
@@ -49,7 +49,7 @@ function openResampler(inRateHz: number, outRateHz: number): Resampler {
     return new Resampler({ inRateHz, outRateHz });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new RecordingFault('audio_decode', `has a sample rate of ${inRateHz} Hz, which no recording has`, error);
+    throw new RecordingFault('audio_decode', `has an invalid sample rate of ${inRateHz} Hz`, error);
   }
 }
 

@@ -67,7 +67,7 @@ const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): VoiceCo
 /** The Failure that ends running requests of a voice that is gone for good; undefined while it is not. */
 export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
-    return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn consent.' });
+    return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn their consent.' });
   }
   return status === 'deleted' && kind === 'cloned' ? deletedVoice() : undefined;
 }

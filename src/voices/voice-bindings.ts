@@ -32,7 +32,7 @@ export function checkSpoken(
   const spoken = [...new Set(speakers.flatMap(({ languageCodes }) => languageCodes))];
   for (const code of codes) {
     if (speakers.length === 0 || isSpokenBy({ languageCodes: spoken }, code)) continue;
-    const message = `${code} is spoken by none of its bindings, which speak ${spoken.join(', ')}`;
+    const message = `none of its bindings speaks ${code}; they speak ${spoken.join(', ')}`;
     faults.push({ field: 'language_codes', reason: 'unsupported_language', message });
   }
 }
@@ -70,17 +70,17 @@ export function checkBindings(
     const names = engines.map((each) => each.name);
     if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names.join(', ')}`, names);
     else if (!engine.voices.some((voice) => voice.voiceId === voiceId))
-      fault(`${field}.voice_id`, 'enum', `must be the id of a voice that ${name} has`, voiceIdsOf(engine));
+      fault(`${field}.voice_id`, 'enum', `must be the id of a voice of ${name}`, voiceIdsOf(engine));
     else return [{ engine: name, speakerId: voiceId }];
     return [];
   });
   if (new Set(bindings.map((bound) => JSON.stringify(bound))).size < bindings.length)
-    fault('bindings', 'conflict', 'must be different ones');
+    fault('bindings', 'conflict', 'must not contain the same binding twice');
   if (clones.some((clone) => !bindings.includes(clone)))
     fault(
       'bindings',
       'required',
-      'must hold every clone of the voice, as {"engine"}; delete the voice to destroy them',
+      'must contain every clone of the voice, as {"engine"}; delete the voice to destroy its clones',
     );
   return bindings;
 }

@@ -94,7 +94,7 @@ async function decryptClone(cloneId: string, rows: Pick<VoiceRows, 'findClone'>,
   if (!sealed) throw new Failure('voice_not_ready');
   return vault.open(sealed, cloneId).catch((cause) => {
     if (cause instanceof Failure) throw cause;
-    const message = 'The voice cannot be opened with the master key of here.';
+    const message = 'The voice cannot be decrypted with the master key of this service.';
     throw new Failure('voice_not_ready', { message }, cause);
   });
 }

@@ -32,7 +32,9 @@ export function createVoiceChanges(
     /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
     chooseId(requested: string | undefined, actor: Actor): string {
       if (voiceCache.stored.all.size >= storedVoicesMax) {
-        throw new Failure('invalid_request', { message: `There are ${storedVoicesMax} voices; delete some before.` });
+        throw new Failure('invalid_request', {
+          message: `There are already ${storedVoicesMax} voices, which is the limit. Delete some first.`,
+        });
       }
       if (requested === undefined) return createId('voc');
       if (isTaken(requested, actor)) throw invalidVoiceId(takenFault);

@@ -22,7 +22,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   const row = await rows.find(voiceId);
   if (!row || row.status === 'deleted') {
     throw new Failure('voice_not_found', {
-      message: `No voice ${voiceId} is kept here; an engine’s own needs no export.`,
+      message: `No stored voice ${voiceId} exists. Voices of engines need no export.`,
     });
   }
   const clones = new Map((await rows.listClones(voiceId)).map(({ cloneId, sealed }) => [cloneId, sealed]));
@@ -72,7 +72,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   const { voiceId, name } = file;
   if (file.consent && (await isWithdrawn(file.consent, rows))) {
     const message =
-      'The person cloned has withdrawn consent since the file was written; the voice is not brought back.';
+      'The person cloned has withdrawn their consent since the file was written, so the voice is not imported.';
     throw new Failure('invalid_request', { message });
   }
   const clones: SealedClone[] = [];
@@ -81,7 +81,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
     if ('speakerId' in bound) bindings.push(bound);
     else {
       const plain = await vault.open(bound.sealed, bound.cloneId).catch((cause) => {
-        const message = 'The voice in the file is encrypted with another SONANT_MASTER_KEY than the one of here.';
+        const message = 'The voice was exported with a different SONANT_MASTER_KEY.';
         throw new Failure('invalid_request', { message }, cause);
       });
       const cloneId = createId('cln');
@@ -92,7 +92,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   const atMs = Date.now();
   await rows.change(voiceId, (before) => {
     if (before && before.status !== 'deleted') {
-      throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
+      throw new Failure('invalid_request', { message: `Voice ${voiceId} already exists. Delete it first.` });
     }
     const { bindings: _, ...stored } = file;
     const voice = { ...stored, bindings, access: access ?? file.access };
@@ -142,23 +142,23 @@ function parseFile(text: string): VoiceFile {
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status, lexicon_ids: lexiconIds = [] } = file;
-  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} ids of lexicons`);
+  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} lexicon ids`);
   const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
   if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned', ['stock', 'cloned']);
   if (status !== 'ready' && status !== 'disabled')
-    fault('status', 'enum', 'must be ready or disabled: who has withdrawn consent is not brought back', [
+    fault('status', 'enum', 'must be ready or disabled: a voice whose consent was withdrawn cannot be imported', [
       'ready',
       'disabled',
     ]);
-  if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be whole');
+  if (bindings.length === 0 || bindings.includes(undefined))
+    fault('bindings', 'type', 'must be complete bindings, at least one');
   const isCloned = kind === 'cloned';
-  if (isCloned && !isConsent(file.consent))
-    fault('consent', 'required', 'a clone comes with its consent, or not at all');
-  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'holds a clone');
+  if (isCloned && !isConsent(file.consent)) fault('consent', 'required', 'is required for a clone');
+  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'contains a clone');
   if (faults.length > 0) {
     const all = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new Failure('invalid_request', {
-      message: `This is no voice that was exported whole: ${all}.`,
+      message: `The exported voice is invalid: ${all}.`,
       details: faults,
     });
   }
@@ -185,7 +185,7 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     // Text that is no JSON is rejected like any other foreign file.
   }
-  throw new Failure('invalid_request', { message: `This is no voice that was exported by sonant voice export.` });
+  throw new Failure('invalid_request', { message: `The file is not a voice exported with sonant voice export.` });
 }
 
 const isTexts = (value: unknown): value is Record<string, string> =>

@@ -49,7 +49,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
   const createCountCheck = (actor: Actor) => (actual: number) => {
     if (actor.usesAllVoices || actual < voicesPerAccount) return;
-    const message = `The voices of an account are ${voicesPerAccount} at most; delete some before.`;
+    const message = `This account already has ${voicesPerAccount} voices, which is the limit. Delete some first.`;
     throw new Failure('invalid_request', { message, limit: voicesPerAccount, actual });
   };
 
@@ -139,7 +139,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
 function checkMayMake({ voiceIds }: Actor): void {
   if (!voiceIds) return;
-  throw new Failure('access_denied', { message: 'This key is limited to some voices, and can make no other.' });
+  throw new Failure('access_denied', { message: 'This key is limited to certain voices and cannot create voices.' });
 }
 
 function toNewVoice(
@@ -170,7 +170,7 @@ function checkNewVoice(
   const { bindable } = checks;
   const fault = faultTo(faults);
   if (!fields.bindings && !fields.blend)
-    fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}, or a blend of voices');
+    fault('bindings', 'required', 'are required: {"engine", "voice_id"}, or send a blend of voices');
   const bindings = checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, checks, faults) ?? [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
@@ -207,14 +207,14 @@ async function sealClone(
 /** `kept` is undefined for a voice just as its engine brings it. */
 export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, actor: Actor): void {
   if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
-  const message = 'Only the owner of this voice, and keys with the scope admin, may change it.';
+  const message = 'Only the owner of the voice and keys with the scope admin may change it.';
   throw new Failure('access_denied', { message });
 }
 
 /** A voice that everyone may use, and its aliases, are given by admins. */
 export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoices }: Actor): void {
   if (access === 'private' || usesAllVoices) return;
-  const message = 'Only keys with the scope admin give voices, and aliases of them, to everyone; others are private.';
+  const message = 'Only keys with the scope admin may share voices, and their aliases, with everyone. Use private.';
   throw new Failure('insufficient_scope', { message, requiredScopes: ['admin'] });
 }
 

@@ -101,7 +101,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { kept, voice, aliases } = findToChange(idOrAlias, actor);
       const { voiceId } = voice;
       if (!kept && aliases.length === 0)
-        throw notPossible('names a voice of an engine, which can be disabled but not deleted');
+        throw notPossible('is a voice of an engine, which can be disabled but not deleted');
       await changes.apply(voiceId, (row) =>
         kept || isLive(row) ? toDeletion(requireOwn(row, actor), actor) : toAliasRemoval(voiceId, voices, actor),
       );
@@ -129,11 +129,11 @@ const createDefaultChoice =
   async (idOrAlias, actor) => {
     if (actor.voiceIds)
       throw new Failure('access_denied', {
-        message: 'A key that is limited to some voices cannot choose the default voice.',
+        message: 'A key that is limited to certain voices cannot choose the default voice.',
       });
     const offered = idOrAlias === undefined ? undefined : voicesFor(voices, actor).find(idOrAlias);
     if (offered?.kept?.access === 'private')
-      throw notPossible('is private; the default voice must be there for everyone');
+      throw notPossible('is private; the default voice must be available to everyone');
     const voiceId = offered?.voice.voiceId ?? '';
     const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
     await rows.changeDefault(voiceId, entry);
@@ -247,7 +247,8 @@ function checkChange(
   faults: FieldViolation[],
 ) {
   if (before.status === 'consent_revoked') {
-    const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
+    const message =
+      'The person whose voice this is has withdrawn their consent. The voice can be deleted, but not changed.';
     throw new Failure('voice_not_ready', { message });
   }
   const bindings = checkSpeakers(fields, before, checks, faults);

@@ -24,7 +24,7 @@ export interface MadeWebhookSecret extends WebhookSecret {
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
 /** What callers are told of a secret that cannot be opened. */
-export const whyLost = 'as the secret of the service that it was encrypted under has changed';
+export const whyLost = 'because the secret of the service has changed';
 
 /** A seal has an end; a secret has none. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
@@ -54,9 +54,9 @@ export function createWebhookSecrets({
   return {
     async get(keyId: string): Promise<WebhookSecret> {
       const row = await rows.findSecret(keyId);
-      if (!row) throw new Failure('not_found', { message: 'This key has no webhook secret yet; make one.' });
+      if (!row) throw new Failure('not_found', { message: 'This key has no webhook secret. Create one.' });
       if (await isLost(row.sealed)) {
-        const message = `The webhook secret of this key can no longer be read, ${whyLost}; make another.`;
+        const message = `The webhook secret of this key can no longer be decrypted, ${whyLost}. Create a new one.`;
         throw new Failure('not_found', { message });
       }
       return toSecret(row);
@@ -73,7 +73,7 @@ export function createWebhookSecrets({
       const change = { sealed, hint: hintOf(secret), createdAtMs: atMs, formerUntilMs: atMs + graceSeconds * 1000 };
       const detail = { webhookSecret: change.hint, graceSeconds };
       const row = await rows.replaceSecret(keyId, change, audit({ action: 'update', keyId, atMs, detail }));
-      if (!row) throw new Failure('not_found', { message: 'There is no such API key.' });
+      if (!row) throw new Failure('not_found', { message: 'API key not found.' });
       return { secret, ...(await toSecret(row)) };
     },
     /** Those that sign at present, the newest first; none where the key has none, or none that this service can open. */

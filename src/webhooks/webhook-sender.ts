@@ -170,7 +170,7 @@ async function attempt(message: WebhookMessageRow, options: AttemptOptions, sign
   const signing = await secrets.signing(message.keyId);
   if (signing.length === 0) {
     const isLost = await secrets.isLost(message.keyId);
-    return end('unsigned', isLost ? 'the secret of the key cannot be read' : 'the key has no secret to sign with');
+    return end('unsigned', isLost ? 'the secret of the key cannot be decrypted' : 'the key has no secret to sign with');
   }
   const { result, answer } = await post(message, signing, options, signal);
   if (answer && answer.status >= 200 && answer.status < 300) return end('delivered', result);
@@ -300,8 +300,10 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
       const fault = targets.faultOf(url);
       if (fault !== undefined) throw refusal(fault);
       if ((await secrets.signing(keyId)).length > 0) return;
-      const lost = (await secrets.isLost(keyId)) ? `, and that of the key can no longer be read, ${whyLost}` : '';
-      throw refusal(`needs a secret to sign with${lost}: make one with POST /api/auth/webhook-secret`);
+      const lost = (await secrets.isLost(keyId))
+        ? `, and the secret of the key can no longer be decrypted, ${whyLost}`
+        : '';
+      throw refusal(`needs a webhook secret of the key${lost}; create one with POST /api/auth/webhook-secret`);
     },
     add: (rows, message) =>
       addWebhookMessage(rows, {

@@ -26,7 +26,7 @@ export interface TargetOptions {
 }
 
 const resolveMs = 4_000;
-const notPublic = 'leads to an address that is not public, and that SONANT_WEBHOOK_ALLOW does not name';
+const notPublic = 'leads to an address that is neither public nor listed in SONANT_WEBHOOK_ALLOW';
 
 export function createWebhookTargets(options: TargetOptions): WebhookTargets {
   const { allow, resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
@@ -40,7 +40,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
       const url = given.length <= webhookUrlCharsMax ? URL.parse(given) : null;
       if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '')
         return `must be an https URL of at most ${webhookUrlCharsMax} characters`;
-      if (url.username !== '' || url.password !== '') return 'must not contain a name or a password';
+      if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
       const host = hostOf(url);
       const isOwn = isAllowedHost(host) || isAllowed(host);
       if (isIP(host) !== 0 && !isOwn && !isPublicAddress(host)) return notPublic;
@@ -57,7 +57,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
       for (const address of addresses) {
         if (isOwn || isAllowed(address)) continue;
         if (!isPublicAddress(address)) throw new ForbiddenTarget(`${host} ${notPublic}`);
-        if (isPlain) throw new ForbiddenTarget(`${host} may be called by https only`);
+        if (isPlain) throw new ForbiddenTarget(`${host} needs an https: URL`);
       }
       return addresses;
     },

@@ -203,7 +203,7 @@ test('text that is not spoken is bounded', async () => {
 });
 
 test.each([
-  ['a second start', [{ type: 'start' }], 'The message start may be sent once, before all others.'],
+  ['a second start', [{ type: 'start' }], 'Send start once, before all other messages.'],
   [
     'half a character',
     [
@@ -216,7 +216,7 @@ test.each([
   [
     'text after the end',
     [{ type: 'text', text: 'Some.' }, { type: 'end' }, { type: 'end' }],
-    'Nothing may follow the message end.',
+    'No message may follow end.',
   ],
 ] as const)('%s is refused', async (_, given, message) => {
   const { begin } = open();

@@ -44,7 +44,7 @@ test('the oldest call of the address with the most ends for one of an address wi
   const { enter, ended } = open({ inAllMax: 3 });
   for (const name of ['a', 'b', 'c']) enter(name, '192.0.2.1');
   enter('d', '192.0.2.2');
-  expect(ended).toEqual(['a: overloaded: Too many calls without a key are running; try again.']);
+  expect(ended).toEqual(['a: overloaded: Too many calls without an API key are running. Try again later.']);
 });
 
 test('a call ends at its deadline, and where nobody reads it', async () => {
@@ -56,8 +56,8 @@ test('a call ends at its deadline, and where nobody reads it', async () => {
     .poll(() => new Set(ended))
     .toEqual(
       new Set([
-        'unary: engine_timeout: The call was not done within 0 s.',
-        'unread: engine_timeout: Nothing of the stream was read for 30 s.',
+        'unary: engine_timeout: The call did not finish within 0 s.',
+        'unread: engine_timeout: The client read nothing from the stream for 30 s.',
       ]),
     );
 });

@@ -73,7 +73,7 @@ test.each([false, true])('idle connections of one address lock nobody out, on on
 test('two listeners on one port are told as that, with the way to share it', async () => {
   const port = await freePort();
   const at = (host: string) => ({ SONANT_HTTP_ADDR: `127.0.0.1:${port}`, SONANT_GRPC_ADDR: `${host}:${port}` });
-  const shared = `SONANT_GRPC_ADDR = 127.0.0.1:${port} (environment): SONANT_HTTP_ADDR is set to the same port; sonant serve --single-port serves HTTP and gRPC on one`;
+  const shared = `SONANT_GRPC_ADDR = 127.0.0.1:${port} (environment): SONANT_HTTP_ADDR is set to the same port; sonant serve --single-port serves HTTP and gRPC on one port`;
   await expect(open(at('127.0.0.1'))).rejects.toThrow(shared);
   await expect(open(at('0.0.0.0'))).rejects.toThrow('SONANT_HTTP_ADDR is set to the same port');
   await expect(open({ SONANT_HTTP_ADDR: `127.0.0.1:${port}`, SONANT_ADMIN_ADDR: `127.0.0.1:${port}` })).rejects.toThrow(

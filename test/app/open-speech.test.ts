@@ -29,7 +29,7 @@ const open = async (env: Record<string, string>) => {
 };
 
 test('an optional engine that is broken is left out and reported', async () => {
-  const logged = [['warn', 'an engine is broken and left out', { engine: 'broken', fault }]];
+  const logged = [['warn', 'engine unavailable; continuing without it', { engine: 'broken', fault }]];
   expect(await open({})).toEqual({ engines: ['flite'], logged });
 });
 

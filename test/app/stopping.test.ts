@@ -34,5 +34,5 @@ test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not 
   // When the key was last used cannot be kept, which is told to operators; so is each look at the voices meanwhile.
   await service.drain();
   // A database that is away is no bug of Sonant, so it is a warning.
-  expect(new Set(logged)).toEqual(new Set(['warn: a fault that no caller was told of']));
+  expect(new Set(logged)).toEqual(new Set(['warn: background fault']));
 });

@@ -158,7 +158,7 @@ const hostile: readonly (readonly [what: string, archive: () => Uint8Array, told
   ['files that overlap in a zip', () => writeZip([ok, { name: 'amy/b', content: 'ok', at: 0 }]), /overlap/],
   ['too many files', many, /more than 5000 files/],
   ['folders without end', () => writeTar([{ name: deep(20), content: 'x' }]), /20 deep/],
-  ['a file twice', () => writeTar([ok, { ...ok, content: 'other' }]), /"amy\/ok" in it twice/],
+  ['a file twice', () => writeTar([ok, { ...ok, content: 'other' }]), /"amy\/ok" twice/],
   ['a file twice where case does not count', () => writeTar([ok, { ...ok, name: 'AMY/OK' }]), /twice/],
   ['a file that is a folder too', () => writeTar([ok, { name: 'amy/ok/x', content: 'x' }]), /twice/],
   [
@@ -210,8 +210,12 @@ const hostile: readonly (readonly [what: string, archive: () => Uint8Array, told
   ],
   ['an encrypted zip', () => writeZip([{ ...ok, flags: 1 }]), /is encrypted/],
   ['an empty archive', () => writeTar([]), /no tar, gzip|no files/],
-  ['what goes on after its end', () => Buffer.concat([writeTar([ok]), randomBytes(2 ** 21)]), /goes on after its end/],
-  ['text', () => Buffer.from('<!doctype html>Not found'), /is no tar, gzip, bzip2 or zip archive/],
+  [
+    'what has data after its end',
+    () => Buffer.concat([writeTar([ok]), randomBytes(2 ** 21)]),
+    /has data after its end/,
+  ],
+  ['text', () => Buffer.from('<!doctype html>Not found'), /is not a tar, gzip, bzip2 or zip archive/],
 ];
 
 test.each(hostile)(

@@ -81,7 +81,7 @@ describe('WAV', () => {
   });
 
   test.each([
-    ['a size that it does not keep', { dataBytes: 1_000_000 }, 'cut off: 72026 bytes of sound are left of 1000000'],
+    ['a size that it does not keep', { dataBytes: 1_000_000 }, 'is incomplete: it has 72026 of 1000000 bytes of audio'],
     ['a rate that no recording has', { sampleRateHz: 4_000_000_000 }, '4000000000 Hz'],
     ['a rate of nothing', { sampleRateHz: 0 }, '0 Hz'],
   ])('with %s', async (_, kind, words) => {
@@ -92,7 +92,7 @@ describe('WAV', () => {
   test.each([
     ['no channels', 22, 0, '0 channels'],
     ['channels without end', 22, 65_535, '65535 channels'],
-    ['a coding that is not read', 20, 6, 'a kind that is not read here (6)'],
+    ['a coding that is not read', 20, 6, 'an unsupported encoding (6)'],
     ['odd bits', 32, 5, '40 bits'],
   ])('with %s', async (_, at, value, words) => {
     const file = wavFile([threeTones(24_000)], { sampleRateHz: 24_000 });
@@ -152,14 +152,14 @@ describe('FLAC, MP3, Ogg', () => {
 describe('is refused', () => {
   test.each([
     ['nothing', '', 'is empty'],
-    ['a byte', 'R', 'no recording that is known here'],
-    ['text', 'Good morning, this is my voice.', 'no recording that is known here'],
+    ['a byte', 'R', 'is not a known audio format'],
+    ['text', 'Good morning, this is my voice.', 'is not a known audio format'],
     ['MP4', '\0\0\0\x20ftypM4A ', 'is an MP4 or M4A file'],
     ['WebM', '\x1a\x45\xdf\xa3\x01\0\0\0', 'is a WebM or Matroska file'],
     ['the head of a WAV', 'RIFF\x24\0\0\0WAVE', 'ends before its samples'],
     ['the head of a FLAC file', 'fLaC', 'ends before its samples'],
-    ['the head of an Ogg page', 'OggS\0\x02', 'is cut off'],
-    ['an ID3 tag and nothing else', 'ID3\x04\0\0\x7f\x7f\x7f\x7f', 'no recording that is known here'],
+    ['the head of an Ogg page', 'OggS\0\x02', 'ends too early'],
+    ['an ID3 tag and nothing else', 'ID3\x04\0\0\x7f\x7f\x7f\x7f', 'is not a known audio format'],
   ])('%s', async (_, bytes, words) => {
     expect((await faultOf(Buffer.from(bytes, 'latin1'))).message).toContain(words);
   });
@@ -167,10 +167,12 @@ describe('is refused', () => {
   test('what is cut off, damaged, or of several parts', async () => {
     const sound = threeTones(24_000);
     const [flac, vorbis, opus] = [flacFile([sound], 24_000), await vorbisFile([sound], 24_000), await opusFile()];
-    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(/cut off: \d+ of 36000 samples are left/);
-    expect((await faultOf(vorbis.subarray(0, -100))).message).toBe('is cut off');
-    expect((await faultOf(opus.subarray(0, -1))).message).toBe('is cut off');
-    expect((await faultOf(Buffer.concat([opus, opus]))).message).toContain('more than one stream');
+    expect((await faultOf(flac.subarray(0, -100))).message).toMatch(
+      /incomplete: only \d+ of 36000 samples can be read/,
+    );
+    expect((await faultOf(vorbis.subarray(0, -100))).message).toBe('ends too early');
+    expect((await faultOf(opus.subarray(0, -1))).message).toBe('ends too early');
+    expect((await faultOf(Buffer.concat([opus, opus]))).message).toContain('more than one audio stream');
     const damaged = Buffer.from(opus);
     damaged[1_000]! ^= 1;
     expect((await faultOf(damaged)).message).toContain('checksum');
@@ -185,7 +187,7 @@ describe('is refused', () => {
       packet[text === 'OpusHead' ? 9 : 11] = channels;
       return oggPage([packet], { flags: 2 });
     };
-    expect((await faultOf(head('\x80theora', 1))).message).toContain('of a kind that is not read here');
+    expect((await faultOf(head('\x80theora', 1))).message).toContain('with an unsupported codec');
     expect((await faultOf(head('OpusHead', 255))).message).toContain('255 channels');
     expect((await faultOf(head('\x01vorbis', 0))).message).toContain('0 channels');
   });

@@ -28,18 +28,18 @@ const outcomes: Readonly<Record<string, string>> = {
   'no contents: headings': threeChapters,
   'no contents, no headings: documents': 'body: 1 | body: 2 | body: 3',
   'files that are missing': 'body: Chapter 1 | body: Chapter 3; OEBPS/2.xhtml is missing from the book.',
-  'all chapters are missing': 'damaged: is damaged: none of its chapters is in the file',
+  'all chapters are missing': 'damaged: is damaged: it contains none of its chapters',
   'paths percent-encoded, in another case, in another folder': threeChapters,
   'a chapter of 5 MB': threeChapters,
   'encrypted by DRM': 'encrypted: is protected against copying (DRM) by Adobe ADEPT: its text cannot be read',
   'an obfuscated font': threeChapters,
   'an encrypted zip': 'encrypted: is encrypted',
-  'a bomb in a chapter': 'too_large: has OEBPS/2.xhtml in it, which unpacks to more than 200 times its size',
-  'a bomb larger than a chapter may be': 'too_large: has OEBPS/2.xhtml in it, which is larger than 32 MiB',
-  'a bomb that states another size': 'damaged: is damaged: OEBPS/2.xhtml in it cannot be unpacked',
-  'a chapter that unpacks to other bytes': 'damaged: is damaged: OEBPS/2.xhtml in it cannot be unpacked',
+  'a bomb in a chapter': 'too_large: contains OEBPS/2.xhtml, which unpacks to more than 200 times its size',
+  'a bomb larger than a chapter may be': 'too_large: contains OEBPS/2.xhtml, which is larger than 32 MiB',
+  'a bomb that states another size': 'damaged: is damaged: its file OEBPS/2.xhtml cannot be unpacked',
+  'a chapter that unpacks to other bytes': 'damaged: is damaged: its file OEBPS/2.xhtml cannot be unpacked',
   'no container, but a package': threeChapters,
-  'a zip that is no EPUB': 'format: is a zip archive, but no EPUB: it has no META-INF/container.xml',
+  'a zip that is no EPUB': 'format: is a zip archive but not an EPUB: it has no META-INF/container.xml',
   'Windows-1252 that says it is UTF-8': threeChapters,
   'UTF-16 and ISO-8859-2, as stated': threeChapters,
   'tag soup': threeChapters,
@@ -47,9 +47,9 @@ const outcomes: Readonly<Record<string, string>> = {
   'front matter, back matter and notes by epub:type': `front: The Lighthouse Ledger | ${threeChapters} | notes: Endnotes | back: Index | notes: 7`,
   'empty documents and titles alone': threeChapters,
   'chapters that are numbers with a name below': 'body: I: The Lamp | body: II: The Ledger | body: III: The Harbour',
-  'drop caps, page numbers, ruby, verse, a table and code': `${threeChapters}; A block of code is left out.`,
+  'drop caps, page numbers, ruby, verse, a table and code': `${threeChapters}; A block of code is omitted.`,
   'a description in markup, two authors and a series': threeChapters,
-  'elements nested ten thousand deep': 'too_deep: has elements nested more than 1000 deep',
+  'elements nested ten thousand deep': 'too_deep: has elements nested more than 1000 levels deep',
   'contents that lead to one place only': threeChapters,
 };
 
@@ -69,7 +69,7 @@ test.each(Object.entries(outcomes))('%s', async (shape, outcome) => {
       throw error;
     },
   );
-  const orderless = 'The book states no reading order; that of its contents is read.';
+  const orderless = 'The book has no reading order; the order of its table of contents is used.';
   expect(found).toBe(shape.startsWith('no spine') ? `${outcome}; ${orderless}` : outcome);
 });
 

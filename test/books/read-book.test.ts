@@ -128,7 +128,7 @@ ${prose(2)}
     author: 'Mara Quill, Otto Reed',
     language: 'en',
     metadata: { date: '2026-01-02' },
-    warnings: ['A block of code is left out.'],
+    warnings: ['A block of code is omitted.'],
   });
   expect(show(book)).toEqual(['body: Chapter 1', 'body: Chapter 2', 'notes: Notes']);
   expect(book.chapters[0]!.text).toBe(
@@ -221,17 +221,29 @@ describe('in a process,', () => {
 
   test.each<[what: string, bytes: Uint8Array, more: Partial<BookReading>, reason: string, message: string]>([
     ['nothing', Buffer.alloc(0), {}, 'empty', 'is empty'],
-    ['white space', Buffer.from(' \n\n '), {}, 'empty', 'has no text in it'],
+    ['white space', Buffer.from(' \n\n '), {}, 'empty', 'contains no text'],
     [
       'a PDF',
       Buffer.from('%PDF-1.7\n'),
       {},
       'format',
-      'is a PDF, which is not read here; convert it to EPUB or plain text first',
+      'is a PDF, which is not supported; convert it to EPUB or plain text first',
     ],
-    ['binary data', Buffer.alloc(100), {}, 'format', 'is no text, and no book that is read here'],
-    ['text called EPUB', Buffer.from('Hello.'), { name: 'a.epub' }, 'damaged', 'is no EPUB: it is not a zip archive'],
-    ['half an EPUB', writeEpub({ a: prose(1) }).subarray(0, 150), {}, 'damaged', 'ends in the middle: it is cut short'],
+    [
+      'binary data',
+      Buffer.alloc(100),
+      {},
+      'format',
+      'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
+    ],
+    [
+      'text called EPUB',
+      Buffer.from('Hello.'),
+      { name: 'a.epub' },
+      'damaged',
+      'is not an EPUB: it is not a zip archive',
+    ],
+    ['half an EPUB', writeEpub({ a: prose(1) }).subarray(0, 150), {}, 'damaged', 'is incomplete: it ends too early'],
     [
       'more text than a book has',
       Buffer.from(`${prose(1, 100)}\n\n`.repeat(5_000)),
@@ -252,8 +264,8 @@ describe('in a process,', () => {
   test.each([
     ['quotes 100 000 deep', 'too_deep', 'is nested too deeply'],
     ['a line of 30 MB', 'too_deep', 'is nested too deeply'],
-    ['newlines of 30 MB', 'too_large', 'takes too much memory to read'],
-    ['underscores and words', 'too_slow', 'takes more than 5 s to read'],
+    ['newlines of 30 MB', 'too_large', 'needs too much memory to read'],
+    ['underscores and words', 'too_slow', 'needs more than 5 s to read'],
   ])('a book of %s is refused, and ends no other process', { timeout: 120_000 }, async (name, reason, message) => {
     const { type, bytes } = hostileBooks.find((book) => book.name === name)!;
     await expect(read(bytes(), { type })).rejects.toMatchObject({

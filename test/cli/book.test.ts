@@ -95,11 +95,15 @@ test('speaks chosen chapters into one file with marks, cover and captions, and l
 });
 
 test.each<[what: string, args: string[], words: string]>([
-  ['no output', ['ledger.epub'], 'name a file for the sound'],
+  ['no output', ['ledger.epub'], 'name an audio file'],
   ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
   ['a chapter that is not there', ['ledger.epub', '-o', 'x.mp3', '--chapters', '3-9'], 'chapters 1 to 4'],
-  ['a part that is none', ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'], 'must be of front, body, notes, back'],
-  ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'there is no such voice'],
+  [
+    'a part that is none',
+    ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'],
+    'must be one of front, body, notes, back',
+  ],
+  ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'voice not found'],
 ])('%s is wrong usage', async (_what, args, words) => {
   const { code, err } = await sonant(...args);
   expect(code).toBe(2);
@@ -116,7 +120,7 @@ describe('flags', () => {
     expect(numbers({ numbers: '3-,1' })).toEqual([1, 3, 4]);
     expect(numbers({ skip: 'front,notes' })).toEqual([2, 3]);
     expect(() => numbers({ numbers: '1', skip: 'front' })).toThrow('no chapter is left');
-    expect(() => numbers({ numbers: 'two' })).toThrow('give numbers');
+    expect(() => numbers({ numbers: 'two' })).toThrow('must be numbers of chapters');
   });
 
   test('choose voices for all and for some chapters', () => {

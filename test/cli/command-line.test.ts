@@ -60,9 +60,9 @@ test.each([
   [['sya'], 'there is no command sya; did you mean say? '],
   [['say', 'Hi.', '--voic', 'clara'], 'there is no option --voic; did you mean --voice?'],
   [['voice', 'lst'], '; did you mean list?'],
-  [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'there is no such voice; did you mean clara? '],
-  [['voice', 'alias', 'Clara'], 'There is no voice Clara here; did you mean clara? '],
-  [['voice', 'get', 'kokor'], 'there is no model kokor, and no such file; did you mean kokoro? '],
+  [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'voice not found; did you mean clara? '],
+  [['voice', 'alias', 'Clara'], 'Voice Clara not found; did you mean clara? '],
+  [['voice', 'get', 'kokor'], 'there is no model or file kokor; did you mean kokoro? '],
   [['config', 'sonant'], ''],
 ])('%j is told what is near', async (args, told) => {
   const { code, err } = await sonant(args);
@@ -76,6 +76,37 @@ test('a data folder that cannot be made is named, with its setting', async () =>
   const dataDir = join(folder, 'a-file/data');
   const { code, err } = await sonant(['key', 'list'], '', { SONANT_DATA_DIR: dataDir });
   expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
+});
+
+test.each([
+  [
+    'a folder for a voice file',
+    ['voice', 'import', 'a-folder', '--access', 'private'],
+    1,
+    'it is a folder, not a file',
+  ],
+  [
+    'a folder for an input',
+    ['say', '-i', 'a-folder', '-o', 'x.wav'],
+    2,
+    'cannot read a-folder: it is a folder, not a file',
+  ],
+  ['a missing folder', ['say', 'Hi.', '-o', 'none/x.wav'], 2, 'cannot write into none: no such file or folder'],
+  ['a file for a folder', ['say', 'Hi.', '-o', 'a-file/x.wav'], 2, 'a part of the path is not a folder'],
+  ['a missing book', ['book', 'none.epub', '-o', 'x.mp3'], 2, 'cannot read none.epub: no such file or folder'],
+  ['a missing lexicon', ['lexicon', 'put', 'none.pls'], 2, 'cannot read none.pls: no such file or folder'],
+  [
+    'a service that is not there',
+    ['book', 'a-file', '-o', 'x.mp3', '--server', 'http://127.0.0.1:9', '--key', 'snt_x'],
+    1,
+    'cannot reach http://127.0.0.1:9: the connection was refused',
+  ],
+])('%s is explained without codes and names of the system', async (_, args, code, told) => {
+  mkdirSync(join(folder, 'a-folder'), { recursive: true });
+  writeFileSync(join(folder, 'a-file'), 'A book.');
+  const ended = await sonant(args);
+  expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(told)]);
+  expect(ended.err).not.toMatch(/\b(?:E[A-Z]{4,}|ERR_|errno|syscall)|\.part-/);
 });
 
 test('doctor looks at everything, and a broken setting is explained', async () => {
@@ -93,7 +124,7 @@ test('serve and doctor name the setting of a TLS mistake', async () => {
   writeFileSync(join(folder, 'text.pem'), 'no key');
   for (const [cert, key, told] of [
     ['cert.pem', '', /SONANT_TLS_KEY = .*set together/],
-    ['none.pem', 'key.pem', /SONANT_TLS_CERT = none.pem .*ENOENT/],
+    ['none.pem', 'key.pem', /SONANT_TLS_CERT = none.pem .*no such file or folder/],
     ['text.pem', 'key.pem', /SONANT_TLS_CERT = text.pem/],
     ['cert.pem', 'text.pem', /SONANT_TLS_KEY = text.pem/],
   ] as const) {
@@ -136,22 +167,28 @@ test.each([
   ['key create --voices ,', '--voices: must be'],
   ['key create --requests-per-minute 0', '--requests-per-minute: must be'],
   ['key create --characters-per-month x', '--characters-per-month: must be'],
-  ['key create app', 'sonant key create takes flags only'],
-  ['key list app', 'the command is sonant key list'],
+  ['key create app', 'sonant key create takes only flags'],
+  ['key list app', 'usage: sonant key list'],
   ['key rotate any --grace-seconds x', '--grace-seconds: must be'],
-  ['key revoke', 'the command is sonant key revoke ID'],
+  ['key revoke', 'usage: sonant key revoke ID'],
   ['voice list --language !', '--language !: must be'],
-  ['voice list more', 'the command is sonant voice list'],
-  ['voice record more', 'the command is sonant voice record'],
+  ['voice list more', 'usage: sonant voice list'],
+  ['voice record more', 'usage: sonant voice record'],
   ['voice import nowhere', 'cannot read nowhere'],
   ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
-  ['db migrate more', 'the command is sonant db'],
-  ['webhook more', 'the command is sonant webhook secret'],
-  ['webhook secret', 'the command is sonant webhook secret'],
-  ['completion tcsh', 'the command is sonant completion'],
-  ['serve more', 'Unexpected argument'],
-  ['config --more', 'Unknown option'],
-  ['doctor more', 'Unexpected argument'],
+  ['db migrate more', 'usage: sonant db'],
+  ['webhook more', 'usage: sonant webhook secret'],
+  ['webhook secret', 'usage: sonant webhook secret'],
+  ['completion tcsh', 'usage: sonant completion'],
+  ['serve more', "unexpected argument 'more'"],
+  ['config --more', 'there is no option --more; --help lists the options'],
+  ['doctor more', "unexpected argument 'more'"],
+  ['key create --nam', 'there is no option --nam; did you mean --name?'],
+  ['key create -n', 'there is no option -n; --help lists the options'],
+  ['key create --name', '--name needs a value'],
+  ['voice export ada -o', '--output needs a value'],
+  ['key create --name --json', '--name needs a value; write one that begins with a dash as --name=VALUE'],
+  ['key list --json=1', '--json does not take a value'],
 ])('%s is wrong usage', async (line, told) => {
   const [name, ...args] = line.split(' ');
   const command = commands.find((each) => each.name === name)!;
@@ -186,10 +223,10 @@ test('doctor counts the webhook secrets that the secret of the service does not 
   const other = { ...env, SONANT_SECRET: 'another secret of 32 characters.' };
   const doctors = () => Promise.all([sonant(['doctor'], '', env), sonant(['doctor'], '', other)]);
   const [known, strange] = await doctors();
-  expect(known).toMatchObject({ code: 0, out: expect.stringMatching(/^ready +webhook secrets +1 kept here$/m) });
+  expect(known).toMatchObject({ code: 0, out: expect.stringMatching(/^ready +webhook secrets +1 stored$/m) });
   expect(strange.out).toMatch(/^broken +webhook secrets +1 of 1 cannot be decrypted: SONANT_SECRET/m);
   expect(strange.code).toBe(1);
-  expect((await sonant(['webhook', 'secret', id], '', other)).err).toContain('can no longer be read');
+  expect((await sonant(['webhook', 'secret', id], '', other)).err).toContain('can no longer be decrypted');
   await sonant(['webhook', 'secret', id, '--rotate'], '', other);
   expect((await doctors())[1]!.out).toMatch(/^ready +webhook secrets/m);
 });
@@ -221,8 +258,8 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
     /SONANT_WYOMING_KEY .*needs an API key/,
     /SONANT_WYOMING_ADDR .*asks for no key/,
   ];
-  const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*another program listens there already/;
-  const inTls = /SONANT_TLS_CERT = none.pem .*ENOENT/;
+  const inUse = /SONANT_HTTP_ADDR = 127.0.0.1:\d+ .*the port is in use, perhaps by another Sonant/;
+  const inTls = /SONANT_TLS_CERT = none.pem .*no such file or folder/;
   const served = await program(['serve'], { ...env, SONANT_S3_BUCKET: 'audio' });
   expect(served.code).toBe(2);
   for (const told of [...inSettings, inUse, inTls, /SONANT_S3_PUBLIC_URL .*must be the address/])

@@ -49,10 +49,15 @@ describe.skipIf(!hasS3)('with S3', () => {
         doctor({ SONANT_S3_LINKS: 'public', SONANT_S3_PUBLIC_URL: publicUrl }),
       ]),
     ).toEqual([
-      [0, `ready audio is kept in ${server.bucketName}/, links are presigned`],
+      [0, `ready audio is stored in ${server.bucketName}/; links are presigned`],
       [1, expect.stringMatching(/^broken an object cannot be written: NoSuchBucket/)],
       [1, expect.stringMatching(/^broken an object cannot be written: SignatureDoesNotMatch/)],
-      [1, expect.stringMatching(/^broken an object cannot be read by links, such as .*: it answers with 403$/)],
+      [
+        1,
+        expect.stringMatching(
+          /^broken an object cannot be read through a link, such as .*: the link returned status 403$/,
+        ),
+      ],
     ]);
     expect(await listed()).toEqual([]);
   });

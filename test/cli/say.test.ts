@@ -71,7 +71,7 @@ test('a FLAC file states its length, though it was written as a stream', async (
 });
 
 test.each([
-  ['named.mp3', 'wav', 'sonant: the name of named.mp3 says mp3, but its content is wav\n'],
+  ['named.mp3', 'wav', 'sonant: warning: writing wav to named.mp3, despite its extension\n'],
   ['named.ogg', 'opus', ''],
   ['named.WAV', 'wav', ''],
   ['named.sound', 'wav', ''],
@@ -99,7 +99,7 @@ test('says that nothing could be spoken', async () => {
 });
 
 test.each<[string, string[], number, RegExp]>([
-  ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /no such voice/],
+  ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /voice not found/],
   [
     'several faults',
     ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9'],
@@ -112,9 +112,9 @@ test.each<[string, string[], number, RegExp]>([
   ['a folder for a file', ['say', 'Hi.', '-o', '.', '-f', 'wav'], 2, /folder/],
   ['a folder that is not there', ['say', 'Hi.', '-o', 'nowhere/x.wav'], 2, /nowhere/],
   ['an input that is not there', ['say', '-i', 'nowhere.txt', '-o', 'x.wav'], 2, /nowhere\.txt/],
-  ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes: it came as several arguments\n/],
+  ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes: it arrived as several arguments\n/],
   ['an option that npm took', ['say', 'Hi', 'x.wav'], 2, /npm run sonant -- say "Hello." -o hello.wav/],
-  ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; give a text: sonant say "Hello." -o hello.wav/],
+  ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; add a text: sonant say "Hello." -o hello.wav/],
   [
     'a language that the voice does not speak',
     ['say', 'Hi.', '-o', 'x.wav', '-v', 'arthur', '-l', 'de'],
@@ -122,11 +122,11 @@ test.each<[string, string[], number, RegExp]>([
     /--language/,
   ],
   ['no command of that name', ['sing'], 2, /sing/],
-  ['half a command', ['voice'], 2, /the command is sonant voice list/],
+  ['half a command', ['voice'], 2, /usage: sonant voice list/],
 ])('%s is explained, and leaves no file', async (_, args, code, words) => {
   const ended = await sonant(args);
   expect(ended.err).toMatch(words);
-  expect(ended.err).not.toMatch(/\n\s+at /);
+  expect(ended.err).not.toMatch(/\n\s+at |\bE[A-Z]{4,}|\.part-/);
   expect(ended.code).toBe(code);
   expect(readdirSync(folder).filter((name) => name.startsWith('x'))).toEqual([]);
 });
@@ -147,7 +147,7 @@ test('a language chooses its voice', async () => {
   const voices = JSON.parse((await sonant(['voice', 'list', '--language', 'en-GB', '--json'], '', noEspeak)).out);
   expect(JSON.parse(scottish.out).voice_id).toBe(voices[0].voice_id);
   const german = await sonant(['say', 'Hallo.', '-o', 'x.wav', '-l', 'de'], '', noEspeak);
-  expect(german).toMatchObject({ code: 2, err: expect.stringContaining('no voice here speaks de') });
+  expect(german).toMatchObject({ code: 2, err: expect.stringContaining('no voice speaks de') });
 });
 
 test('a language that is found for each sentence chooses no voice', async () => {
@@ -169,7 +169,7 @@ test('a text may look like a flag, and an empty name is no file', async () => {
 });
 
 test.each<[string, Buffer, RegExp]>([
-  ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8: byte 0xe9 at offset 3;/],
+  ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8 \(byte 0xe9 at offset 3\);/],
   ['that ends within a character', Buffer.from('\ufffd is fine, \u20ac').subarray(0, -1), /byte 0xe2 at offset 13;/],
   ['without an end', Buffer.alloc(17 << 20, 'yes\n'), /it is longer than 16 MiB;/],
 ])('a text %s is refused, in a file and on standard input', async (_, bytes, fault) => {

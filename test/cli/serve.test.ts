@@ -28,7 +28,7 @@ test('speaks, stores, plays from the link, deletes, and ends on a signal', async
   const farewell = once(child.stdout!, 'data');
   child.kill('SIGTERM');
   expect(String(await farewell)).toMatch(
-    /^Stopping: requests are taken for 1 s more, then what runs may finish for 20 s\./,
+    /^Stopping: requests are accepted for 1 s more, then running requests have 20 s to finish\./,
   );
   expect((await fetch(`${url}/api/voices`, { headers })).status).toBe(200);
   expect(await ended).toBe(0);

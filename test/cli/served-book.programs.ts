@@ -57,7 +57,7 @@ test(
       program.kill(signal);
       const [code, killed] = await ended;
       expect(code ?? killed).toBe(signal === 'SIGINT' ? 130 : 'SIGKILL');
-      if (signal === 'SIGINT') expect(said).toContain('the same command fetches what it makes');
+      if (signal === 'SIGINT') expect(said).toContain('run the same command to download the result');
       expect(existsSync(join(folder, 'long.mp3'))).toBe(false);
     }
     const here = await book('long.txt', '-o', 'long.mp3');

@@ -149,15 +149,15 @@ test(
     const init = { method: 'DELETE', headers: { 'x-api-key': service.key } };
     expect((await fetch(`${service.url}/api/audio/jobs/${id}`, init)).status).toBe(204);
     const { code, err } = await spoken;
-    expect([code, err]).toEqual([1, expect.stringContaining(`${service.url} answers: `)]);
+    expect([code, err]).toEqual([1, expect.stringContaining(`${service.url} replied: `)]);
   },
   ms,
 );
 
 test.each([
   ['the job', /\/api\/audio\/jobs\/[^/]+$/, 'not_found', 404, 'has no job'],
-  ['the audio by its time', /^\/audio\/.*\.wav$/, 'audio_expired', 410, 'has no audio of the job'],
-  ['the file of the audio', /^\/audio\/.*\.wav$/, 'not_found', 404, 'has no audio of the job'],
+  ['the audio by its time', /^\/audio\/.*\.wav$/, 'audio_expired', 410, 'has deleted the audio of job'],
+  ['the file of the audio', /^\/audio\/.*\.wav$/, 'not_found', 404, 'has deleted the audio of job'],
 ])(
   'begins a new job where %s is gone when the command is given again',
   async (_what, path, error, status, told) => {
@@ -212,11 +212,11 @@ test(
     };
     const server = ['--server', service.url];
     const known = [...server, '--key', service.key];
-    await told(2, '--key is for the service of --server', '--key', service.key);
+    await told(2, '--key needs --server', '--key', service.key);
     await told(2, 'is not a URL', '--server', 'tts.example');
-    await told(2, 'give a key', '--server', 'http://tts.example');
+    await told(2, 'an API key is needed', '--server', 'http://tts.example');
     await told(1, `cannot reach http://127.0.0.1:9`, '--server', 'http://127.0.0.1:9', '--key', 'snt_x');
-    const wrong = await told(1, `${service.url} answers: `, ...server, '--key', 'snt_wrong');
+    const wrong = await told(1, `${service.url} replied: `, ...server, '--key', 'snt_wrong');
     expect(wrong).not.toContain('    at ');
     await told(2, `${service.url} has no such voice`, ...known, '--voice', 'nobody');
     await told(2, `${service.url} has no such voice`, ...known, '--voice', '1=nobody', '--voice', 'clara');
@@ -230,7 +230,7 @@ test(
     rmSync(join(folder, 'a.pdf'));
     mkdirSync(join(folder, 'no.mp3.work'));
     writeFileSync(join(folder, 'no.mp3.work', 'work.db'), '');
-    await told(2, 'was begun without --server', ...known);
+    await told(2, 'was started without --server', ...known);
     rmSync(join(folder, 'no.mp3.work'), { recursive: true });
     expect(readdirSync(folder).toSorted()).toEqual(listed);
     expect(await jobs()).toHaveLength(count);

@@ -27,7 +27,7 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
 
   test('makes a voice of speakers, which is spoken with, exported, deleted and imported', async () => {
     const made = await sonant('voice', 'blend', 'warm', 'hum-Ada:3', 'Dot:1');
-    expect(made).toMatchObject({ code: 0, err: '', out: 'warm is blended of hum-Ada 0.75, hum-Dot 0.25.\n' });
+    expect(made).toMatchObject({ code: 0, err: '', out: 'warm is a blend of hum-Ada 0.75, hum-Dot 0.25.\n' });
     const say = () => sonant('say', 'Good morning.', '--voice', 'warm', '--format', 'wav', '-o', 'warm.wav');
     expect(await say()).toMatchObject({ code: 0 });
     const wav = await readFile(join(folder, 'warm.wav'));
@@ -52,15 +52,15 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
   });
 
   test.each<[parts: string[], said: RegExp]>([
-    [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language, and they speak: hum-Ada en; hum-Cleo de/],
+    [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language; they speak: hum-Ada en; hum-Cleo de/],
     [['hum-Ada:1', 'Eve:1'], /Eve:1: must be of the same model as hum-Ada/],
-    [['Ada:1', 'Dot:1'], /Ada: is hum-Ada or other-Ada; name one of them/],
-    [['hum-Ada:1', 'nobody:1'], /nobody: there is no such voice that can be blended/],
-    [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice that can be blended: one of a model with styles/],
+    [['Ada:1', 'Dot:1'], /Ada is ambiguous: it can be hum-Ada or other-Ada/],
+    [['hum-Ada:1', 'nobody:1'], /nobody: no such voice can be blended/],
+    [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice of a model with styles/],
     [['hum-Ada:-1', 'Dot:1'], /hum-Ada:-1: must be a voice and its weight, such as af_heart:0.6/],
     [['hum-Ada:0', 'Dot:0'], /PART: must have weights that add up to more than 0/],
     [['hum-Ada:1'], /PART: must be 2 to 8 items/],
-    [[], /the command is sonant voice blend NAME PART:WEIGHT/],
+    [[], /usage: sonant voice blend NAME PART:WEIGHT/],
   ])('refuses %j', async (parts, said) => {
     expect(await sonant('voice', 'blend', 'x', ...parts)).toMatchObject({ code: 2, err: expect.stringMatching(said) });
   });

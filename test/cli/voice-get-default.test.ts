@@ -57,7 +57,7 @@ test('the best voice of a model becomes the default one, of a service that runs 
   const other = await runMain(service.folder, ['voice', 'get', 'amy', '--default', '--json'], '', env);
   expect(JSON.parse(other.out)).toMatchObject({ is_new: true, voice_ids: ['amy'], chosen_voice_id: 'amy' });
   const again = await runMain(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
-  expect(again.out).toMatch(/choir is here already.*\nchoir-2 is the default voice/);
+  expect(again.out).toMatch(/choir is already installed.*\nchoir-2 is the default voice/);
   await runMain(service.folder, ['voice', 'remove', 'choir'], '', env);
   await expect.poll(spoken, { timeout: 30_000, interval: 100 }).toBe('arthur');
 });
@@ -69,7 +69,7 @@ test('the program tells each time that it tries the source again', async () => {
   const env = { SONANT_MODELS: modelsFile, SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
   const { code, err } = await runMain(place, ['voice', 'get', 'amy'], '', env);
   const { host } = new URL(mirror.url);
-  const told = `sonant: cannot fetch from ${host}: it answers 503; trying again in 0.5 s (attempt 2 of 7)\n`;
+  const told = `sonant: cannot download from ${host}: it returned status 503; trying again in 0.5 s (attempt 2 of 7)\n`;
   expect([code, err]).toEqual([0, told]);
 });
 

@@ -83,7 +83,7 @@ const nothing = async () => {
 test('a model is got by its name, listed, found to be here, and removed', async () => {
   const told = await voice(['get', 'amy']);
   expect(told).toMatch(/^Amy. Licence: CC0-1.0, https:\/\/example.com\/amy\n/);
-  expect(told).toMatch(/amy is here, with these voices:\n {2}amy\nLicence: CC0-1.0/);
+  expect(told).toMatch(/amy is installed, with these voices:\n {2}amy\nLicence: CC0-1.0/);
   expect(await there()).toEqual(['.downloads', 'amy']);
   expect(await downloads()).toEqual([]);
   expect(await there('amy')).toEqual([
@@ -97,7 +97,7 @@ test('a model is got by its name, listed, found to be here, and removed', async 
   expect(source).toMatchObject({ url: row.url, licence: 'CC0-1.0', commercial: true, sha256: row.sha256 });
   expect(mirror.requests.map(({ path }) => path)).toEqual(['tts-models/vits-amy.tar.bz2']);
 
-  expect(await voice(['get', 'vits-amy'])).toMatch(/amy is here already/);
+  expect(await voice(['get', 'vits-amy'])).toMatch(/amy is already installed/);
   expect(JSON.parse(await voice(['get', 'amy', '--json']))).toMatchObject({ model: 'amy', is_new: false });
   expect(mirror.requests).toHaveLength(1);
   expect(await voice(['models', '--language', 'en'])).toMatch(
@@ -105,7 +105,7 @@ test('a model is got by its name, listed, found to be here, and removed', async 
   );
   expect(await voice(['remove', 'amy'])).toBe('amy is removed');
   await nothing();
-  await expect(voice(['remove', 'amy'])).rejects.toThrow('there is no model amy here');
+  await expect(voice(['remove', 'amy'])).rejects.toThrow('model amy is not installed');
 });
 
 test('the command of the program speaks with it', async () => {
@@ -131,7 +131,7 @@ test('parts from another release are fetched along, each with its licence, and p
 
 test('what was fetched is kept when a part is missing, and not fetched again', async () => {
   const parts = [{ url: `${elsewhere}/vocoder-models/none.onnx`, as: 'extra.bin' }];
-  await expect(voice(['get', 'amy'], { table: [{ ...row, parts }] })).rejects.toThrow('there is nothing at');
+  await expect(voice(['get', 'amy'], { table: [{ ...row, parts }] })).rejects.toThrow('does not exist (404)');
   await nothing();
   expect(await there('.downloads/amy')).toEqual(['vits-amy.tar.bz2']);
   await voice(['get', 'amy']);
@@ -190,13 +190,9 @@ describe('a model is refused, and nothing of it is left,', () => {
     [
       'without its weights',
       { files: { 'other.onnx': '0'.repeat(64) } },
-      /other.onnx must have .* none, for it is missing/,
+      /other.onnx must have .* none, because it is missing/,
     ],
-    [
-      'that is not there',
-      { url: `${elsewhere}/tts-models/none.tar.bz2` },
-      /there is nothing at .*none.tar.bz2 \(404\)/,
-    ],
+    ['that is not there', { url: `${elsewhere}/tts-models/none.tar.bz2` }, /none.tar.bz2 does not exist \(404\)/],
   ])('%s', async (_, change, told) => {
     await expect(voice(['get', 'amy'], { table: [{ ...row, ...change }] })).rejects.toThrow(told);
     await nothing();
@@ -243,15 +239,15 @@ test('a model is got from a URL, whatever its archive is', async () => {
   expect(await voice(['get', `${mirror.url}/a/eve.tar.gz`], none)).toMatch(/Licence: not known[\s\S]*eve is here/);
   expect(await voice(['get', `${mirror.url}/a/ada.zip?version=2`, '--name', 'ada-b'], none)).toMatch('ada-b is here');
   expect(await there()).toEqual(['.downloads', 'ada-b', 'eve']);
-  await expect(voice(['get', 'http://models.example.com/a/eve.tar.gz'])).rejects.toThrow('must come by https');
+  await expect(voice(['get', 'http://models.example.com/a/eve.tar.gz'])).rejects.toThrow('must begin with https:');
 });
 
 test('a name that would lead out of the folder is refused', async () => {
   for (const name of ['../amy', '.amy', 'a/b', '']) {
-    await expect(voice(['get', 'amy', '--name', name])).rejects.toThrow('can be no name of a model');
-    await expect(voice(['remove', name])).rejects.toThrow('there is no model');
+    await expect(voice(['get', 'amy', '--name', name])).rejects.toThrow('is not a valid name of a model');
+    await expect(voice(['remove', name])).rejects.toThrow('is not installed');
   }
-  await expect(voice(['get', `${mirror.url}/`])).rejects.toThrow('can be no name of a model');
+  await expect(voice(['get', `${mirror.url}/`])).rejects.toThrow('is not a valid name of a model');
   expect(mirror.requests).toEqual([]);
 });
 
@@ -261,13 +257,15 @@ test('a model is got from files, and fetches nothing with --offline', async () =
   const path = join(folder, 'vits-amy.tar.bz2');
   await writeFile(path, archive);
   const offline = { modelsUrl: 'http://127.0.0.1:1' };
-  await expect(voice(['get', 'amy', '--offline'], offline)).rejects.toThrow(/vits-amy.tar.bz2 is needed; fetch https:/);
+  await expect(voice(['get', 'amy', '--offline'], offline)).rejects.toThrow(
+    /vits-amy.tar.bz2 is needed; download https:/,
+  );
   const other = [{ ...row, sha256: '0'.repeat(64) }];
   await expect(voice(['get', 'amy', path, '--offline'], { ...offline, table: other })).rejects.toThrow('it must have');
-  expect(await voice(['get', 'amy', path, '--offline'], offline)).toMatch('amy is here, with these voices');
+  expect(await voice(['get', 'amy', path, '--offline'], offline)).toMatch('amy is installed, with these voices');
   expect(await voice(['get', path], offline)).toMatch('vits-amy');
   expect(await there()).toEqual(['.downloads', 'amy', 'vits-amy']);
-  await expect(voice(['get', 'nobody'], offline)).rejects.toThrow('there is no model nobody, and no such file');
+  await expect(voice(['get', 'nobody'], offline)).rejects.toThrow('there is no model or file nobody');
 });
 
 test('a model that clones has no voices of its own', async () => {
@@ -277,15 +275,17 @@ test('a model that clones has no voices of its own', async () => {
   const bytes = gzipSync(tarOf('hum', hum));
   mirror.files.set('tts-models/hum.tar.gz', bytes);
   const table = [{ name: 'hum', url: `${elsewhere}/tts-models/hum.tar.gz`, ...pinOf(bytes) }];
-  expect(await voice(['get', 'hum'], { table })).toMatch(/^hum is here, to clone with.\nLicence: not known$/m);
+  expect(await voice(['get', 'hum'], { table })).toMatch(
+    /^hum is installed and can clone voices.\nLicence: not known$/m,
+  );
 });
 
 test('two at once do not collide: one fetches, the other waits and finds it', async () => {
   mirror.pace = { bytes: 2_000, ms: 100 };
   const told = await Promise.all([voice(['get', 'amy']), voice(['get', 'amy'])]);
   const [first, second] = told.sort((one) => (one.includes('here already') ? 1 : -1));
-  expect(first).toMatch('amy is here, with these voices');
-  expect(second).toMatch(/another process is busy with amy; waiting for it[\s\S]*amy is here already/);
+  expect(first).toMatch('amy is installed, with these voices');
+  expect(second).toMatch(/another process is busy with amy; waiting for it[\s\S]*amy is already installed/);
   expect(mirror.requests).toHaveLength(1);
 });
 

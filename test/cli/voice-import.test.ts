@@ -56,7 +56,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });
     expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
     expect(await listed('models/choir')).toEqual(['model.onnx', 'sonant-gain.json', 'tokens.txt']);
-    await expect(bring(folder)).rejects.toMatchObject({ message: /there is a model choir already/ });
+    await expect(bring(folder)).rejects.toMatchObject({ message: /model choir already exists/ });
     expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);
     expect(await listed('models')).toEqual(['choir', 'choir-b']);
   });
@@ -87,7 +87,7 @@ describe('a model', { timeout: 60_000 }, () => {
         await writeFile(join(folder, 'tokens.txt'), 'a b c');
         return folder;
       },
-      /faulty is not taken in:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
+      /faulty was not imported:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
     ],
     [
       'that looks whole and dies',
@@ -98,7 +98,7 @@ describe('a model', { timeout: 60_000 }, () => {
       },
       /dying cannot be loaded or does not speak: .*SIGKILL/,
     ],
-    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /there is no ONNX file that speaks in it/],
+    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /it has no ONNX file of a speech model/],
     [
       'with a link in its archive',
       async (from) => {
@@ -125,9 +125,13 @@ describe('a model', { timeout: 60_000 }, () => {
         await writeFile(join(from, 'torn.tar.gz'), 'no archive');
         return join(from, 'torn.tar.gz');
       },
-      /torn.tar.gz is no tar, gzip, bzip2 or zip archive/,
+      /torn.tar.gz is not a tar, gzip, bzip2 or zip archive/,
     ],
-    ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
+    [
+      'with a name that none can have',
+      (from) => makeTinyVits(join(from, 'my model')),
+      /choose another name with --name/,
+    ],
   ])('%s is refused, and nothing of it is left', async (_, make, message) => {
     const path = await make(await mkdtemp(join(root, 'refused-')));
     await expect(bring(path)).rejects.toMatchObject({
@@ -145,7 +149,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const args = ['import', folder, '--name', 'tiny'];
     expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
     expect(printed).toMatchObject(
-      [/tiny is a model/, /^taken in for/, '  tiny'].map((message) => expect.stringMatching(message)),
+      [/tiny is a complete model/, /^imported for/, '  tiny'].map((message) => expect.stringMatching(message)),
     );
     const said = await runSonant(
       root,

@@ -68,7 +68,7 @@ describe('the table of models', () => {
     [/amy: url must be an http or https URL/, [{ ...row, url: 'ftp://a/b' }]],
     [/amy: url must be an http or https URL/, [{ ...row, url: `https://-${'1-'.repeat(10_000)}V/a` }]],
     [/amy: sha256 must be 64 hexadecimal digits/, [{ ...row, sha256: 'abc' }]],
-    [/amy has "sha512", which means nothing there/, [{ ...row, sha512: '' }]],
+    [/amy has the unknown member "sha512"; remove it/, [{ ...row, sha512: '' }]],
     [/amy: parts\[0\]: as must be a name of a file/, [{ ...row, parts: [{ url: row.url, as: '../x' }] }]],
     [/the table has amy twice/, [row, row]],
     [/amy: commercial must be true or false/, [{ ...row, commercial: 'yes' }]],

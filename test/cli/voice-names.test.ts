@@ -24,7 +24,7 @@ const says = async (env: Record<string, string> = {}, ...flags: string[]) => {
 };
 
 test('the default voice is told, chosen, spoken with, and taken back', async () => {
-  expect(await voice('default')).toBe('arthur is the default voice (the first; none is chosen).');
+  expect(await voice('default')).toBe('arthur is the default voice (the first voice, because none is chosen).');
   expect(await voice('default', 'clara')).toBe('clara is the default voice (chosen).');
   expect(await says()).toBe('clara');
   expect(JSON.parse(await voice('default', '--json'))).toEqual({
@@ -34,16 +34,16 @@ test('the default voice is told, chosen, spoken with, and taken back', async () 
   });
   const listed = await voice('list', '--json');
   expect(JSON.parse(listed)[0].voice_id).toBe('clara');
-  expect(await voice('default', 'nobody')).toMatch(/^sonant: There is no voice nobody here/);
-  expect(await voice('default', '--remove')).toBe('arthur is the default voice (the first; none is chosen).');
+  expect(await voice('default', 'nobody')).toMatch(/^sonant: Voice nobody not found/);
+  expect(await voice('default', '--remove')).toBe(
+    'arthur is the default voice (the first voice, because none is chosen).',
+  );
 });
 
 test('the setting goes before the choice, which is said', async () => {
   const env = { SONANT_DEFAULT_VOICE: 'angus' };
   const { out } = await sonant(['voice', 'default', 'clara'], env);
-  expect(out).toBe(
-    'angus is the default voice: SONANT_DEFAULT_VOICE is set to angus, and goes before clara, which is chosen. Where that is unset, clara is the default.\n',
-  );
+  expect(out).toBe('angus is the default voice: SONANT_DEFAULT_VOICE is angus and overrides the chosen voice clara.\n');
   expect([await says(env), await says()]).toEqual(['angus', 'clara']);
 });
 
@@ -64,7 +64,7 @@ test('a voice gets aliases, speaks under them, and loses them', async () => {
   const made = await sonant(['key', 'create', '--voices', 'alloy, angus', '--json']);
   expect(JSON.parse(made.out).voice_ids).toEqual(['clara', 'angus']);
   const refused = await sonant(['key', 'create', '--voices', 'angus, nobody']);
-  expect(refused).toMatchObject({ code: 2, err: 'sonant: --voices: nobody is no voice that the key could use\n' });
+  expect(refused).toMatchObject({ code: 2, err: 'sonant: --voices: nobody is not a voice that this key can use\n' });
   expect(await voice('alias', 'clara', 'echo', '--remove')).toMatch(/^sonant: clara has no alias echo; it has alloy/);
   expect(JSON.parse(await voice('alias', 'clara', 'alloy', 'nova', '--remove', '--json'))).toEqual({
     voice_id: 'clara',

@@ -45,11 +45,11 @@ const bound = {
 test('a voice is exported, disabled, deleted and described though its engine is broken', async () => {
   await storeClone('ada');
   expect(await voice('export', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('"name": "Ada"') });
-  expect(await voice('revoke', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('speaks no more') });
+  expect(await voice('revoke', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('can no longer speak') });
   expect(await voice('delete', 'ada')).toMatchObject({ code: 0, out: 'ada is deleted.\n' });
   expect((await voice('record')).out).toMatch(/^1 .* clone .*\n2 .* revoke_consent .*\n3 .* delete /m);
   const again = await Promise.all([voice('revoke', 'ada'), voice('delete', 'ada')]);
-  for (const ended of again) expect(ended).toMatchObject({ code: 1, err: 'sonant: No voice ada is kept here.\n' });
+  for (const ended of again) expect(ended).toMatchObject({ code: 1, err: 'sonant: No stored voice ada exists.\n' });
 });
 
 test('whose a stored voice is and who may use it is listed, set, exported and imported', async () => {
@@ -59,7 +59,7 @@ test('whose a stored voice is and who may use it is listed, set, exported and im
     const voices = JSON.parse(out) as { voice_id: string; owner: string | null; access: string }[];
     return { first: voices[0]!.voice_id, joy: voices.find(({ voice_id }) => voice_id === 'joy') };
   };
-  expect(await voice('access', 'joy', 'everyone')).toMatchObject({ code: 0, out: 'joy is for every key.\n' });
+  expect(await voice('access', 'joy', 'everyone')).toMatchObject({ code: 0, out: 'joy can be used by every key.\n' });
   expect(await listed()).toMatchObject({ first: 'arthur', joy: { owner: 'key_1', access: 'everyone' } });
   await inStore((store) =>
     createVoiceRows(store).change('reader', () => ({
@@ -85,14 +85,14 @@ test('the master key is readable by its owner only and never shown; doctor repor
   const other = { SONANT_MASTER_KEY: 'another master key of 32 chars...' };
   const runs = [sonant('doctor'), sonant('doctor', other), sonant('config', other)];
   const [known, strange, config] = (await Promise.all(runs)) as [Ended, Ended, Ended];
-  expect(known.out).toMatch(/^ready +voices +.* 1 kept here, and their record of 8 entries is whole$/m);
-  expect(strange.out).toMatch(/^broken +voices +voice eve cannot be opened: SONANT_MASTER_KEY is not the one/m);
+  expect(known.out).toMatch(/^ready +voices +.* 1 stored, and their audit log of 8 entries is valid$/m);
+  expect(strange.out).toMatch(/^broken +voices +voice eve cannot be decrypted: SONANT_MASTER_KEY has changed/m);
   expect(config.out).toMatch(/^SONANT_MASTER_KEY .*environment/m);
   expect(config.out).not.toContain(other.SONANT_MASTER_KEY);
 });
 
 test('a record that was tampered with is reported', async () => {
   await inStore((store) => store.query("update voice_record set actor = 'nobody' where entry = 2"));
-  const err = 'sonant: entry 2 of the voice record is missing or was changed\n';
+  const err = 'sonant: entry 2 of the audit log of voices is missing or was changed\n';
   expect(await voice('record')).toMatchObject({ code: 1, out: '', err });
 });

@@ -53,7 +53,7 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
     await go('#/jobs', 'Jobs');
     expect(await textOf('.jobs')).toContain('There are no jobs');
     await drop('%PDF-1.7', 'ledger.pdf');
-    await untilText('#errors', 'is a PDF, which is not read here');
+    await untilText('#errors', 'is a PDF, which is not supported');
     await click('.error-notice button');
     await drop(book, 'ledger.md');
     await untilText('.book-form', 'The Lighthouse Ledger: 3 chapters');

@@ -23,7 +23,7 @@ describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 
     const { page, find, click, typeText, untilText, go, inspect } = consolePage;
     await go('#/voices', 'Voices');
     await click('a[href="#/voices/+lexicons"]');
-    await untilText('.page', 'There are none yet.');
+    await untilText('.page', 'There are no lexicons yet.');
     await inspect('lexicons');
     await click('.page form [type=submit]');
     await untilText('[data-field=name] .field-error', 'Name the lexicon.');
@@ -66,7 +66,7 @@ describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 
     await untilText('.lexicon-voices', 'None.');
     await click('.page button.danger');
     await click('dialog [value=yes]');
-    await untilText('.page', 'There are none yet.');
+    await untilText('.page', 'There are no lexicons yet.');
     expect((await service.send('GET', `/api/lexicons/${id}`)).status).toBe(404);
   });
 

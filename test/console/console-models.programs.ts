@@ -62,14 +62,14 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await page.until(find(card('amy')));
     expect(await textOf(card('amy'))).toMatch(/recommended.*English · one voice · 0\.\d MB.*Licence: CC0-1\.0/s);
     expect(await page.run(`${find(card('amy', 'a'))}.href`)).toBe('https://example.com/amy');
-    await page.run(`${find(button('amy', 'Get'))}.focus()`);
+    await page.run(`${find(button('amy', 'Install'))}.focus()`);
     await page.press('Enter');
     await page.until(`${find(card('amy', 'progress'))}?.value > 0 && ${find(card('amy', 'progress'))}.value < 1`);
     expect(await textOf(card('amy', '.install-bar'))).toMatch(/of 0\.\d MB/);
     // The focus went from the button that is gone to the one that cancels.
     expect(await page.run(`document.activeElement.getAttribute('aria-label')`)).toBe('Cancel Amy, a tiny voice');
     expect(await findings()).toEqual([]);
-    await untilText('#status', 'Amy, a tiny voice is here.');
+    await untilText('#status', 'Amy, a tiny voice is installed.');
     await untilText(card('amy', '.chips'), 'installed');
     await click(card('amy', '.preview'));
     await page.until(find(card('amy', '.preview[aria-pressed=true]')));
@@ -90,46 +90,46 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await click(button('amy', 'Remove'));
     await click('dialog [value=yes]');
     await untilText('#status', 'Amy, a tiny voice is removed.');
-    await page.until(find(button('amy', 'Get')));
+    await page.until(find(button('amy', 'Install')));
   });
 
   test('one that is cancelled goes on where it was, or is discarded', async () => {
     const { page, click, find, textOf, untilText } = consolePage;
     service.mirror.pace = slow;
     await openModels();
-    await click(button('amy', 'Get'));
+    await click(button('amy', 'Install'));
     await page.until(`${find(card('amy', 'progress'))}.value > 0`);
     await click(button('amy', 'Cancel'));
     await untilText('#status', 'is cancelled');
     await page.until(find(button('amy', 'Continue')));
-    expect(await textOf(card('amy', '.result'))).toMatch(/MB are here already\.$/);
+    expect(await textOf(card('amy', '.result'))).toMatch(/MB are already downloaded\.$/);
     await click(button('amy', 'Discard'));
     await click('dialog [value=yes]');
-    await page.until(find(button('amy', 'Get')));
+    await page.until(find(button('amy', 'Install')));
     expect((await service.send('GET', '/api/models/amy')).body.fetched_bytes).toBe(0);
   });
 
   test('a failure is told in words and can be tried again; a licence is asked for', async () => {
     const { page, click, find, findings, textOf, untilText, go } = consolePage;
     await openModels();
-    await click(button('dan', 'Get'));
+    await click(button('dan', 'Install'));
     await untilText(card('dan', '.result'), 'it must have');
     await page.until(find(button('dan', 'Try again')));
     expect(await findings()).toEqual([]);
     await expectNoOverflow('a failure');
 
-    await click(button('cal', 'Get'));
+    await click(button('cal', 'Install'));
     await page.until(find('dialog[open]'));
     expect(await textOf('dialog')).toMatch(/does not allow commercial use\. Licence: CC-BY-NC-4\.0\./);
     expect(await findings()).toEqual([]);
     await click('dialog [value=no]');
     await page.until(`!${find('dialog')}`);
     expect((await service.send('GET', '/api/models/cal')).body.install).toBe(null);
-    await click(button('cal', 'Get'));
+    await click(button('cal', 'Install'));
     await click('dialog [value=yes]');
     await untilText(card('cal', '.chips'), 'installed');
 
-    await click(button('ben', 'Get'));
+    await click(button('ben', 'Install'));
     await untilText(card('ben', '.model-voices'), 'All 3 voices');
     expect(await textOf(card('ben', '.model-voices'))).toContain('ben-1');
     await go('#/voices/+search/ben', 'Voices');
@@ -195,7 +195,7 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await go('#/usage', 'Usage');
     await go('#/speak', 'Speak');
     await page.until(`!${find('.model-offer')}.hidden`);
-    await click('.model-offer [aria-label="Do not offer this again"]');
+    await click('.model-offer [aria-label="Do not show this again"]');
     expect(await page.run(`${find('.model-offer')}.hidden`)).toBe(true);
     await page.reload();
     await page.until(find('.speak-button'));

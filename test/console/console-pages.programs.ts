@@ -86,7 +86,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
     await useKey(await service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
-    await untilText('.page', 'It can be changed by its owner, and by keys with the scope admin.');
+    await untilText('.page', 'Only its owner, and keys with the scope admin, can change it.');
     expect(await page.run(`${find('.endings')} === null`)).toBe(true);
     await useKey(await service.makeKey(['admin', ...scopes]));
     await go('#/voices/nora', 'Nora');
@@ -139,7 +139,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.submit-progress button');
     await untilText(
       '[data-field=reference_audio] .field-error',
-      'seconds without the silence around it; 2 to 30 are wanted.',
+      'seconds without the silence around it; 2 to 30 seconds are needed.',
     );
     await record('reference_audio', 2.8);
     await inspect('clone');
@@ -175,7 +175,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.press('Enter');
     await untilText(
       '[data-field="limits.concurrency"] .field-error',
-      'Must be at most 20, as for the key that makes it.',
+      'Must be at most 20, the limit of the creating key.',
     );
     await typeText('[name="limits.concurrency"]', '5');
     await page.press('Enter');

@@ -176,7 +176,7 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
       field.value = 'Other two';
       field.dispatchEvent(new InputEvent('input'));
     })()`);
-    expect(await textOf('#status')).toBe('What was sent cannot be changed.');
+    expect(await textOf('#status')).toBe('Text that was sent cannot be changed.');
     expect(await page.run(`document.getElementById('talk-text').value`)).toBe('One ');
   });
 
@@ -186,7 +186,7 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
     await untilConnection('failed');
     expect(await textOf('[role=alert] .cut-off')).toMatch(/engine_error · req_/);
     await untilState('lost');
-    expect(await page.run(last('.innerText'))).toContain('Cut off before it was heard');
+    expect(await page.run(last('.innerText'))).toContain('Cut off before playback');
     gateway.tone.trouble = {};
     await page.press(...'Again', 'Enter');
     await untilState('heard');

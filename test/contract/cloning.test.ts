@@ -236,7 +236,7 @@ test('the audit record is complete, in order, and tamper-evident', () =>
       return [seen.length, refused];
     };
     await store.query("update voice_record set detail = '{}' where entry = 3");
-    expect(await entriesUntil()).toEqual([2, 'entry 3 of the voice record is missing or was changed']);
+    expect(await entriesUntil()).toEqual([2, 'entry 3 of the audit log of voices is missing or was changed']);
     await store.query('delete from voice_record where entry = 2');
-    expect(await entriesUntil()).toEqual([1, 'entry 2 of the voice record is missing or was changed']);
+    expect(await entriesUntil()).toEqual([1, 'entry 2 of the audit log of voices is missing or was changed']);
   }));

@@ -173,14 +173,14 @@ test.each([
   [
     'an unknown voice',
     { ssml: '<speak><voice name="nobody">One</voice></speak>' },
-    'line 1, column 8: there is no voice nobody',
+    'line 1, column 8: no voice nobody exists for this key',
   ],
   [
     'a bomb',
     { ssml: '<!DOCTYPE s [<!ENTITY a "b">]><speak>&a;</speak>' },
     'a document type declaration is not allowed',
   ],
-  ['a long pause', { text: 'One [pause:99s]', markup: 'pauses' }, 'line 1, column 5: a pause lasts at most 20 s'],
+  ['a long pause', { text: 'One [pause:99s]', markup: 'pauses' }, 'line 1, column 5: a pause can last at most 20 s'],
 ])('%s is told with its place at every door', async (_, body, message_) => {
   const reply = await gateway.speak({ ...fields, ...body });
   const { error, details } = (await reply.json()) as { error: string; details: { field: string; message: string }[] };

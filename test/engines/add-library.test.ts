@@ -50,11 +50,13 @@ test('an earlier attempt is replaced', async () => {
 
 test('a failure of npm, or none of npm at all, is told, and leaves nothing', async () => {
   await expect(add(await writeNpm('echo "npm error network" >&2; exit 7'))).rejects.toMatchObject({
-    message: expect.stringMatching(/npm ends with 7; by hand: npm install --prefix DATA\/libraries sherpa-onnx-node@/),
+    message: expect.stringMatching(
+      /npm exited with 7; install it yourself: npm install --prefix DATA\/libraries sherpa-onnx-node@/,
+    ),
     cause: new Error('npm error network'),
   });
   await expect(add(join(root, 'none'))).rejects.toThrow('cannot be installed');
-  await expect(add(await writeNpm('exit 0'))).rejects.toThrow('not made for this system');
+  await expect(add(await writeNpm('exit 0'))).rejects.toThrow('does not support this system');
 });
 
 test('an interruption ends npm', async () => {

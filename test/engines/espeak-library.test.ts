@@ -274,13 +274,13 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     const args = ['--input-type=module', '-e', script];
     const absent = () => JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }));
     const report = (message: string) => [{ state: 'absent', message }, null];
-    expect(absent()).toEqual(report('koffi is not installed; "npm install koffi" brings it'));
+    expect(absent()).toEqual(report('koffi is not installed; install it with "npm install koffi"'));
     // Loads nothing, like koffi on a machine without the library.
     await writeFile(join(folder, 'node_modules/koffi/package.json'), '{"exports":"./koffi.js"}');
     const fault = `Failed to load shared library: ${library}: cannot open shared object file: No such file or directory`;
     const loader = `exports.load = () => { throw new Error('${fault}'); };`;
     await writeFile(join(folder, 'node_modules/koffi/koffi.js'), loader);
-    expect(absent()).toEqual(report(`there is no ${library} here; "apt install libespeak-ng1" brings it`));
+    expect(absent()).toEqual(report(`${library} is not installed; install it with "apt install libespeak-ng1"`));
     await rm(folder, { recursive: true });
   });
 

@@ -26,7 +26,7 @@ test('another build is refused, and the message says which was found', async () 
   const path = join(folder, 'flite.wasm');
   await writeFile(path, 'not flite');
   await expect(readWasm(path)).rejects.toThrow(
-    /flite\.wasm is not the flite that Sonant knows: its SHA-256 is dd9f57fc/,
+    /flite\.wasm is not the expected build of flite: its SHA-256 is dd9f57fc/,
   );
   await rm(folder, { recursive: true });
 });

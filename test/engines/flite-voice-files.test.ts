@@ -70,7 +70,7 @@ test.each([
   ['a file with a hole', 'a.flitevox', () => Buffer.from(voiceFile).fill(0, 100_000, 200_000), 'is damaged'],
   ['another language', 'a.flitevox', () => Buffer.from(voiceFile).fill('hin', 0x2f, 0x32), 'speaks "hin"'],
   ['a name that callers cannot use', 'My voice.flitevox', () => voiceFile, 'must be named'],
-  ['a name that is taken', 'clara.flitevox', () => voiceFile, 'has the name of a voice'],
+  ['a name that is taken', 'clara.flitevox', () => voiceFile, 'has the name of an existing voice'],
 ])('%s is named and refused, and doctor sees it', async (_, name, bytesOf, fault) => {
   const opened = withVoices({ [name]: bytesOf() }, async () => {});
   const words = new RegExp(`voices/${name} ${fault}`);

@@ -45,13 +45,13 @@ describe('doctor says', () => {
     const nowhere = join(folder, 'nowhere.json');
     expect(await inspect({ credentials: nowhere })).toEqual({
       state: 'broken',
-      message: `SONANT_GOOGLE_CREDENTIALS: ${nowhere} cannot be read (ENOENT)`,
+      message: `SONANT_GOOGLE_CREDENTIALS: ${nowhere} cannot be read: no such file or folder`,
     });
     for (const text of ['-----BEGIN PRIVATE KEY----- hush', '{"private_key":"hush"}', 'null', '[]', '']) {
       const report = await inspect({ credentials: fileOf('bad.json', text) });
       expect(report).toMatchObject({
         state: 'broken',
-        message: expect.stringContaining('is not the file of a service'),
+        message: expect.stringContaining('is not the JSON key file of a Google service'),
       });
       expect(report.message).not.toMatch(/hush|PRIVATE/);
     }
@@ -61,7 +61,10 @@ describe('doctor says', () => {
     process.env.GOOGLE_APPLICATION_CREDENTIALS = join(folder, 'nowhere.json');
     const report = await inspect({ credentials: 'adc' });
     delete process.env.GOOGLE_APPLICATION_CREDENTIALS;
-    expect(report).toEqual({ state: 'broken', message: 'SONANT_GOOGLE_CREDENTIALS: there is no such login here' });
+    expect(report).toEqual({
+      state: 'broken',
+      message: 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login',
+    });
   });
 
   test('that Google cannot be reached, though there is a login', async () => {
@@ -81,7 +84,7 @@ describe('doctor says', () => {
       message: `${endpoint}: Google answers UNAUTHENTICATED: The token has expired.`,
     });
     const report = await inspect({ endpoint, voices: ['tlh'] });
-    expect(report).toEqual({ state: 'broken', message: 'Google lists none of the voices wanted' });
+    expect(report).toEqual({ state: 'broken', message: 'Google lists none of the voices of SONANT_GOOGLE_VOICES' });
   });
 });
 

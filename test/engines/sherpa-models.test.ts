@@ -169,7 +169,7 @@ describe('a fault names its file:', () => {
   const piper: ModelContents = { ...espeak, 'model.onnx': writeTinyVits({ isPiper: true }) };
 
   test.each<[name: string, files: ModelContents, fault: RegExp]>([
-    ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or cut short/],
+    ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or incomplete/],
     ['a model that is text', { 'model.onnx': '<!DOCTYPE html><p>Not found' }, /^model.onnx is not an ONNX file/],
     ['an empty model', { 'model.onnx': '' }, /^model.onnx is not an ONNX file/],
     [
@@ -189,33 +189,29 @@ describe('a fault names its file:', () => {
       /has other inputs than a model of this kind/,
     ],
     ['no way to read text', vits({ frontend: '' }), /lexicon.txt and espeak-ng-data are both missing/],
-    ['a language that is none', vits({ language: 'Klingonish' }), /does not say which language it speaks/],
+    ['a language that is none', vits({ language: 'Klingonish' }), /does not state its language/],
     ['a line of tokens in another form', { 'tokens.txt': 'a b c\n' }, /^tokens.txt must have .* line 1 has not/],
     ['an empty line of tokens', { 'tokens.txt': 'a 1\n\nb 2\n' }, /line 2 has not/],
     ['a token without a number', { 'tokens.txt': `${tinyTokens}ö x\n` }, /line 44 has not/],
     ['a token of two characters', { 'tokens.txt': 'ab 1\n' }, /tokens of one character; line 1/],
-    ['a token twice', { 'tokens.txt': 'a 1\na 2\n' }, /has a token twice, the second time in line 2/],
+    ['a token twice', { 'tokens.txt': 'a 1\na 2\n' }, /has a duplicate token in line 2/],
     ['a Piper token of two characters', { ...piper, 'tokens.txt': `${phonemes}ab 6\n` }, /of one character; line 7/],
-    [
-      'a Piper token twice',
-      { ...piper, 'tokens.txt': `${phonemes}a 6\n` },
-      /has a token twice, the second time in line 7/,
-    ],
+    ['a Piper token twice', { ...piper, 'tokens.txt': `${phonemes}a 6\n` }, /has a duplicate token in line 7/],
     ['Piper tokens without a mark', { ...piper, 'tokens.txt': '_ 0\n^ 1\na 2\n' }, /^tokens.txt lacks the token "\$"/],
     ['no tokens', { 'tokens.txt': '' }, /^tokens.txt is empty/],
     ['a card that is no JSON', { 'sonant-model.json': '{' }, /^sonant-model.json is not JSON/],
-    ['a card with an odd member', { 'sonant-model.json': '{"lang":"en"}' }, /has lang, which means nothing there/],
+    ['a card with an odd member', { 'sonant-model.json': '{"lang":"en"}' }, /has the unknown member lang; remove it/],
     ['a card with no such kind', { 'sonant-model.json': '{"kind":"tacotron"}' }, /kind that must be one of vits, /],
     ['a card with no such model', { 'sonant-model.json': '{"model":"b.onnx"}' }, /^b.onnx is missing/],
     [
       'styles for other speakers',
       { 'voices.bin': '1234', 'model.onnx': kokoro() },
-      /^voices.bin has 4 bytes where .* 24/,
+      /^voices.bin has 4 bytes, but .* 24/,
     ],
     [
       'an option that the kind has not',
       { 'sonant-model.json': '{"options":{"steps":4}}' },
-      /^sonant-model.json has the option steps; a model of the kind vits has noise_scale, noise_scale_w/,
+      /^sonant-model.json has the unknown option steps; a model of the kind vits has the options noise_scale, noise_scale_w/,
     ],
     [
       'an option beyond its range',

@@ -182,17 +182,17 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     expect(secondsOf(await hear(engine, 'hello'))).toBeGreaterThan(0.3);
     expect(logged).toMatchObject(
       [
-        { message: 'a model is offered', model: 'tiny', voices: 1, memory_bytes: expect.any(Number) },
-        { message: 'a model is offered', model: 'unknown' },
-        { message: 'a model cannot be used and is not offered', model: 'torn', faults: [/damaged/] },
-        { message: 'a model does not speak and is not offered', fault: /NoSuchOperation/s },
-        { message: 'a model is no longer offered', model: 'unknown' },
-        { message: 'a model is loaded', model: 'tiny', processes: 1 },
+        { message: 'model offered', model: 'tiny', voices: 1, memory_bytes: expect.any(Number) },
+        { message: 'model offered', model: 'unknown' },
+        { message: 'model not offered, because it cannot be used', model: 'torn', faults: [/damaged/] },
+        { message: 'model not offered, because it does not speak', fault: /NoSuchOperation/s },
+        { message: 'model no longer offered', model: 'unknown' },
+        { message: 'model loaded', model: 'tiny', processes: 1 },
       ].map((each) => toMatcher(each)),
     );
     const { state, message } = await sherpaOnnx.inspect(settings, dataDir);
     expect(state).toBe('broken');
-    expect(message).toMatch(/torn: model.onnx is damaged or cut short/);
+    expect(message).toMatch(/torn: model.onnx is damaged or incomplete/);
     expect(message).toMatch(/unknown cannot be loaded or does not speak: .*NoSuchOperation/s);
   });
 
@@ -223,7 +223,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     })();
     expect(await failureOf(hearing)).toMatchObject({
       reason: 'engine_error',
-      cause: { message: 'the model made samples that are not numbers' },
+      cause: { message: 'the model generated samples that are not numbers' },
     });
     expect(heard).toEqual([]);
   });

@@ -122,7 +122,7 @@ describe('a model is read with what it brings:', () => {
       'vocoder.onnx is missing',
       'tts.json must have a whole number from 1 to 1000000 as ae.base_chunk_size',
       'tts.json must have a whole number from 1 to 10000 as ttl.chunk_compress_factor',
-      'voice.bin has 100 bytes where its header says 128; it is damaged or cut short; bring it here again',
+      'voice.bin has 100 bytes, but its header states 128; it is damaged or incomplete; copy it again',
       'unicode_indexer.bin has 7 bytes; it must have four for each of at most 65536 characters',
     ]);
   });

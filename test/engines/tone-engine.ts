@@ -192,7 +192,7 @@ function* faultyTones(segment: Segment, sampleRateHz: number, fault: ToneFault):
     const floats = Float32Array.from(samples, (sample) => sample / 32_768);
     if (isBad && fault === 'NaN') floats[floats.length >> 1] = Number.NaN;
     const changed = toSamples(fault === 'clipped' && isBad ? floats.map((value) => value * 50) : floats);
-    if (!changed) throw soundFault('the model made samples that are not numbers');
+    if (!changed) throw soundFault('the model generated samples that are not numbers');
     if (fault === 'silent') yield { sampleRateHz, samples: changed.fill(0) };
     else if (fault === 'clipped' || fault === 'NaN') yield { sampleRateHz, samples: changed };
   }

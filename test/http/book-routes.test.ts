@@ -96,7 +96,7 @@ describe('what is refused:', () => {
     const { sendBook } = await openBooks();
     const response = await sendBook('%PDF-1.7');
     expect(response.status).toBe(400);
-    const message = 'is a PDF, which is not read here; convert it to EPUB or plain text first';
+    const message = 'is a PDF, which is not supported; convert it to EPUB or plain text first';
     expect(await response.json()).toMatchObject({
       error: 'invalid_request',
       message: `The book ${message}.`,
@@ -121,7 +121,7 @@ describe('what is refused:', () => {
     expect(refused.status).toBe(415);
     expect(await refused.json()).toMatchObject({
       error: 'unsupported_media_type',
-      message: 'The charset "nonsense" of the request body is not known.',
+      message: 'The charset "nonsense" of the request body is not supported.',
     });
     expect((await sendBook('a', 'text/plain; charset=')).status).toBe(415);
     expect((await sendBook('a', 'text/plain; format=flowed; charset="UTF-8"')).status).toBe(200);

@@ -166,7 +166,10 @@ test('where a voice is not found, each API names its own list of voices', async 
   ] as const) {
     const answer = await strict.send(path, { body });
     const told = await answer.text();
-    expect([answer.status, told]).toEqual([404, expect.stringContaining(`GET ${listUrl} lists those there are`)]);
+    expect([answer.status, told]).toEqual([
+      404,
+      expect.stringContaining(`GET ${listUrl} lists the voices of this key`),
+    ]);
     expect(told.match(/GET \S+ lists/g)).toHaveLength(path === '/tts/bytes' ? 2 : 1);
   }
 });

@@ -76,7 +76,7 @@ test('a misspelt member of a body is named with the member that it was meant to 
   expect(namesOf(answer)).toEqual(['sampleRate', 'sampleRate=sample_rate']);
   const refused = await strict.speak(body);
   expect(await refused.json()).toMatchObject({
-    details: [{ field: 'sampleRate', reason: 'unknown', message: 'means nothing here; did you mean sample_rate?' }],
+    details: [{ field: 'sampleRate', reason: 'unknown', message: 'is not a known field; did you mean sample_rate?' }],
   });
 });
 
@@ -128,7 +128,7 @@ describe('of a request that is refused as invalid, the details name what is unkn
     const { details } = (await answer.json()) as { details: { field: string; reason: string; message: string }[] };
     return [answer.status, ...details.map(({ field, reason, message }) => `${field} ${reason}: ${message}`)];
   };
-  const means = 'unknown: means nothing here';
+  const means = 'unknown: is not a known field';
 
   test.each([
     [

@@ -109,12 +109,12 @@ test('a misspelt member is refused in a new and in a changed key, with what it m
   const { id } = await make();
   const given = { expires_in_day: 1, color: 'red', limits: { character_per_month: 3 } };
   const details = [
-    { field: 'expires_in_day', reason: 'unknown', message: 'means nothing here; did you mean expires_in_days?' },
-    { field: 'color', reason: 'unknown', message: 'means nothing here; leave it out' },
+    { field: 'expires_in_day', reason: 'unknown', message: 'is not a known field; did you mean expires_in_days?' },
+    { field: 'color', reason: 'unknown', message: 'is not a known field; remove it' },
     {
       field: 'limits.character_per_month',
       reason: 'unknown',
-      message: 'means nothing here; did you mean limits.characters_per_month?',
+      message: 'is not a known field; did you mean limits.characters_per_month?',
     },
   ];
   const requests = [
@@ -282,7 +282,7 @@ test('over Connect the same keys are managed, by the same rules', async () => {
     await raw('CreateApiKey', { spec: { expiresInDay: 1 } }),
     await raw('UpdateApiKey', { keyId, spec: { limits: { concurency: 1 } }, updateMask: 'limits' }),
   ])
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('means nothing here')]);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('is not a known field')]);
   const newer = create(ApiKeySpecSchema);
   newer.$unknown = [{ no: 17, wireType: 0, data: new Uint8Array([1]) }];
   const spoken = createClient(ApiKeyService, createConnectTransport({ ...transportOptions, useBinaryFormat: true }));

@@ -142,7 +142,7 @@ describe('a lexicon', () => {
       'name length',
     ]);
     const messages = refused.body.details.map(({ message }: { message: string }) => message);
-    expect(messages).toContain('means nothing here; did you mean entries[7].grapheme?');
+    expect(messages).toContain('is not a known field; did you mean entries[7].grapheme?');
     expect(messages.filter((message: string) => message.includes('did you mean'))).toHaveLength(2);
     expect(faultsOf(await send('POST', url, { entries: aws }))).toEqual(['name required']);
     expect(faultsOf(await send('POST', url, { name: 'x' }))).toEqual(['entries required']);

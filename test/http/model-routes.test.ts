@@ -77,7 +77,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect(await get('amy')).toMatchObject({ installed: false, voice_ids: [], install: null });
     expect((await send('GET', '/api/voices/amy')).status).toBe(404);
     expect((await send('DELETE', '/api/models/amy')).body).toMatchObject({ error: 'not_found' });
-    expect(service.logged.join()).toMatch(/a model is to be installed.*key:key_/);
+    expect(service.logged.join()).toMatch(/model installation requested.*key:key_/);
   });
 
   test('ModelService has the same operations', async () => {
@@ -234,7 +234,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     });
     expect(status.failure.message).not.toContain(service.folder);
     expect(await there()).toEqual([]);
-    expect(service.logged.join()).toMatch(/a model could not be installed/);
+    expect(service.logged.join()).toMatch(/model not installed/);
   });
 
   test('a service that may not fetch says so, in settings of its own', async () => {
@@ -252,7 +252,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect((await untilEnded('amy')).install.failure).toMatchObject({
       ...{
         error: 'storage_unavailable',
-        message: expect.stringContaining('may not write to the folder of its models'),
+        message: expect.stringContaining('cannot write to its folder of models'),
       },
     });
   });

@@ -70,7 +70,10 @@ describe('a person', () => {
     for (const login of ['eve', 'mallory']) {
       const browser = openBrowser();
       const answer = await browser.visit(await signInAs(login, gateway, browser));
-      expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('lets others make keys')]);
+      expect([answer.status, await answer.text()]).toEqual([
+        403,
+        expect.stringContaining('has not allowed you to create keys'),
+      ]);
       expect([...browser.jars.get(new URL(gateway.url).host)!.keys()]).toEqual([]);
     }
   });

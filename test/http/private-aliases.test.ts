@@ -179,7 +179,7 @@ test('a key cannot be limited to voices that it could not use', async () => {
   const made = await limit(['ash', 'tone-low'], owner);
   expect(made.body.voice_ids).toEqual(['mine', 'tone-low']);
   const notUsable = (...names: string[]) =>
-    names.map((voice, i) => `voice_ids[${i}] voice_not_found: ${voice} is no voice that the key could use`);
+    names.map((voice, i) => `voice_ids[${i}] voice_not_found: ${voice} is not a voice that this key can use`);
   expect(faultsOf(await limit(['nobody', 'gone', 'tone-low'], owner))).toEqual(notUsable('nobody', 'gone'));
   expect(faultsOf(await limit(['mine', 'ash'], other))).toEqual(notUsable('mine', 'ash'));
   const spec = { scopes: ['voices:read'], voiceIds: ['tone-low', 'nobody'] };

@@ -40,7 +40,7 @@ test('a port in use is reported', async () => {
   await expect(
     openTestGateway({ settings: { address: { host: '127.0.0.1', port: gateway.gateway.port } } }),
   ).rejects.toThrow(
-    `cannot listen for HTTP on 127.0.0.1:${gateway.gateway.port}: another program listens there already`,
+    `cannot listen for HTTP on 127.0.0.1:${gateway.gateway.port}: the port is in use by another program`,
   );
 });
 

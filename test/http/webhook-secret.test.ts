@@ -81,7 +81,10 @@ test('one that the service can no longer open is gone, and another is made in it
   await call(key, { method: 'POST' });
   await gateway.store.query("update webhook_secrets set sealed = 'lost' where owner_id = $1", apiKey.keyId);
   const gone = await call(key);
-  expect([gone.status, gone.json.message]).toEqual([404, expect.stringMatching(/can no longer be read.*make another/)]);
+  expect([gone.status, gone.json.message]).toEqual([
+    404,
+    expect.stringMatching(/can no longer be decrypted.*Create a new one/),
+  ]);
   expect(await call(key, { method: 'POST' })).toMatchObject({ status: 201, json: { former_expires_at: null } });
   expect(await call(key)).toMatchObject({ status: 200 });
 });

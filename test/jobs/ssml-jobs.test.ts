@@ -85,6 +85,10 @@ test('ssml of a job is read when the job is made, and refused as that of speech'
     ...{ error: 'text_too_long', limit: 50_000 },
     details: [{ field: 'chapters[1].ssml', reason: 'too_long' }],
   });
+  const text = `${'So it goes on and on.\n'.repeat(600)}Here: [pause:99s]`;
+  expect(await jobReply({ markup: 'pauses', text })).toMatchObject({
+    details: [{ field: 'text', message: 'line 601, column 7: a pause can last at most 20 s' }],
+  });
   expect(tone.segments).toEqual([]);
 });
 

@@ -52,7 +52,7 @@ test('each retry is told before its pause: the host, what went wrong, and which 
   const told: Retry[] = [];
   await fetchIt({ onRetry: (retry) => told.push(retry) });
   const { host } = new URL(mirror.url);
-  const retry = { host, why: 'it answers 503', attemptsMax: 4 };
+  const retry = { host, why: 'it returned status 503', attemptsMax: 4 };
   expect(told).toEqual([
     { ...retry, pauseMs: 1, attempt: 2 },
     { ...retry, pauseMs: 2, attempt: 3 },
@@ -158,14 +158,14 @@ describe('a source that', () => {
 
   test('says that it is to be asked much later is not waited for', async () => {
     mirror.fault = (_, response) => !!response.writeHead(503, { 'Retry-After': '3600' }).end();
-    await expect(fetchIt()).rejects.toThrow(/asks to be tried again in 3600 s/);
+    await expect(fetchIt()).rejects.toThrow(/asks for a retry in 3600 s/);
     expect(mirror.requests).toHaveLength(1);
   });
 
   test.each([
-    [500, /cannot be fetched: it answers 500/, 4],
-    [404, /there is nothing at .*\/file \(404\); SONANT_MODELS_URL names a mirror/, 1],
-    [403, /answers 403/, 1],
+    [500, /cannot be fetched: it returned status 500/, 4],
+    [404, /\/file does not exist \(404\); set SONANT_MODELS_URL to a mirror/, 1],
+    [403, /returned status 403/, 1],
   ])('answers %i all the time is given up', async (status, told, requests) => {
     mirror.fault = (_, response) => !!response.writeHead(status).end();
     await expect(fetchIt()).rejects.toThrow(told);
@@ -178,13 +178,13 @@ describe('a source that', () => {
     await expectWhole();
   });
 
-  test('redirects in a circle, or without end, or elsewhere, is given up', async () => {
+  test('redirects to itself, or without end, or elsewhere, is given up', async () => {
     mirror.fault = (_, response) => !!response.writeHead(302, { Location: '/file' }).end();
-    await expect(fetchIt()).rejects.toThrow(/redirects in a circle/);
+    await expect(fetchIt()).rejects.toThrow(/redirects to itself/);
     mirror.fault = ({ path }, response) => !!response.writeHead(302, { Location: `/${path}x` }).end();
     await expect(fetchIt()).rejects.toThrow(/redirects more than 10 times/);
     mirror.fault = (_, response) => !!response.writeHead(302, { Location: 'file:///etc/passwd' }).end();
-    await expect(fetchIt()).rejects.toThrow(/redirects to where nothing is fetched from: file:/);
+    await expect(fetchIt()).rejects.toThrow(/redirects to an address that is not allowed: file:/);
     expect(await there()).not.toContain('file');
   });
 
@@ -231,7 +231,7 @@ describe('a source that', () => {
       patience: limited,
       signal: AbortSignal.timeout(10_000),
     });
-    await expect(fetched).rejects.toThrow(length === undefined ? /sends more than 1000000 bytes/ : /./);
+    await expect(fetched).rejects.toThrow(length === undefined ? /sent more than 1000000 bytes/ : /./);
     expect(await there()).not.toContain('file');
   });
 

@@ -11,10 +11,10 @@ const told = (error: unknown) => {
 const of = (message: string) => told(new Failure('invalid_request', { message })).message;
 
 test('paths of the machine are left out', () => {
-  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 is not taken in')).toBe('amy.tar.bz2 is not taken in');
-  expect(of('there is a model amy already, in /srv/sonant/data/models/amy')).toBe(
-    'there is a model amy already, in models/amy',
+  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 was not imported')).toBe(
+    'amy.tar.bz2 was not imported',
   );
+  expect(of('model amy already exists in /srv/sonant/data/models/amy')).toBe('model amy already exists in models/amy');
 });
 
 test('credentials in a URL are left out', () => {
@@ -28,10 +28,10 @@ test('a password is left out whole, also where it contains what ends it', () => 
 });
 
 test.each([
-  ['EROFS', 'storage_unavailable', /may not write to the folder of its models/],
-  ['EACCES', 'storage_unavailable', /may not write to the folder of its models/],
-  ['SQLITE_CANTOPEN', 'storage_unavailable', /may not write to the folder of its models/],
-  ['ENOSPC', 'storage_full', /no room on the disk/],
+  ['EROFS', 'storage_unavailable', /cannot write to its folder of models/],
+  ['EACCES', 'storage_unavailable', /cannot write to its folder of models/],
+  ['SQLITE_CANTOPEN', 'storage_unavailable', /cannot write to its folder of models/],
+  ['ENOSPC', 'storage_full', /disk has no space/],
 ])('%s of the file system is %s, in words', (code, reason, message) => {
   const error = Object.assign(new Error(`${code}: at /srv/sonant/data/models`), { code });
   expect(told(error)).toEqual({ reason, message: expect.stringMatching(message) });

@@ -112,8 +112,8 @@ test('a source that is away is a failure in words, after a few attempts', async 
   await installs.install('amy', 'a test');
   const { state, failure } = await ended('amy');
   expect({ state, reason: failure!.reason }).toEqual({ state: 'failed', reason: 'engine_unavailable' });
-  expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it answers 503/);
-  expect(events.join('\n')).toMatch(/could not be installed.*"fault":".*503.* engine_unavailable/);
+  expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it returned status 503/);
+  expect(events.join('\n')).toMatch(/not installed.*"fault":".*503.* engine_unavailable/);
 });
 
 test('no room on the disk is a failure, also where the size is known only from the source', async () => {
@@ -152,7 +152,7 @@ test('an installation that is cancelled while its voices are awaited leaves no m
   const { signal } = new AbortController();
   await Promise.all([1, 2].map(() => installs.remove('amy', 'a test', signal)));
   expect(await installs.find('amy')).toMatchObject({ isInstalled: false, install: undefined, fetchedBytes: 0 });
-  expect(events.filter((event) => event.startsWith('a model was removed')).length).toBeGreaterThan(0);
+  expect(events.filter((event) => event.startsWith('model removed')).length).toBeGreaterThan(0);
   await expect(installs.remove('amy', 'a test', signal)).rejects.toMatchObject({ reason: 'not_found' });
 });
 
@@ -177,7 +177,7 @@ test('what was fetched before needs no room again', async () => {
 test('a row whose files would overwrite each other is refused', () => {
   const parts = [{ url: 'https://models.invalid/other/amy.tar.gz', as: 'other' }];
   const models = [{ name: 'amy', url: rows[0]!.url, parts }];
-  expect(() => parseRows({ models })).toThrow('amy has two files of one name');
+  expect(() => parseRows({ models })).toThrow('amy has two files of the same name');
 });
 
 test('a lock that cannot be opened hides no model', async () => {

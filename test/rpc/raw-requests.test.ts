@@ -35,7 +35,7 @@ describe('requests that are not calls', () => {
       expect(await rawCall(target, path, [speechMessage('x')], { 'x-request-id': 'mine' })).toMatchObject({
         httpStatus: 200,
         grpcStatus: String(grpc.status.UNIMPLEMENTED),
-        message: 'There is no such method.',
+        message: 'Method not found.',
         reason: 'METHOD_NOT_ALLOWED',
         requestId: 'mine',
         apiVersion: '1.0.0',
@@ -49,7 +49,7 @@ describe('requests that are not calls', () => {
       target,
     );
     const error = await failureOf(stranger.unary('synthesizeSpeech', {}, goodKey));
-    expect(explain(error)).toMatchObject({ code: 'UNIMPLEMENTED', message: 'There is no such method.' });
+    expect(explain(error)).toMatchObject({ code: 'UNIMPLEMENTED', message: 'Method not found.' });
     stranger.close();
   });
 

@@ -74,9 +74,9 @@ describe('drained', () => {
 test('it says why it cannot listen', async () => {
   const { server, services } = await openTestServices();
   const open = (host: string, port: number) => openRpcServer({ services, address: { host, port }, onFault() {} });
-  const taken = `cannot listen for gRPC on 127.0.0.1:${server.port}: another program listens there already`;
+  const taken = `cannot listen for gRPC on 127.0.0.1:${server.port}: the port is in use by another program`;
   await expect(open('127.0.0.1', server.port)).rejects.toThrow(taken);
-  await expect(open('192.0.2.1', 0)).rejects.toThrow('this machine does not have that address');
+  await expect(open('192.0.2.1', 0)).rejects.toThrow('this machine does not have this address');
 });
 
 test('with a certificate it speaks TLS', async () => {

@@ -16,7 +16,7 @@ const overload = [
 /** What docs/reliability.md says of faults, and how a connection looks that broke. */
 const faulty = [
   /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^50[024] .*internal_error/,
-  /^message The speech engine has failed again|^message A store does not answer/,
+  /^message The speech engine has failed repeatedly|^message Storage is unavailable/,
   /^broken$|^no answer|^closed 10(06|11|12)$|^50[24] at the handshake$|^(UNAVAILABLE|INTERNAL|UNKNOWN|CANCELLED) \(.*\)$/,
 ];
 const isOneOf = (forms: readonly RegExp[], { outcome }: DoorCall) => forms.some((form) => form.test(outcome));

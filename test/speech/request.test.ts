@@ -118,8 +118,8 @@ test.each([
 test.each([
   [{ ...rest, text: 'x'.repeat(5001) }, 'send it in streaming mode as text_chunks, or as a job'],
   [{ ...streaming, text_chunks: ['y'.repeat(5002)] }, 'split it into several of text_chunks'],
-  [{ ...streaming, text_chunks: Array(11).fill('x'.repeat(5000)) }, 'send it as a job, or the rest in another request'],
-  [{ ...streaming, text_chunks: Array(201).fill('x') }, 'send it as a job, or the rest in another request'],
+  [{ ...streaming, text_chunks: Array(11).fill('x'.repeat(5000)) }, 'send it as a job, or in several requests'],
+  [{ ...streaming, text_chunks: Array(201).fill('x') }, 'send it as a job, or in several requests'],
 ])('what is too long is told what helps where it is', (fields, remedy) => {
   expect(refuse(fields).message).toMatch(new RegExp(`; ${remedy}$`));
 });

@@ -154,7 +154,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     redis.close();
     await expect(Array.fromAsync(answer.lines)).rejects.toMatchObject({
       reason: 'storage_unavailable',
-      message: 'The replica that has this stream has gone.',
+      message: 'The replica that serves this stream has stopped.',
     });
   });
 

@@ -68,7 +68,7 @@ test('a collector that is away costs spans, which are counted, and is told of on
   await otlp.close();
   expect(otlp.dropped).toBe(5000);
   expect(received.length).toBeGreaterThan(0);
-  expect(faults.map(({ message }) => message)).toEqual(['the collector of SONANT_OTLP_ENDPOINT answers 503']);
+  expect(faults.map(({ message }) => message)).toEqual(['the collector of SONANT_OTLP_ENDPOINT returned status 503']);
 });
 
 test('metrics that cannot be read, and spans that cannot be written, are told of, and cost nothing else', async () => {

@@ -54,7 +54,7 @@ test('no entity is expanded but the five of XML', () => {
   expect(faultOf('<!DOCTYPE speak SYSTEM "file:///etc/passwd"><speak>&x;</speak>')).toMatch(
     /declaration is not allowed/,
   );
-  expect(faultOf(speak('&a;'))).toBe('line 1, column 8: &a; is no reference; write &amp;');
+  expect(faultOf(speak('&a;'))).toBe('line 1, column 8: &a; is not a reference; write &amp;');
   const [run] = runsOf(read('&lt;b&gt; &quot;&apos;&amp; &#x41;&#66; <![CDATA[<i> &amp;]]>'));
   expect(run!.pieces.map(({ text }) => text).join('')).toBe('<b> "\'& AB <i> &amp;');
 });
@@ -64,7 +64,7 @@ test('depth, elements and pauses have limits', () => {
   expect(faultOf(speak(nested(31)))).toBe('none');
   expect(faultOf(speak(nested(32)))).toMatch(/^line 1, column 101: elements are nested deeper than 32/);
   expect(faultOf(speak('<w/>'.repeat(5000)))).toMatch(/more than 5000 elements/);
-  expect(faultOf(speak('a\n<break time="21s"/>'))).toBe('line 2, column 1: a pause lasts at most 20 s');
+  expect(faultOf(speak('a\n<break time="21s"/>'))).toBe('line 2, column 1: a pause can last at most 20 s');
   expect(faultOf(speak('<break time="20s"/>'.repeat(31)))).toMatch(/last at most 600 s together/);
 });
 

@@ -158,7 +158,7 @@ test('a secret that cannot be opened any more sends nothing, and the refusal say
   const messageId = await send(receiver.url, { keyId });
   expect(await rows.find(messageId)).toMatchObject({ outcome: 'unsigned', lastResult: expect.stringMatching('read') });
   expect(receiver.received).toEqual([]);
-  const message = expect.stringMatching(/can no longer be read.*make one with POST/);
+  const message = expect.stringMatching(/can no longer be decrypted.*create one with POST/);
   const facts = { details: [{ field: 'webhook_url', message }] };
   await expect(webhooks.check(receiver.url, keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
   await secrets.rotate(keyId, 60, audit);

@@ -62,7 +62,7 @@ export interface BookPart {
 }
 
 export const wrongFile = (index: number, what: string): Error =>
-  new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged, or of another sound.`);
+  new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged or belongs to other audio.`);
 
 /** Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and their number differs. */
 export async function* bytesAfter(

@@ -58,7 +58,8 @@ export async function* writeOpusBook({
     const { sound, silence } = plan.frames[index]!;
     let seen = 0;
     for await (const packets of packetsOf(chapter, index)) {
-      if (seen === 0 && !packets[0]!.equals(made.head)) throw wrongFile(index, 'begins as no file of this encoder');
+      if (seen === 0 && !packets[0]!.equals(made.head))
+        throw wrongFile(index, 'does not begin like a file of this encoder');
       yield* add(seen < headerPackets ? packets.slice(headerPackets - seen) : packets);
       seen += packets.length;
     }
@@ -74,7 +75,7 @@ async function* packetsOf({ file }: Pick<BookChapter, 'file'>, index: number): A
   const parts = inParts(file(), pageLength);
   for (;;) {
     const { value, done } = await parts.next();
-    if (done && value.length > 0) throw wrongFile(index, 'is cut off');
+    if (done && value.length > 0) throw wrongFile(index, 'ends too early');
     if (done) return;
     yield value.flatMap((page) => packetsIn(page, index));
   }

@@ -2,7 +2,7 @@
 //      0 "OggS" | 0: version | flags: 1 continued, 2 first, 4 last | 8: position | 4: stream | 4: page
 //     22 4: CRC-32 of the page with this field zero, polynomial 0x04C11DB7, not reflected
 //     26 count | count sizes of one byte | bytes, as many as the sum of the sizes
-// Decoders get whole pages only: from a page that is cut off they would decode noise.
+// Decoders get whole pages only: from a page that ends too early they would decode noise.
 import { unreadable } from './track.ts';
 
 const headBytes = 27;
@@ -16,7 +16,7 @@ export function* oggPages(file: Buffer): Generator<Buffer> {
     const isFirst = (page[5]! & firstFlag) !== 0;
     const pageStream = page.readUInt32LE(14);
     stream ??= pageStream;
-    if (isFirst !== (at === 0) || pageStream !== stream) throw unreadable('holds more than one stream of sound');
+    if (isFirst !== (at === 0) || pageStream !== stream) throw unreadable('contains more than one audio stream');
     if (page.readUInt32LE(22) !== crcOf(page)) throw unreadable('is damaged: a checksum is wrong');
     yield page;
     at += page.length;
@@ -27,11 +27,11 @@ export function* oggPages(file: Buffer): Generator<Buffer> {
 export const pageBody = (page: Buffer): Buffer => page.subarray(headBytes + page[26]!);
 
 function wholePage(rest: Buffer): Buffer {
-  if (rest.length < headBytes) throw unreadable('is cut off');
+  if (rest.length < headBytes) throw unreadable('ends too early');
   if (rest.toString('latin1', 0, 5) !== 'OggS\0') throw unreadable('is damaged: an Ogg page is missing');
   const sizes = rest.subarray(headBytes, headBytes + rest[26]!);
   const length = sizes.reduce((sum, size) => sum + size, headBytes + rest[26]!);
-  if (length > rest.length) throw unreadable('is cut off');
+  if (length > rest.length) throw unreadable('ends too early');
   return rest.subarray(0, length);
 }
 

@@ -25,7 +25,8 @@ async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promi
     free: () => decoder.free(),
   };
   await decodePieces(withoutFlush, inPieces([file.subarray(0, infoEnd), frames, ending]), track);
-  if (track.length < samples) throw unreadable(`is damaged or cut off: ${track.length} of ${samples} samples are left`);
+  if (track.length < samples)
+    throw unreadable(`is damaged or incomplete: only ${track.length} of ${samples} samples can be read`);
 }
 
 /** Returns the bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
@@ -49,8 +50,8 @@ const blockFrames = 16_384;
 function readWav(file: Buffer, secondsMax: number, track: Track): void {
   const { format, data } = readWavHeader(file);
   if (format) refuseOtherFormat(format);
-  if (!data) throw unreadable('is a WAV that ends before its samples');
-  if (!format) throw unreadable('is a WAV that does not say what its samples are');
+  if (!data) throw unreadable('is a WAV file that ends before its samples');
+  if (!format) throw unreadable('is a WAV file without a format header');
   const { channels, sampleRateHz, bytesPerSample } = format;
   const bytes = samplesOf(file, data);
   const frameBytes = channels * bytesPerSample;
@@ -72,14 +73,15 @@ function refuseOtherFormat({ tag, channels, sampleRateHz, bytesPerSample }: WavF
   refuseOddShape(channels, sampleRateHz);
   const sizes = tag === pcmTag ? [1, 2, 3, 4] : tag === floatTag ? [4, 8] : [];
   if (sizes.length === 0)
-    throw unreadable(`is a WAV of a kind that is not read here (${tag}); send plain PCM or floats`);
-  if (!sizes.includes(bytesPerSample)) throw unreadable(`is a WAV with ${8 * bytesPerSample} bits a sample`);
+    throw unreadable(`is a WAV file with an unsupported encoding (${tag}); send PCM or float samples`);
+  if (!sizes.includes(bytesPerSample))
+    throw unreadable(`is a WAV file with ${8 * bytesPerSample} bits per sample, which is not supported`);
 }
 
 function samplesOf(file: Buffer, { start, byteCount }: WavData): Buffer {
   const body = file.subarray(start);
   if (byteCount !== undefined && byteCount > body.length)
-    throw unreadable(`is cut off: ${body.length} bytes of sound are left of ${byteCount}`);
+    throw unreadable(`is incomplete: it has ${body.length} of ${byteCount} bytes of audio`);
   return body.subarray(0, byteCount);
 }
 
@@ -164,7 +166,7 @@ export async function decodeRecording(bytes: Uint8Array, { secondsMax }: { secon
   else if (isMp3(file, start)) await decodePieces(await openMp3(), mp3Frames(file, start), track);
   else {
     const known = others.find(([, at, text]) => has(at, text))?.[0];
-    const what = known ? `is ${known}, which is not read here` : 'is no recording that is known here';
+    const what = known ? `is ${known}, which is not supported` : 'is not a known audio format';
     throw unreadable(`${what}; ${accepted}`);
   }
   return track.end();
@@ -182,7 +184,7 @@ async function readOgg(file: Buffer, track: Track): Promise<void> {
   if (has('\x01vorbis', 30)) await decode(head[11]!, openVorbis);
   else if (has('OpusHead', 19)) await decode(head[9]!, openOpus);
   else if (has('\x7fFLAC', 51)) await decode(((head[29]! >> 1) & 7) + 1, openFlac);
-  else throw unreadable(`is an Ogg file of a kind that is not read here; ${accepted}`);
+  else throw unreadable(`is an Ogg file with an unsupported codec; ${accepted}`);
 }
 
 const openMp3 = async (): Promise<WasmDecoder> => new (await import('mpg123-decoder')).MPEGDecoder();

@@ -29,9 +29,9 @@ const sampleRateHzMax = 192_000;
 /** Checks what a header declares, before anything is allocated for it. */
 export function refuseOddShape(channels: number, sampleRateHz: number): void {
   if (!(channels >= 1 && channels <= channelsMax))
-    throw unreadable(`has ${channels} channels; 1 to ${channelsMax} can be read`);
+    throw unreadable(`has ${channels} channels; 1 to ${channelsMax} are supported`);
   if (!(sampleRateHz >= sampleRateHzMin && sampleRateHz <= sampleRateHzMax))
-    throw unreadable(`has a sample rate of ${sampleRateHz} Hz, which no recording has`);
+    throw unreadable(`has an invalid sample rate of ${sampleRateHz} Hz`);
 }
 
 export class Track {
@@ -55,7 +55,7 @@ export class Track {
     if (length === 0) return;
     refuseOddShape(channels.length, sampleRateHz);
     this.#sampleRateHz ??= sampleRateHz;
-    if (sampleRateHz !== this.#sampleRateHz) throw unreadable('changes its sample rate on the way');
+    if (sampleRateHz !== this.#sampleRateHz) throw unreadable('changes its sample rate in the middle');
     this.#length += length;
     if (this.#length > this.#secondsMax * sampleRateHz)
       throw new RecordingFault('audio_too_long', `lasts more than ${this.#secondsMax} seconds`);
@@ -63,7 +63,7 @@ export class Track {
   }
 
   end(): Recording {
-    if (this.#sampleRateHz === undefined) throw unreadable('holds no sound');
+    if (this.#sampleRateHz === undefined) throw unreadable('contains no audio');
     return { samples: join(Float32Array, this.#pieces), sampleRateHz: this.#sampleRateHz };
   }
 }
@@ -71,6 +71,6 @@ export class Track {
 function meanOf(channels: readonly Float32Array[]): Float32Array<ArrayBuffer> {
   const mean = new Float32Array(channels[0]!.length);
   for (const channel of channels) for (let i = 0; i < mean.length; i++) mean[i]! += channel[i]! / channels.length;
-  if (!mean.every(Number.isFinite)) throw unreadable('is damaged: some of its samples are no numbers');
+  if (!mean.every(Number.isFinite)) throw unreadable('is damaged: some of its samples are not numbers');
   return mean;
 }

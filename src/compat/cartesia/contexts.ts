@@ -74,7 +74,7 @@ export function createCartesiaProtocol(
 
   /** It goes on speaking, so that the status is one which clients do not take for its end. */
   const endedMessage = (contextId: string) => {
-    const message = `The context ${contextId} has had its last text, and is still spoken; use another one.`;
+    const message = `The context ${contextId} has received its last text and is still being spoken; use another one.`;
     return toErrorMessage(new Failure('invalid_request', { message }), requestId, { isHarmless: true });
   };
 

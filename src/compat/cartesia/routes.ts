@@ -41,11 +41,11 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     const generation = parseGeneration(fieldsOf(request));
     if (generation.transcript.trim() === '') {
       const details: FieldViolation[] = [
-        { field: 'transcript', reason: 'blank', message: 'must hold something besides white space' },
+        { field: 'transcript', reason: 'blank', message: 'must contain more than white space' },
       ];
       throw new Failure('invalid_request', { details });
     }
-    checkTextFits(generation.transcript, 'use the WebSocket');
+    checkTextFits(generation.transcript, 'Use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
   };

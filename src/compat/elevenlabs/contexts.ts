@@ -92,7 +92,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 
   #speak({ writer, inputs, isOver }: Context, given: string, flush: boolean): void {
-    if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
+    if (given !== '' && writer.isClosing) throw invalid('context_id', 'must be a context that is not closed');
     if (isOver) return;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
       const { isAuto: isPhrase } = this.#options.settings;

@@ -51,7 +51,7 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
   const { text, voice_settings: settings } = given.fields;
   const faults = textFaults(text);
   const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
-  checkTextFits(String(text), 'use a WebSocket');
+  checkTextFits(String(text), 'Use a WebSocket');
   return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
 }
 
@@ -101,7 +101,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
 function textFaults(text: unknown): FieldViolation[] {
   if (typeof text !== 'string') return [{ field: 'text', reason: 'type', message: 'must be a string' }];
   if (text.trim() !== '') return [];
-  return [{ field: 'text', reason: 'blank', message: 'must hold something besides white space' }];
+  return [{ field: 'text', reason: 'blank', message: 'must contain more than white space' }];
 }
 
 function ignoredSettings(settings: unknown): readonly UnknownField[] {

@@ -66,8 +66,7 @@ function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]):
   );
   const voiceId = name ?? (native ?? found[0])?.voiceId;
   if (voiceId === undefined) {
-    const message =
-      languageCode === undefined ? 'There is no voice.' : `There is no voice that speaks ${languageCode}.`;
+    const message = languageCode === undefined ? 'No voice is available.' : `No voice speaks ${languageCode}.`;
     throw new Failure('voice_not_found', { message });
   }
   return parseLiveStart({
@@ -151,7 +150,7 @@ export class WyomingConnection {
         // Home Assistant sends the whole text once more, for servers that know no pieces.
         return this.#streamed ? undefined : this.#speakWhole(data);
       case 'synthesize-start':
-        if (this.#streamed) throw invalid('synthesize-start came before the synthesize-stop of the text before.');
+        if (this.#streamed) throw invalid('synthesize-start arrived before the synthesize-stop of the previous text.');
         return this.#speakStreamed(data);
       case 'synthesize-chunk':
         this.#streamedBy(type).push({ type: 'text', text: textOf(data) });
@@ -168,7 +167,7 @@ export class WyomingConnection {
 
   #streamedBy(type: string): PushQueue<LiveInput> {
     if (this.#streamed) return this.#streamed;
-    throw invalid(`${type} came without a synthesize-start.`);
+    throw invalid(`${type} arrived without a synthesize-start.`);
   }
 
   async #describe(): Promise<void> {

@@ -108,7 +108,7 @@ function toSize(what: string, given: unknown = 0, bytesMax: number): number {
 
 function checkSize(what: string, bytes: number, bytesMax: number): void {
   if (bytes <= bytesMax) return;
-  const message = `The ${what} of an event may be ${bytesMax} bytes long.`;
+  const message = `The ${what} of an event is longer than ${bytesMax} bytes.`;
   throw new Failure('payload_too_large', { message, limit: bytesMax, actual: bytes });
 }
 

@@ -9,6 +9,8 @@ export async function copyText(source) {
     await navigator.clipboard.writeText(source.textContent ?? '');
   } catch (cause) {
     getSelection()?.selectAllChildren(source);
-    throw new Error('The browser does not allow this page to copy. The text is selected; copy it yourself.', { cause });
+    throw new Error('The browser does not allow this page to copy. The text is selected: copy it with the keyboard.', {
+      cause,
+    });
   }
 }

@@ -22,7 +22,7 @@ export async function showCloneForm(pageContext) {
     element(
       'p',
       { class: 'lead' },
-      'It takes two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
+      'You need two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
     ),
   ];
   if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
@@ -45,7 +45,7 @@ const noCloningCard = () =>
       element(
         'li',
         {},
-        'a local model that speaks from a voice sample; ',
+        'a local model that clones a voice from a sample; ',
         element('code', {}, 'sonant doctor'),
         ' lists the installed engines;',
       ),
@@ -67,7 +67,7 @@ const dataHandlingCard = () =>
         {},
         'The recordings are not stored. The data that the engine derives from them is stored encrypted.',
       ),
-      element('li', {}, 'The consent is stored: who gave it, what was said, and when.'),
+      element('li', {}, 'The consent is stored: who gave it, the words, and when.'),
       element(
         'li',
         {},
@@ -188,7 +188,7 @@ function missingIn({ reference_audio, consent_audio }, isAgreed) {
   const missing = [];
   if (!reference_audio) missing.push({ field: 'reference_audio', message: 'record the speaker, or choose a file' });
   if (!consent_audio)
-    missing.push({ field: 'consent_audio', message: 'record the consent; a voice is cloned only with consent' });
+    missing.push({ field: 'consent_audio', message: 'record the consent: a voice is cloned only with consent' });
   if ((reference_audio?.size ?? 0) + (consent_audio?.size ?? 0) > uploadBytesMax)
     missing.push({ field: 'reference_audio', message: 'both recordings together must be at most 25 MiB' });
   if (!isAgreed) missing.push({ field: 'agreed', message: 'confirm this statement' });

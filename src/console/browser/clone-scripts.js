@@ -13,14 +13,14 @@ export function createCloneScripts({ reference, consent }) {
     name: 'reference_text',
     label: 'Transcript of the recording',
     control: transcript,
-    hint: 'Word for word. The engine needs it.',
+    hint: 'Word for word. The engine needs the transcript.',
   });
   const customScript = element('textarea', { name: 'consent_script', rows: 2, maxlength: 1000 });
   const customScriptField = field({
     name: 'consent_script',
     label: 'Consent sentence',
     control: customScript,
-    hint: 'It must say that it is their voice, and that they agree to it being cloned and used.',
+    hint: 'It must state that the voice is theirs, and that they agree that it is cloned and used.',
   });
   const sentence = element('div', { class: 'passage' });
   let defaultScript = '';
@@ -93,7 +93,7 @@ const toSentence = ({ text, isRequired }, languageCode) => [
     {},
     isRequired
       ? 'The same person says this sentence, word for word:'
-      : 'The same person says that they agree, in the language of the recordings:',
+      : 'The same person agrees, in the language of the recordings:',
   ),
   isRequired && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, text),
 ];

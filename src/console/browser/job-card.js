@@ -113,10 +113,10 @@ function createButtons(job, { pageContext, isRunning, onJob, onChanged, onDelete
     const next = await api.requestJson(`${path}/retry`, { method: 'POST' });
     onJob(next);
     onChanged(next);
-    notify(`${title} goes on.`);
+    notify(`${title} continues.`);
   });
   const onDelete = act(async () => {
-    const text = `${isRunning() ? 'It is ended, and what' : 'What'} was made of it is deleted.`;
+    const text = `${isRunning() ? 'The job ends, and its' : 'Its'} audio is deleted.`;
     if (!(await isConfirmed({ title: `Delete ${title}?`, text, yes: 'Delete' }))) return;
     await api.send(path, { method: 'DELETE' });
     onDeleted();

@@ -12,11 +12,7 @@ export async function showJobs(pageContext) {
   /** @type {Map<string, ReturnType<typeof createJobCard>>} */
   const cards = new Map();
   const list = element('div', { class: 'job-cards' });
-  const none = element(
-    'p',
-    { class: 'card hint' },
-    'There are no jobs. Those that have ended are deleted after a while.',
-  );
+  const none = element('p', { class: 'card hint' }, 'There are no jobs. Ended jobs are deleted after a while.');
   const showNone = () => (none.hidden = cards.size > 0);
   const watched = new Set();
 

@@ -34,7 +34,7 @@ export function createKeyForm({ api, notify, showError }, own, onCreated) {
         name: 'name',
         label: 'Name',
         control: element('input', { name: 'name', maxlength: 100, autocomplete: 'off' }),
-        hint: 'What the key is for, such as the program that uses it.',
+        hint: 'The purpose of the key, such as the program that uses it.',
       }),
       field({
         name: 'expires_in_days',

@@ -33,8 +33,8 @@ export function keyList(keys, pageContext, options) {
         'p',
         { class: 'hint' },
         inactive.length === 0
-          ? 'None yet. Create one key per program, so that each can be revoked on its own.'
-          : 'None is active.',
+          ? 'No keys yet. Create one key per program, so that you can revoke each separately.'
+          : 'No key is active.',
       ),
     element('ul', { class: 'key-list' }, ...active.map((key) => toItem(key, pageContext, options))),
     inactive.length > 0 &&
@@ -107,7 +107,7 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
     notify(`${name} is replaced. The old key works for one more day.`);
   };
   const revoke = async () => {
-    const text = `Programs that use ${name}, or keys made from it, stop working at once, including their open streams. This cannot be undone.`;
+    const text = `Programs that use ${name}, or keys derived from it, stop working at once, including their open streams. This cannot be undone.`;
     if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke', no: 'Cancel' }))) return;
     await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
     await onChange();

@@ -122,7 +122,7 @@ function exportCard({ api, signal, showError }, path, lexicon) {
     'section',
     { class: 'card' },
     element('h2', {}, 'Export'),
-    element('p', { class: 'hint' }, 'What is stored. A PLS document has the entries of one language.'),
+    element('p', { class: 'hint' }, 'Download the stored lexicon. A PLS document has the entries of one language.'),
     element('div', { class: 'row' }, button('JSON', `${lexicon.name}.json`, {}), ...documents),
   );
 }
@@ -134,7 +134,7 @@ function exportCard({ api, signal, showError }, path, lexicon) {
  */
 function deleteCard({ api, signal, notify, showError }, path, lexicon) {
   const onclick = async () => {
-    const text = 'Requests that ask for it fail from then on. Voices that use it speak on without it.';
+    const text = 'Requests that name it will fail. Voices that use it will speak without it.';
     if (!(await isConfirmed({ title: `Delete ${lexicon.name}?`, text, yes: 'Delete' }))) return;
     try {
       await api.requestJson(path, { method: 'DELETE', signal });

@@ -28,7 +28,9 @@ export function createEntryTable({ entries, mayWrite, hear }) {
     fill(body, found.slice(0, rowsMax).map(toRow));
     const all = `${toCount(entries.length)} ${entries.length === 1 ? 'entry' : 'entries'}`;
     count.textContent =
-      found.length > rowsMax ? `The first ${rowsMax} of ${toCount(found.length)}. Search to find others.` : `${all}.`;
+      found.length > rowsMax
+        ? `The first ${rowsMax} of ${toCount(found.length)} entries. Search to find others.`
+        : `${all}.`;
   };
   /** @param {LexiconEntry} entry */
   const toRow = (entry) => {

@@ -23,7 +23,10 @@ export async function showLexicons(pageContext) {
   fill(list, lexicons.map(toItem));
   status.classList.remove('loading');
   const { length } = lexicons;
-  fill(status, length === 0 ? 'There are none yet.' : length === 1 ? 'One lexicon.' : `${toCount(length)} lexicons.`);
+  fill(
+    status,
+    length === 0 ? 'There are no lexicons yet.' : length === 1 ? 'One lexicon.' : `${toCount(length)} lexicons.`,
+  );
 }
 
 const head = () => [
@@ -32,7 +35,7 @@ const head = () => [
   element(
     'p',
     { class: 'lead' },
-    'How words are said: names, products, abbreviations. Requests ask for a lexicon by its id; a voice can use one always.',
+    'Pronunciations of words, such as names, products and abbreviations. A request names a lexicon by its id; a voice can always use one.',
   ),
 ];
 
@@ -40,7 +43,7 @@ const missingScope = () =>
   element(
     'p',
     { class: 'hint' },
-    'This key cannot make lexicons. It lacks the scope ',
+    'This key cannot create lexicons. It lacks the scope ',
     element('code', {}, 'voices:write'),
     '.',
   );
@@ -87,7 +90,7 @@ function newCard({ api, signal, notify, showError }) {
       const request = toRequest(name.value.trim(), text);
       const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
       location.hash = toLexiconAddress(made.lexicon_id);
-      notify(`${made.name} is made.`);
+      notify(`${made.name} is created.`);
     } catch (error) {
       showApiError(form, error, showError);
     } finally {

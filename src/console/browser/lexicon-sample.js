@@ -19,7 +19,7 @@ export function createEntrySample({ api, signal, notify, showError }, voiceId) {
       const body = { voice_id: voiceId(), language_code: entry.language_code ?? 'und', ssml: toSsml(entry), ...sound };
       const reply = await api.send('/api/audio/speech', { body, signal: own });
       if (reply.headers.get('x-warnings')?.includes('ignored:phoneme'))
-        notify('This voice takes no phonemes; it speaks the word plainly.');
+        notify('This voice does not support phonemes, so it speaks the word as written.');
       return reply;
     });
 }

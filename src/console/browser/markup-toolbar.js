@@ -29,20 +29,20 @@ const toMarks = (voices) => [
   { label: 'Pause', title: 'A pause, such as 500ms or 1.5s', tag: '<break time="500ms"/>' },
   {
     label: 'Emphasis',
-    title: 'Louder or softer words: strong, moderate, reduced',
+    title: 'Emphasis of words: strong, moderate, reduced',
     tag: '<emphasis level="strong">',
     close: '</emphasis>',
   },
   {
     label: 'Say as',
-    title: 'Said as characters, digits, date, time, telephone, currency, ordinal, cardinal, fraction, unit',
+    title: 'Spoken as characters, digits, date, time, telephone, currency, ordinal, cardinal, fraction, unit',
     tag: '<say-as interpret-as="characters">',
     close: '</say-as>',
   },
-  { label: 'Substitute', title: 'Something else is said', tag: '<sub alias="what is said">', close: '</sub>' },
+  { label: 'Substitute', title: 'Other words are spoken instead', tag: '<sub alias="spoken words">', close: '</sub>' },
   {
     label: 'Phonemes',
-    title: 'Pronounced so, in the International Phonetic Alphabet',
+    title: 'A pronunciation in the International Phonetic Alphabet',
     tag: '<phoneme alphabet="ipa" ph="təˈmɑːtəʊ">',
     close: '</phoneme>',
   },
@@ -58,7 +58,7 @@ const toMarks = (voices) => [
     tag: '<lang xml:lang="de">',
     close: '</lang>',
   },
-  { label: 'Mark', title: 'Its time is told in the events', tag: '<mark name="here"/>' },
+  { label: 'Mark', title: 'Reports its time as an event', tag: '<mark name="here"/>' },
 ];
 
 /** @param {string} text */
@@ -85,10 +85,10 @@ export function createMarkupToolbar({ textField, voices }) {
   const show = () => {
     const hadFocus = root.contains(document.activeElement);
     const convert = isDocument
-      ? element('button', { type: 'button', title: 'Takes all marks out', onclick: () => toPlain(field) }, 'Plain text')
+      ? element('button', { type: 'button', title: 'Remove all markup', onclick: () => toPlain(field) }, 'Plain text')
       : element(
           'button',
-          { type: 'button', title: 'Makes an SSML document of it', onclick: () => toDocument(field) },
+          { type: 'button', title: 'Convert the text to an SSML document', onclick: () => toDocument(field) },
           'SSML',
         );
     fill(root, (isDocument ? marks : [pauseTag]).map(toButton), convert);

@@ -24,12 +24,12 @@ export async function installModel(model, { api, notify }) {
   const question = {
     title: `Accept the licence of ${title}?`,
     text: ['It does not allow commercial use. Licence: ', licenceLink(model), '.'],
-    yes: 'Accept and get',
+    yes: 'Accept and install',
   };
   if (needsConsent && !(await isConfirmed(question))) return undefined;
   const body = needsConsent ? { accept_licence: true } : {};
   const begun = await api.requestJson(toModelPath(name), { method: 'POST', body });
-  notify(`Getting ${title}.`);
+  notify(`Installing ${title}.`);
   return begun;
 }
 
@@ -39,7 +39,7 @@ export async function installModel(model, { api, notify }) {
  */
 export async function cancelInstall({ name, title }, { api, notify }) {
   await api.requestJson(toModelPath(name), { method: 'DELETE' });
-  notify(`${title} is cancelled.`);
+  notify(`The installation of ${title} is cancelled.`);
 }
 
 /**
@@ -66,16 +66,16 @@ export async function removeModel({ name, title, installed, voice_ids, fetched_b
   const question = installed
     ? {
         title: `Remove ${title}?`,
-        text: `Requests for ${voices} will fail with “voice not found”; those under way end as they began. The model can be got again.`,
+        text: `New requests for ${voices} will fail with “voice not found”; running requests finish. You can install the model again.`,
         yes: 'Remove',
       }
     : {
-        title: `Discard what was fetched of ${title}?`,
-        text: `${toMegabytes(fetched_bytes)} are deleted. The next attempt begins anew.`,
+        title: `Discard the partial download of ${title}?`,
+        text: `${toMegabytes(fetched_bytes)} will be deleted. The next installation starts from the beginning.`,
         yes: 'Discard',
       };
   if (!(await isConfirmed(question))) return false;
   await api.requestJson(toModelPath(name), { method: 'DELETE' });
-  notify(installed ? `${title} is removed.` : `What was fetched of ${title} is deleted.`);
+  notify(installed ? `${title} is removed.` : `The partial download of ${title} is deleted.`);
   return true;
 }

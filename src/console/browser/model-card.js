@@ -98,7 +98,7 @@ function createButtons({ act, title }) {
     );
     return own;
   };
-  const get = button('Get', installModel, 'main');
+  const get = button('Install', installModel, 'main');
   const cancel = button('Cancel', cancelInstall);
   const discard = button('Discard', removeModel);
   const remove = button('Remove', removeModel, 'danger');
@@ -119,10 +119,10 @@ function createButtons({ act, title }) {
         discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
         remove.hidden = !mayChange || !installed || isBusy;
       });
-      const label = install?.state === 'failed' ? 'Try again' : fetched_bytes > 0 ? 'Continue' : 'Get';
+      const label = install?.state === 'failed' ? 'Try again' : fetched_bytes > 0 ? 'Continue' : 'Install';
       if (get.textContent !== label) {
         fill(get, label);
-        get.setAttribute('aria-label', `${label === 'Try again' ? 'Try again to get' : label} ${title}`);
+        get.setAttribute('aria-label', `${label === 'Try again' ? 'Try again to install' : label} ${title}`);
       }
     },
   };
@@ -151,14 +151,14 @@ const licenceOf = (model) =>
     model.commercial === null ? '; whether it allows commercial use is not known' : '',
     ...model.parts.map(({ file, licence }) => `; ${file}: ${licence ?? 'not known'}`),
     '. ',
-    model.checked_by === null && !model.installed && 'Nobody states its SHA-256 here: only damage would be found.',
+    model.checked_by === null && !model.installed && 'Its SHA-256 is not known, so only damage can be detected.',
   );
 
 /** @param {VoiceModel} model */
 function toResult({ install, installed, fetched_bytes }) {
   if (install?.failure) return install.failure.message;
   if (installed || fetched_bytes === 0 || (install !== null && install.state !== 'cancelled')) return '';
-  return `${toMegabytes(fetched_bytes)} are here already.`;
+  return `${toMegabytes(fetched_bytes)} are already downloaded.`;
 }
 
 /**
@@ -186,7 +186,9 @@ function toVoices(model, preview, maySpeak) {
   const { name, voice_ids, installed, voices } = model;
   const best = bestVoiceOf(model);
   if (best === undefined)
-    return installed ? [voices === 0 ? 'It is here, to clone with.' : 'Its voices are not offered yet.'] : [];
+    return installed
+      ? [voices === 0 ? 'It is installed and can clone voices.' : 'Its voices are not available yet.']
+      : [];
   return [
     preview.button({ voice_id: best, name: best }),
     element('a', { href: toVoiceAddress(best) }, best),

@@ -54,17 +54,17 @@ function toStateText({ library }, { state, bytes_done, bytes_total, bytes_per_se
     bytes_total === null ? toMegabytes(bytes_done) : `${toMegabytes(bytes_done)} of ${toMegabytes(bytes_total)}`;
   switch (state) {
     case 'queued':
-      return 'Waits for another model.';
+      return 'Waiting for another model.';
     case 'waiting':
-      return `Another process is getting this model: ${bytes}.`;
+      return `Another process is installing this model: ${bytes}.`;
     case 'elsewhere':
-      return `Another replica, or the command line, is getting this model: ${bytes}.`;
+      return `Another replica, or the command line, is installing this model: ${bytes}.`;
     case 'preparing':
       return `Installing ${library.name}, which runs the models.`;
     case 'unpacking':
       return `Unpacking, ${Math.round(100 * unpacked)} %.`;
     case 'checking':
-      return 'Checking that it speaks.';
+      return 'Testing the model.';
     default: {
       const rate = bytes_per_second !== null && `${toMegabytes(bytes_per_second)}/s`;
       return [bytes, rate, seconds_left !== null && toTimeLeft(seconds_left)].filter(Boolean).join(' · ');

@@ -80,7 +80,7 @@ const head = () => [
       element(
         'p',
         { class: 'lead' },
-        'Natural voices that run on the machine of this service. Each model has a licence of its own.',
+        'Natural voices that run on the machine of this service. Each model has its own licence.',
       ),
     ),
   ),
@@ -95,14 +95,14 @@ const head = () => [
 function hintOf(models, canInstall, mayChange) {
   const hint = (/** @type {(Node | string)[]} */ ...children) =>
     element('p', { class: 'hint model-hint' }, ...children);
-  if (!canInstall) return hint('This service does not fetch models: its operator has switched that off.');
+  if (!canInstall) return hint('The operator of this service has switched off the installation of models.');
   if (!mayChange)
     return hint(
-      'This key cannot get models: it lacks the scope ',
+      'This key cannot install models: it lacks the scope ',
       element('code', {}, installScope),
       '. On the machine of the service, ',
       element('code', {}, 'sonant voice get NAME'),
-      ' gets one.',
+      ' installs a model.',
     );
   const missing = models.find(({ library }) => !library.installed)?.library;
   return (
@@ -154,6 +154,6 @@ function isWanted(model, language, state) {
  */
 function announce(before, now, notify) {
   if (!isUnderWay(before) || isUnderWay(now)) return;
-  if (now.installed) notify(`${now.title} is here.`);
-  else if (now.install?.state === 'failed') notify(`${now.title} could not be got.`);
+  if (now.installed) notify(`${now.title} is installed.`);
+  else if (now.install?.state === 'failed') notify(`Could not install ${now.title}.`);
 }

@@ -64,7 +64,7 @@ function createOfferView(root, first, context, onChange) {
     }
     onChange();
   };
-  const get = element('button', { type: 'button', class: 'main', onclick: () => act(installModel) }, 'Get it');
+  const get = element('button', { type: 'button', class: 'main', onclick: () => act(installModel) }, 'Install it');
   const cancel = element('button', { type: 'button', onclick: () => act(cancelInstall) }, 'Cancel');
   const dismiss = () => {
     storeItem(dismissedItem, 'dismissed', 'device');
@@ -72,7 +72,7 @@ function createOfferView(root, first, context, onChange) {
   };
   const close = element(
     'button',
-    { type: 'button', class: 'quiet', 'aria-label': 'Do not offer this again', onclick: dismiss },
+    { type: 'button', class: 'quiet', 'aria-label': 'Do not show this again', onclick: dismiss },
     icon('close'),
   );
   const use = element('a', { class: 'button main', hidden: true }, 'Use it');
@@ -84,7 +84,7 @@ function createOfferView(root, first, context, onChange) {
     use,
     element('a', { href: '#/voices/+models' }, 'All models'),
   );
-  const heading = element('h2', { id: 'offer-title' }, 'Get a natural voice');
+  const heading = element('h2', { id: 'offer-title' }, 'Install a natural voice');
   fill(root, element('div', { class: 'offer-head' }, heading, close), describe(first), bar.root, fault, buttons);
   return {
     /**
@@ -101,7 +101,7 @@ function createOfferView(root, first, context, onChange) {
         use.hidden = voiceId === undefined;
       });
       if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
-      const label = next.install?.state === 'failed' ? 'Try again' : 'Get it';
+      const label = next.install?.state === 'failed' ? 'Try again' : 'Install it';
       if (get.textContent !== label) fill(get, label);
       const text = next.install?.failure?.message ?? '';
       if (fault.textContent !== text) fill(fault, text);
@@ -119,6 +119,6 @@ function describe(model) {
     `${toSizeText(model)} to download. Licence: `,
     licenceLink(model),
     '.',
-    !library.installed && ` ${library.name}, which runs it, is installed along. Its licence: ${library.licence}.`,
+    !library.installed && ` ${library.name}, which runs the model, is installed too. Its licence: ${library.licence}.`,
   );
 }

@@ -27,7 +27,7 @@ export function createNewKeyCard({ notify, showError, signal }) {
       fill(
         root,
         title,
-        element('p', {}, 'The key is shown only once. Store it in a safe place, such as a password manager.'),
+        element('p', {}, 'The key is shown only now. Store it in a safe place, such as a password manager.'),
         secret,
         element(
           'div',

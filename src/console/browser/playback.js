@@ -138,7 +138,7 @@ export class Playback {
     const { pushedSeconds, report } = this.#player;
     const hasLength = this.state !== 'streaming' && pushedSeconds > 0;
     const rows = [
-      ['First sound', firstSound && `${Math.round(firstSound.duration)} ms`],
+      ['First audio', firstSound && `${Math.round(firstSound.duration)} ms`],
       ['Length', hasLength && `${pushedSeconds.toFixed(1)} s`],
       ['Streamed in', this.state === 'done' && `${(this.#streamedMs / 1000).toFixed(2)} s`],
       ['Gaps', report.underruns > 0 && String(report.underruns)],

@@ -102,7 +102,7 @@ function toAdvice({ file, peaks, seconds, isLive }, { min, max }) {
   if (isLive && peaks.length > recentPeaks && recentPeak < quietPeak)
     return 'The recording is too quiet. Move closer to the microphone.';
   if (isLive && recentPeak >= loudPeak) return 'The recording is too loud. Move back a little.';
-  if (isLive) return seconds < min ? `Recording; ${range}.` : 'This is long enough. Stop when you are done.';
+  if (isLive) return seconds < min ? `Recording; ${range}.` : 'The recording is long enough. Stop when you are done.';
   if (!file) return `${range}.`;
   const what = `${file instanceof File ? file.name : 'Recorded here'}, ${toSize(file.size)}`;
   if (seconds === 0) return `${what}. This browser cannot play it, but the service may accept it.`;

@@ -115,7 +115,7 @@ const missingScope = (title, scope) => [
     'section',
     { class: 'card missing-scope' },
     element('p', {}, 'This key lacks the scope ', element('code', {}, scope), ', which this page needs.'),
-    element('p', { class: 'hint' }, 'Use a key that has it, or ask whoever created this one for another.'),
+    element('p', { class: 'hint' }, 'Use a key that has the scope, or ask the creator of this key for one.'),
     element(
       'div',
       { class: 'row' },

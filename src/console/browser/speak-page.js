@@ -17,7 +17,7 @@ import { createPreview } from './voice-preview.js';
 
 const textItem = 'sonant-text';
 const defaultText =
-  'Hello. Whatever is written here, I read aloud, and you hear it while I am still speaking. ' +
+  'Hello. I read this text aloud, and you hear the first words while I prepare the rest. ' +
   'Choose another voice, change the speed, and listen again.';
 
 /** @type {Page} */
@@ -69,7 +69,7 @@ function showSpeakForm(context, voices) {
     onVoice(voiceId) {
       storeItem(voiceItem, voiceId, 'device');
       location.hash = `#/speak/${encodeURIComponent(voiceId)}`;
-      context.notify('The new voice is here, and chosen.');
+      context.notify('The new voice is installed and selected.');
     },
   });
   expandWhenWide(settings.root, signal);

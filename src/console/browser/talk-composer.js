@@ -34,7 +34,7 @@ export function createComposer({ onText, onEnd, onFocus, notify }) {
   const sendComplete = () => {
     if (!field.value.startsWith(sent)) {
       field.value = sent;
-      notify('What was sent cannot be changed.');
+      notify('Text that was sent cannot be changed.');
     }
     sendTo(sent.length + completeLength(field.value.slice(sent.length)));
   };
@@ -89,7 +89,7 @@ function createFields() {
   const field = element('textarea', {
     id: 'talk-text',
     rows: 4,
-    placeholder: 'Type, and it speaks while you type',
+    placeholder: 'Type, and the voice speaks while you type',
     'aria-describedby': 'talk-help',
   });
   const pace = element(
@@ -98,6 +98,6 @@ function createFields() {
     element('option', { value: 'once' }, 'at once'),
     element('option', { value: 'model' }, 'like a language model'),
   );
-  const label = element('label', { for: 'paste-pace' }, 'A paste arrives');
+  const label = element('label', { for: 'paste-pace' }, 'Pasted text arrives');
   return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
 }

@@ -111,7 +111,7 @@ const writingCard = (composer, controls, ...states) =>
     element(
       'p',
       { id: 'talk-help', class: 'hint' },
-      'A word is sent when a space or a mark follows it. Enter says the rest, Escape interrupts.',
+      'A word is sent when a space or punctuation follows it. Enter speaks the rest, Escape interrupts.',
     ),
     element('div', { class: 'row' }, composer.pace, controls.root),
     ...states,
@@ -119,8 +119,8 @@ const writingCard = (composer, controls, ...states) =>
 
 /** The turns, the newest at the end. */
 function createTurnList() {
-  const list = element('ol', { class: 'turns', 'aria-label': 'What was said' });
-  const empty = element('p', {}, 'What is said appears here: what was heard, and what was not.');
+  const list = element('ol', { class: 'turns', 'aria-label': 'Spoken text' });
+  const empty = element('p', {}, 'Spoken text appears here, with the part that was played and the part that was not.');
   const root = element('section', { class: 'card talk-turns', 'aria-label': 'Turns', tabindex: 0 }, empty, list);
   return {
     root,
@@ -154,7 +154,7 @@ function createControls({ session, composer, onInterrupt }) {
     'button',
     { type: 'button', class: 'main say', onclick: () => composer.end() },
     icon('enter'),
-    'Say it',
+    'Speak',
     key('↵'),
   );
   return {

@@ -150,8 +150,8 @@ export class TalkTurn {
   #showAccount() {
     const { firstSoundMs: firstMs, heardSeconds } = this;
     const why = { interrupted: 'Interrupted', lost: 'Cut off' }[String(this.state)];
-    const heard = heardSeconds > 0 ? `${why} after ${toDuration(heardSeconds)}` : `${why} before it was heard`;
-    const facts = [why && heard, firstMs !== undefined && `first sound after ${Math.round(firstMs)} ms`];
+    const heard = heardSeconds > 0 ? `${why} after ${toDuration(heardSeconds)}` : `${why} before playback`;
+    const facts = [why && heard, firstMs !== undefined && `first audio after ${Math.round(firstMs)} ms`];
     if (firstMs !== undefined) this.root.dataset.firstSoundMs = String(firstMs);
     const line = facts.filter(Boolean).join(' · ');
     this.#view.account.textContent = line.charAt(0).toUpperCase() + line.slice(1);

@@ -120,7 +120,7 @@ function deleteButton({ voice, pageContext: { api, notify, showError } }) {
   const question = isStock
     ? {
         title: `Discard the changes to ${name}?`,
-        text: 'The voice becomes again what its engine provides. This cannot be undone.',
+        text: 'The voice returns to its engine defaults. This cannot be undone.',
         yes: 'Discard changes',
         no: 'Cancel',
       }

@@ -153,9 +153,9 @@ const notOwnerHint = () =>
   element(
     'p',
     { class: 'hint' },
-    'This voice is not of this account. It can be changed by its owner, and by keys with the scope ',
+    'This voice belongs to another account. Only its owner, and keys with the scope ',
     element('code', {}, 'admin'),
-    '.',
+    ', can change it.',
   );
 
 const missingScopeHint = () =>

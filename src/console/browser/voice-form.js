@@ -17,7 +17,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
     element(
       'p',
       { class: 'lead' },
-      'Give a voice of an engine a name and id of your own. Callers then need not know the engine.',
+      'Give a voice of an engine your own name and id, so that callers do not depend on the engine.',
     ),
   ];
   if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
@@ -38,7 +38,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
       name: 'voice_id',
       label: 'Id',
       control: voiceId,
-      hint: 'The id that programs use, such as news-en. If empty, an id is generated.',
+      hint: 'The id that programs use, such as news-en. If the field is empty, an id is generated.',
     }),
     field({ name: 'description', label: 'Description', control: description }),
     access.root,

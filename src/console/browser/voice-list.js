@@ -44,7 +44,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
     more.hidden = found.length <= shown;
     const all = voices.length === 1 ? 'One voice' : `${toCount(voices.length)} voices`;
     fill(status, found.length === voices.length ? `${all}.` : `${toCount(found.length)} of ${toCount(voices.length)}.`);
-    if (voices.length === 0) fill(status, 'This key has no voices that it may use.');
+    if (voices.length === 0) fill(status, 'No voices are available to this key.');
     else if (found.length === 0) fill(status, 'No voice matches. Remove a filter.');
   };
   filters.addEventListener('input', () => {

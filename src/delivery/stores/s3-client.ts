@@ -54,7 +54,7 @@ const load = async () => {
     return { ...s3, getSignedUrl };
   } catch (cause) {
     const message =
-      'S3 needs packages that are not installed here; "npm install @aws-sdk/client-s3 @aws-sdk/s3-request-presigner" brings them';
+      'S3 needs packages that are not installed; install them with "npm install @aws-sdk/client-s3 @aws-sdk/s3-request-presigner"';
     throw new Failure('storage_unavailable', { message }, cause);
   }
 };

@@ -42,7 +42,7 @@ export function openLibrary(name: string): EspeakLibrary {
   const files = [calls.memory.fileOf(calls.symbol) ?? name, calls.dataFolder()];
   const facts = { version: calls.version(), sampleRateHz, voiceTable: calls.voiceTable(), files };
   const memory = openStaticMemory(calls.memory, calls.symbol);
-  if (!memory) throw new Error('the memory of the library is not found on this system');
+  if (!memory) throw new Error('the memory of the library was not found on this system');
 
   const speak: EspeakLibrary['speak'] = (
     { text, voice, wordsPerMinute, amplitude, pitch, marks },
@@ -85,7 +85,7 @@ function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFact
   };
   const before = hashOf('one');
   if (hashOf('fly away') === before || hashOf('one') !== before)
-    throw new Error('the library does not speak a text twice alike');
+    throw new Error('the library does not speak the same text identically twice');
 }
 
 interface Listening {

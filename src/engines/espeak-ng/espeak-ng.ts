@@ -69,8 +69,8 @@ const koffiMissing = 'koffi is not installed';
 
 /** What is not installed, and which package brings it; undefined for another fault. */
 function missingPackage(fault: string): string | undefined {
-  if (fault === koffiMissing) return `${koffiMissing}; "npm install koffi" brings it`;
-  return isMissing(fault) ? `there is no ${libraryUsual} here; "apt install libespeak-ng1" brings it` : undefined;
+  if (fault === koffiMissing) return `${koffiMissing}; install it with "npm install koffi"`;
+  return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
 }
 
 /** Undefined if the library is not installed. Throws if it does not work here, or if another one was asked for. */
@@ -212,8 +212,8 @@ export const espeakNg = defineEngine({
   settings: {
     library: {
       name: 'SONANT_ESPEAK_LIBRARY',
-      help: 'The library of eSpeak NG, by name or path; empty turns eSpeak NG off',
-      allowed: 'a name or a path, or nothing',
+      help: 'Name or path of the eSpeak NG library; empty turns eSpeak NG off',
+      allowed: 'a name, a path, or empty',
       fallback: libraryUsual,
       parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
     },

@@ -80,7 +80,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   return {
     voiceId: `espeak-${code!.toLowerCase()}`,
     name: `${name} (eSpeak NG)`,
-    description: `${name}, by eSpeak NG: small, quick and plainly synthetic.`,
+    description: `${name}, by eSpeak NG: small, fast and clearly synthetic.`,
     kind: 'stock',
     engine: 'espeak-ng',
     languageCodes: [...new Set([languageCode, new Intl.Locale(languageCode).language, ...others])],

@@ -92,7 +92,7 @@ class Instance {
       throw error;
     }
     const tripwire = Buffer.from(this.#memory.buffer, readOnly.to - tripwireBytes, tripwireBytes);
-    if (!tripwire.equals(this.#tripwire)) throw new Error('flite ran over the end of its stack');
+    if (!tripwire.equals(this.#tripwire)) throw new Error('flite overflowed its stack');
   }
 
   #reset(): void {

@@ -71,7 +71,7 @@ serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }
         if (error instanceof Cancelled || seconds > startSeconds) throw error;
         speak();
       }
-      if (seconds === startSeconds) throw new Error('flite made no sound of text that has letters or digits in it');
+      if (seconds === startSeconds) throw new Error('flite generated no audio for text with letters or digits');
     }
   };
 });

@@ -36,10 +36,10 @@ const stockVoices: readonly StockVoice[] = [
   { voiceId: 'arthur', character: 'deep and level, the clearest of all', model: 'rms', gainDb: 0.7 },
   { voiceId: 'fergus', character: 'lively and warm', model: 'awb', gainDb: -0.1 },
   { voiceId: 'clara', character: 'bright and brisk', model: 'slt', gainDb: -4.6 },
-  { voiceId: 'otto', character: 'clipped like a robot, and the quickest to speak', model: 'kal16', gainDb: 7.3 },
+  { voiceId: 'otto', character: 'clipped like a robot, and the fastest', model: 'kal16', gainDb: 7.3 },
   { voiceId: 'nora', character: 'low and calm', model: 'slt', pitchHz: 140, gainDb: -2.5 },
   { voiceId: 'angus', character: 'deep and steady', model: 'awb', pitchHz: 110, gainDb: -0.6 },
-  { voiceId: 'milo', character: 'a light, young robot, as quick as Otto', model: 'kal16', pitchHz: 130, gainDb: 5.9 },
+  { voiceId: 'milo', character: 'a light, young robot, as fast as Otto', model: 'kal16', pitchHz: 130, gainDb: 5.9 },
 ];
 
 const sampleRateHz = 16_000;

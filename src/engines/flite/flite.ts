@@ -156,7 +156,7 @@ async function importVoiceFile({
   const folder = join(dataDir, 'voices');
   makeFolder(folder);
   const file = basename(name) + voiceFileEnding;
-  const taken = `there is a voice ${name} already, in ${folder}; remove it, or give another name with --name`;
+  const taken = `voice ${name} already exists in ${folder}; delete it there, or choose another name with --name`;
   if (existsSync(join(folder, file))) throw new Failure('invalid_request', { message: taken });
   await removeLeftFolders(folder, stageName);
   const stage = await openLockedFolder(folder, stageName);
@@ -164,7 +164,7 @@ async function importVoiceFile({
     const staged = join(stage.path, 'voices');
     makeFolder(staged);
     await copyFile(path, join(staged, file));
-    print(`${name} is heard`);
+    print(`testing voice ${name}`);
     await tryOut(stage.path);
     signal.throwIfAborted();
     await rename(join(staged, file), join(folder, file));
@@ -179,7 +179,7 @@ export const flite = defineEngine({
   settings: {
     threads: integerSetting({
       name: 'SONANT_FLITE_THREADS',
-      help: 'Threads that speak at once, each with about 30 MiB of memory when it has spoken. Default: one for each core',
+      help: 'Threads that speak at once, each with about 30 MiB of memory. Default: one for each core',
       min: 1,
       max: threadsMax,
       fallback: Math.min(threadsMax, availableParallelism()),
@@ -203,7 +203,7 @@ async function openOwnSpeakers(files: readonly VoiceFile[], audition: Audition):
   const speakers: Speaker[] = [];
   for (const file of files) {
     const taken = stockSpeakers.some(({ voice }) => voice.voiceId === file.voiceId);
-    if (taken) throw new VoiceFileError(file.path, 'has the name of a voice that is there already; rename it');
+    if (taken) throw new VoiceFileError(file.path, 'has the name of an existing voice; rename it');
     speakers.push(await toSpeaker(file, audition));
   }
   return speakers;
@@ -220,12 +220,13 @@ async function toSpeaker(
   const parts = pieces.map(({ samples }) => samples);
   const pcm = { samples: joinSamples(Int16Array, parts), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
   if (pcm.sampleRateHz < sampleRateHzMin) throw new VoiceFileError(path, 'is damaged: flite speaks with another voice');
-  if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) throw new VoiceFileError(path, 'makes no sound');
+  if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak))
+    throw new VoiceFileError(path, 'generates no audio');
   return {
     voice: {
       voiceId,
       name: toName(voiceId),
-      description: `The operator's own (${ownName})`,
+      description: `A voice of the operator (${ownName})`,
       kind: 'stock',
       engine: 'flite',
       languageCodes: languageCodesOf(features.get('country')),

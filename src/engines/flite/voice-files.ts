@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reasonOf } from '../../runtime/system-errors.ts';
 
 export interface VoiceFile {
   /** From the file's name. */
@@ -46,7 +47,7 @@ export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
   const folder = join(dataDir, 'voices');
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw new VoiceFileError(folder, `cannot be read: ${error.message}`, error);
+    throw new VoiceFileError(folder, `cannot be read: ${reasonOf(error)}`, error);
   });
   const files = names.filter((name) => name.endsWith(voiceFileEnding)).sort();
   return Promise.all(files.map((name) => readVoiceFile(join(folder, name), name.slice(0, -voiceFileEnding.length))));
@@ -54,7 +55,7 @@ export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
 
 async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(voiceId)) {
-    throw new VoiceFileError(path, 'must be named with a-z, 0-9, - and _ alone: its name is what callers ask for');
+    throw new VoiceFileError(path, 'must have a name of only a-z, 0-9, - and _: callers use it as the id of the voice');
   }
   const read = await readFile(path);
   if (read.length > fileBytesMax) throw new VoiceFileError(path, `is larger than ${fileBytesMax} bytes`);
@@ -63,7 +64,8 @@ async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> 
   const { features, ownName } = parseHeader(path, read);
   const version = createHash('sha256').update(read).digest('hex').slice(0, versionChars);
   const language = features.get('language');
-  if (language !== 'eng') throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) can be used`);
+  if (language !== 'eng')
+    throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) are supported`);
   return { voiceId, path, bytes, version, features, ownName };
 }
 

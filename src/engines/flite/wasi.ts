@@ -239,7 +239,9 @@ export async function readWasm(path = findWasm()): Promise<Buffer> {
   const bytes = await readFile(path);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   if (sha256 === knownSha256) return bytes;
-  throw new Error(`${path} is not the flite that Sonant knows: its SHA-256 is ${sha256}, not ${knownSha256}`);
+  throw new Error(
+    `${path} is not the expected build of flite: its SHA-256 is ${sha256}, not ${knownSha256}; run npm ci`,
+  );
 }
 
 export const compileWasm = async (): Promise<WasmModule> => webAssembly.compile(await readWasm());

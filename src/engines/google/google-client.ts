@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
 import { onAbort } from '../../runtime/abort.ts';
+import { reasonOf } from '../../runtime/system-errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
 
@@ -48,7 +49,7 @@ const load = async () => {
     return { Client, grpc: gax.grpc, ...gax.googleAuthLibrary };
   } catch (cause) {
     const message =
-      'Google needs packages that are not installed here; "npm install @google-cloud/text-to-speech google-gax" brings them';
+      'Google needs packages that are not installed; install them with "npm install @google-cloud/text-to-speech google-gax"';
     throw new Failure('engine_unavailable', { message }, cause);
   }
 };
@@ -69,7 +70,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
   });
   // Awaited here, or a login that fails would be an unhandled rejection.
   await client.initialize().catch((cause) => {
-    const message = 'SONANT_GOOGLE_CREDENTIALS: there is no such login here';
+    const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
   });
   const url = isOpen ? endpoint : `https://${endpoint}`;
@@ -106,14 +107,14 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   const broken = (why: string) =>
     new Failure('engine_unavailable', { message: `SONANT_GOOGLE_CREDENTIALS: ${credentials} ${why}` });
   const file = await readFile(credentials, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw broken(`cannot be read (${error.code})`);
+    throw broken(`cannot be read: ${reasonOf(error)}`);
   });
   const authClient = new JWT({ scopes: [scope] });
   try {
     // The parser's message is dropped: it would quote parts of the private key.
     authClient.fromJSON(JSON.parse(file));
   } catch {
-    throw broken('is not the file of a service account, as Google gives it out in JSON');
+    throw broken('is not the JSON key file of a Google service account');
   }
   authClient.useJWTAccessWithScope = true;
   return new GoogleAuth({ authClient });

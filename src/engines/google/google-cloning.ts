@@ -38,7 +38,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
         return Buffer.from(await requestKey(client, sample, AbortSignal.any([left, patience])));
       } catch (error) {
         left.throwIfAborted();
-        if (patience.aborted) throw new Failure('engine_timeout', {}, new Error('Google makes no key'));
+        if (patience.aborted) throw new Failure('engine_timeout', {}, new Error('Google returned no cloning key'));
         throw error;
       }
     },
@@ -68,7 +68,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
   if (status !== 200) throw refusalOf(status, answer);
   const key = answer?.voiceCloningKey;
   if (typeof key !== 'string' || key === '' || key.length > keyCharsMax) {
-    throw new Failure('engine_error', {}, new Error('Google answers without a cloning key'));
+    throw new Failure('engine_error', {}, new Error('Google answered without a cloning key'));
   }
   return key;
 }
@@ -100,7 +100,7 @@ function refusalOf(httpStatus: number, answer: unknown): Failure {
   if (httpStatus !== 400) return failure;
   const isOfConsent = /consent|script/i.test(JSON.stringify(answer ?? ''));
   const violation = isOfConsent
-    ? { field: 'consent_audio', message: 'this is not taken for the consent of the same person, said to the letter' }
-    : { field: 'reference_audio', message: 'no voice can be made of this' };
+    ? { field: 'consent_audio', message: 'must be the same speaker reading the consent sentence exactly' }
+    : { field: 'reference_audio', message: 'cannot be used to create a voice; record clear speech of one person' };
   return new Failure('invalid_request', { details: [{ ...violation, reason: 'format' }] }, failure.cause);
 }

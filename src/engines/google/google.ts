@@ -30,7 +30,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
     async load(signal) {
       const voices = toVoices(await client.listVoices(signal), options.voices, name);
       if (voices.length > 0) return voices;
-      throw new Failure('engine_unavailable', { message: 'Google lists none of the voices wanted' });
+      throw new Failure('engine_unavailable', { message: 'Google lists none of the voices of SONANT_GOOGLE_VOICES' });
     },
     refreshMs: options.refreshMs,
     isNeededNow: options.isListNeeded,
@@ -89,7 +89,7 @@ async function open(options: GoogleOptions) {
 async function inspect(options: GoogleOptions): Promise<EngineReport> {
   try {
     const engine = await open({ ...options, isListNeeded: true });
-    if (!engine) return { state: 'absent', message: 'SONANT_GOOGLE_CREDENTIALS names no login' };
+    if (!engine) return { state: 'absent', message: 'SONANT_GOOGLE_CREDENTIALS is not set' };
     await engine.close();
     return { state: 'ready', message: `${options.endpoint}, ${engine.voices.length} voices` };
   } catch (error) {
@@ -103,38 +103,38 @@ export const google = defineEngine({
   settings: {
     credentials: textSetting({
       name: 'SONANT_GOOGLE_CREDENTIALS',
-      help: 'File of a Google Cloud service account, or adc for the login of the environment',
+      help: 'JSON key file of a Google Cloud service account, or adc for the login of the environment',
     }),
     endpoint: textSetting({
       name: 'SONANT_GOOGLE_ENDPOINT',
-      help: 'Host of its Text-to-Speech, such as eu-texttospeech.googleapis.com',
-      allowed: 'a host, or http://127.0.0.1:PORT for an emulator that asks for no login',
+      help: 'Host of Google Text-to-Speech, such as eu-texttospeech.googleapis.com',
+      allowed: 'a host, or http://127.0.0.1:PORT for an emulator without login',
       fallback: 'texttospeech.googleapis.com',
       isAllowed: (given) => isHost(given) || isHere(given),
     }),
     voices: listSetting({
       name: 'SONANT_GOOGLE_VOICES',
-      help: 'Its voices to offer, by name or by how names begin, such as en-US; default: all of Chirp 3 HD',
-      allowed: 'names such as en-US-Chirp3-HD-Charon or en-GB-Neural2, with commas between them',
+      help: 'Google voices to offer, by name or by the start of names, such as en-US; default: all of Chirp 3 HD',
+      allowed: 'names such as en-US-Chirp3-HD-Charon or en-GB-Neural2, separated by commas',
       isItem: (item) => /^[\x21-\x7e]{1,128}$/.test(item),
     }),
     segmentsPerMinute: integerSetting({
       name: 'SONANT_GOOGLE_PER_MINUTE',
-      help: 'Requests a minute that its quota allows',
+      help: 'Requests a minute that the quota at Google allows',
       min: 1,
       max: 100_000,
       fallback: 200,
     }),
     cloneSegmentsPerMinute: integerSetting({
       name: 'SONANT_GOOGLE_CLONES_PER_MINUTE',
-      help: 'Requests a minute for clones that its quota allows',
+      help: 'Requests a minute for clones that the quota at Google allows',
       min: 1,
       max: 100_000,
       fallback: 30,
     }),
     segmentsSpokenMax: integerSetting({
       name: 'SONANT_GOOGLE_AT_ONCE',
-      help: 'Requests at once that its quota allows',
+      help: 'Requests at once that the quota at Google allows',
       min: 1,
       max: 10_000,
       fallback: 100,

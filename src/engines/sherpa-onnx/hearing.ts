@@ -196,7 +196,7 @@ async function speakAll(spokenBy: SpokenBy, pool: ModelPool, signal?: AbortSigna
   const pieces = await Array.fromAsync(pool.speak(spokenBy, signal ? AbortSignal.any([signal, timeout]) : timeout));
   const parts = pieces.map((piece) => piece.samples);
   const samples = joinSamples(Int16Array, parts);
-  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it answers with no sound at all'));
+  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it generated no audio'));
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
 }
 
@@ -207,7 +207,7 @@ async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, sign
   const by = { model, speaker, text, ...(sample && { reference: await referenceOf(model, sample) }) };
   const pcm = await speakAll(by, pool, signal);
   if (!pcm.samples.some((value) => Math.abs(value) > audiblePeak)) {
-    throw new Failure('engine_error', {}, new Error(`${voice.voiceId} makes no sound`));
+    throw new Failure('engine_error', {}, new Error(`${voice.voiceId} generates no audio`));
   }
   return Math.round(10 * gainDbFor(pcm)) / 10;
 }

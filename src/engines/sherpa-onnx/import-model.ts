@@ -65,12 +65,12 @@ async function importUnpacked(
   const modelId = name ?? ownName;
   if (!isModelId(modelId)) {
     throw refuse(
-      `${modelId} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`,
+      `${modelId} is not a valid name of a model: use letters, digits, ".", "_" and "-"; choose another name with --name`,
     );
   }
   const target = join(models, modelId);
   if (existsSync(target))
-    throw refuse(`there is a model ${modelId} already, in ${target}; remove it, or give another name with --name`);
+    throw refuse(`model ${modelId} already exists in ${target}; remove it, or choose another name with --name`);
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
   await rename(root, staged);
@@ -78,8 +78,8 @@ async function importUnpacked(
   await rm(join(staged, 'sonant-gain.json'), { force: true });
   await addParts(staged, brought);
   const { model, faults } = await readModel(staged);
-  if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
-  print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
+  if (!model) throw refuse(`${path} was not imported:\n  ${faults.join('\n  ')}`);
+  print(`${modelId} is a complete model of the kind ${model.kind}; testing it`);
   const pool = new ModelPool({
     findLibrary: () => library,
     processesMax: 1,
@@ -90,13 +90,13 @@ async function importUnpacked(
     await auditionModel(model, pool);
   } catch (error) {
     signal.throwIfAborted();
-    throw refuse(`${path} is not taken in:\n  ${auditionFault(model, error)}`, error);
+    throw refuse(`${path} was not imported:\n  ${auditionFault(model, error)}`, error);
   } finally {
     await pool.close();
   }
   signal.throwIfAborted();
   await rename(staged, target).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? refuse(`there is a model ${modelId} already`) : error;
+    throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? refuse(`model ${modelId} already exists`) : error;
   });
   return speakersOf(model, () => 0).map(({ voice }) => voice.voiceId);
 }
@@ -105,11 +105,9 @@ async function importUnpacked(
 async function addParts(staged: string, { parts = [], files = {}, source }: BroughtVoice): Promise<void> {
   for (const { path, as } of parts) await copyFile(path, join(staged, as));
   for (const [name, wanted] of Object.entries(files)) {
-    const found = existsSync(join(staged, name)) ? await hashFile(join(staged, name)) : 'none, for it is missing';
+    const found = existsSync(join(staged, name)) ? await hashFile(join(staged, name)) : 'none, because it is missing';
     if (found !== wanted) {
-      throw refuse(
-        `${name} must have the SHA-256 ${wanted}, and has ${found}; another file is not taken in under its name`,
-      );
+      throw refuse(`${name} must have the SHA-256 ${wanted}, and has ${found}; it is not the file that was expected`);
     }
   }
   if (source) await writeFile(join(staged, sourceName), `${JSON.stringify(source, null, 2)}\n`);

@@ -60,12 +60,12 @@ type Members = Record<string, unknown>;
 
 function toObject(given: unknown, what: string): Members {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Members;
-  throw new ModelFault(`is not as it must be: ${what} is not an object`);
+  throw new ModelFault(`is invalid: ${what} is not an object`);
 }
 
 function toText(given: unknown, what: string): string {
   if (typeof given === 'string' && given.trim() !== '' && given.length <= charsMax) return given.trim();
-  throw new ModelFault(`is not as it must be: ${what} is not a text of 1 to ${charsMax} characters`);
+  throw new ModelFault(`is invalid: ${what} is not text of 1 to ${charsMax} characters`);
 }
 
 function toNumbers(given: unknown): Record<string, number> {
@@ -80,7 +80,7 @@ function toNumbers(given: unknown): Record<string, number> {
 function toVoiceCard(given: Members, what: string): VoiceCard {
   const { name, description, language_codes: codes, labels, ...others } = given;
   const [other] = Object.keys(others);
-  if (other !== undefined) throw new ModelFault(`has ${other}, which means nothing there`);
+  if (other !== undefined) throw new ModelFault(`has the unknown member ${other}; remove it`);
   return {
     ...(name !== undefined && { name: toText(name, `the name of ${what}`) }),
     ...(description !== undefined && { description: toText(description, `the description of ${what}`) }),

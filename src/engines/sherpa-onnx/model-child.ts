@@ -80,6 +80,6 @@ serveTasks<ModelStart, ModelRequest, ModelPiece>(async ({ library, config }) => 
     } finally {
       running = 0;
     }
-    if (isFaulty) send([{ fault: 'the model made samples that are not numbers' }]);
+    if (isFaulty) send([{ fault: 'the model generated samples that are not numbers' }]);
   };
 });

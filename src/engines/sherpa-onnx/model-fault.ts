@@ -1,5 +1,6 @@
 // Faults of a model, reported to the operator: in which file, and what to do about it. Faults are collected, so that all are
 // reported at once.
+import { reasonOf } from '../../runtime/system-errors.ts';
 
 /** A fault of one file; the message continues the file's name: "is damaged". */
 export class ModelFault extends Error {}
@@ -19,7 +20,7 @@ export class ModelFaults {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (error instanceof ModelFault) this.add(file, error.message);
-      else if (code) this.add(file, code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`);
+      else if (code) this.add(file, code === 'ENOENT' ? 'is missing' : `cannot be read: ${reasonOf(error)}`);
       else throw error;
       return undefined;
     }

@@ -122,7 +122,7 @@ export class OnnxChecks {
     const given = this.text(key);
     if (given === '' && fallback !== undefined) return fallback;
     if (given === '') {
-      this.fault(`has no ${key} in its metadata, which the library needs; use a model that was made for sherpa-onnx`);
+      this.fault(`has no ${key} in its metadata, which the library needs; use a model exported for sherpa-onnx`);
     } else if (!/^\d{1,9}$/.test(given) || Number(given) < min || Number(given) > max) {
       this.fault(`has ${JSON.stringify(given)} as ${key} in its metadata; it must be a number from ${min} to ${max}`);
     }
@@ -137,7 +137,7 @@ export class OnnxChecks {
     const areNamed = further === 'any' || others.every(({ name: input }, n) => further[n]?.test(input));
     if (areRight && areNamed && outputs.length > 0) return;
     const found = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
-    this.fault(`has other inputs than a model of this kind (${found}); it is not what its metadata or its name says`);
+    this.fault(`has other inputs than a model of this kind (${found}); its metadata or its name is wrong`);
   }
 }
 
@@ -160,13 +160,13 @@ async function readTokensFile(path: string, { areCharacters, others = [] }: Toke
     const parts = line.split(/[ \t\r\v\f]+/).filter((part) => part !== '');
     const [token, number] = parts.length === 1 ? [' ', parts[0]!] : parts;
     if (parts.length < 1 || parts.length > 2 || !/^\d{1,9}$/.test(number!)) {
-      throw new ModelFault(`must have a token and its number in each line; ${at} has not`);
+      throw new ModelFault(`must have a token and its number in each line; ${at} does not`);
     }
     if (areCharacters && [...token!].length !== 1) {
       if (others.includes(token!)) continue;
-      throw new ModelFault(`must have tokens of one character; ${at} has another`);
+      throw new ModelFault(`must have tokens of one character; ${at} does not`);
     }
-    if (areCharacters && tokens.has(token!)) throw new ModelFault(`has a token twice, the second time in ${at}`);
+    if (areCharacters && tokens.has(token!)) throw new ModelFault(`has a duplicate token in ${at}`);
     if (!tokens.has(token!)) tokens.set(token!, Number(number));
   }
   if (tokens.size === 0) throw new ModelFault('is empty');
@@ -209,7 +209,7 @@ interface Pages {
   read(at: number, length: number): Promise<Buffer>;
 }
 
-const damaged = () => new ModelFault('is damaged or cut short; bring it here again');
+const damaged = () => new ModelFault('is damaged or incomplete; copy it again');
 
 async function readOnnxFile(path: string): Promise<OnnxFile> {
   await using handle = await open(path);

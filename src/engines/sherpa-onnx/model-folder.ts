@@ -50,7 +50,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   const modelId = basename(folder);
   const faults = new ModelFaults();
   if (!isModelId(modelId)) {
-    faults.add(modelId, 'must be named with letters, digits, ".", "_" and "-": its name is what callers ask for');
+    faults.add(modelId, 'must have a name of letters, digits, ".", "_" and "-": callers use it in ids of voices');
   }
   const files = await faults.catch(modelId, () => readModelFiles(folder, faults));
   const found = files && (await identify(files));
@@ -59,10 +59,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   const { card } = files;
   const stated = card.languageCodes ?? toLanguageCodes(facts.languageHints);
   if (stated.length === 0) {
-    faults.add(
-      modelId,
-      'does not say which language it speaks; name it in sonant-model.json: {"language_codes": ["en"]}',
-    );
+    faults.add(modelId, 'does not state its language; add it to sonant-model.json: {"language_codes": ["en"]}');
   }
   const chosen = chooseOptions(card.options ?? {}, kind, (fault) => faults.add(cardName, fault));
   if (faults.all.length > 0) return { modelId, faults: faults.all };
@@ -111,7 +108,7 @@ async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: Mo
 
   const name = findMain(files);
   if (name === undefined) {
-    faults.add(basename(files.folder), 'is no folder with a model: there is no ONNX file that speaks in it');
+    faults.add(basename(files.folder), 'does not contain a model: it has no ONNX file of a speech model');
     return undefined;
   }
   // A file that cannot be read is not checked further.
@@ -131,7 +128,7 @@ function kindOfParts(files: ModelFiles): ModelKind | undefined {
 function findMain(files: ModelFiles): string | undefined {
   if (files.card.model !== undefined) {
     if (files.onnxNames.includes(files.card.model)) return files.card.model;
-    files.faults.add(files.card.model, 'is missing, which sonant-model.json names as the model');
+    files.faults.add(files.card.model, 'is missing, but sonant-model.json names it as the model');
     return undefined;
   }
   const speaking = files.onnxNames.filter((name) => !isVocoder(files, name));
@@ -272,7 +269,9 @@ function chooseOptions(
     const row = optionRows[name];
     if (!row?.kinds.includes(kind)) {
       const own = Object.keys(optionRows).filter((each) => optionRows[each]!.kinds.includes(kind));
-      addFault(`has the option ${name}; a model of the kind ${kind} has ${own.join(', ') || 'none'}`);
+      addFault(
+        `has the unknown option ${name}; a model of the kind ${kind} has the options ${own.join(', ') || 'none'}`,
+      );
     } else if (value < row.min || value > row.max || (row.isInteger && !Number.isInteger(value))) {
       const what = row.isInteger ? 'a whole number' : 'a number';
       addFault(`has ${value} as ${name}; it must be ${what} from ${row.min} to ${row.max}`);

@@ -71,7 +71,7 @@ export function modelIdOf(packed: Uint8Array): string {
   return bytes.toString('utf8', 6, 6 + idBytes);
 }
 
-const foreign = () => new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));
+const foreign = () => new Failure('engine_error', {}, new Error('the bytes are not a clone of this engine'));
 
 /** Models use at most ten seconds, and the text of as long. */
 const sampleSeconds = { min: 3, max: 10 };
@@ -94,11 +94,11 @@ export function createZeroShotCloning(model: Model): Cloning {
       signal.throwIfAborted();
       const text = referenceText.trim();
       if (needsReferenceText && !/[\p{L}\p{N}]/u.test(text)) {
-        throw refuse('reference_text', 'required', 'must tell what is said in reference_audio');
+        throw refuse('reference_text', 'required', 'must be the transcript of reference_audio');
       }
       if (text.length > textCharsMax)
-        throw refuse('reference_text', 'too_long', `must be ${textCharsMax} characters at most`);
-      if (reference.samples.length === 0) throw refuse('reference_audio', 'audio_too_short', 'has no sound in it');
+        throw refuse('reference_text', 'too_long', `must be at most ${textCharsMax} characters`);
+      if (reference.samples.length === 0) throw refuse('reference_audio', 'audio_too_short', 'contains no audio');
       return packReference({ ...reference, modelId, text: needsReferenceText ? text : '' });
     },
   };

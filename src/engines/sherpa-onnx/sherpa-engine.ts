@@ -60,7 +60,7 @@ const dense = 0.4;
 export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engine> {
   const { dataDir, threads, processesMax, idleSeconds, log = () => {} } = options;
   const onLoad = (model: Model, processes: number) =>
-    log('info', 'a model is loaded', { model: model.modelId, memory_bytes: memoryBytesOf(model), processes });
+    log('info', 'model loaded', { model: model.modelId, memory_bytes: memoryBytesOf(model), processes });
   const find = () => findLibrary(dataDir);
   const pool = new ModelPool({
     findLibrary: find,
@@ -138,7 +138,7 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
       setModels();
     },
     onFault(model, error) {
-      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
+      log('warn', 'model not offered, because it does not speak', { fault: auditionFault(model, error) });
       models.setSilent(model);
     },
   });
@@ -151,7 +151,9 @@ function createLibraryWarning(dataDir: string, log: EngineLog) {
   return async () => {
     if (isLogged || (await readModels(dataDir)).length === 0) return;
     isLogged = true;
-    log('warn', 'there are neural models, and nothing to run them with', { fault: explainMissingLibrary(dataDir) });
+    log('warn', 'neural models cannot run, because the library is not installed', {
+      fault: explainMissingLibrary(dataDir),
+    });
   };
 }
 
@@ -189,7 +191,7 @@ function createSpeaking(
     };
     if (!clone) {
       const found = findVoice(voice);
-      if (!found) throw new Failure('engine_error', {}, new Error(`there is no voice ${voice.voiceId} here`));
+      if (!found) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
       const { model, speaker, position, isHeard } = found;
       if (!isHeard) hearing.prefer(model, position);
       const { sample } = speaker;
@@ -197,7 +199,8 @@ function createSpeaking(
     }
     const reference = parseReference(clone);
     const model = cloner(reference.modelId)?.model;
-    if (!model) throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not here`));
+    if (!model)
+      throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not installed`));
     return { ...asked, model, reference };
   };
 
@@ -241,11 +244,11 @@ function speakerCapabilities({ speakingRates: rates }: Model, code: string): Spe
 function reportChange({ offered, withdrawn, faults }: ModelChange, log: EngineLog): void {
   for (const { model, speakers } of offered) {
     const facts = { model: model.modelId, kind: model.kind, voices: speakers.length };
-    log('info', 'a model is offered', { ...facts, memory_bytes: memoryBytesOf(model) });
+    log('info', 'model offered', { ...facts, memory_bytes: memoryBytesOf(model) });
   }
-  for (const { model } of withdrawn) log('info', 'a model is no longer offered', { model: model.modelId });
+  for (const { model } of withdrawn) log('info', 'model no longer offered', { model: model.modelId });
   for (const { modelId, faults: all } of faults) {
-    log('warn', 'a model cannot be used and is not offered', { model: modelId, faults: all });
+    log('warn', 'model not offered, because it cannot be used', { model: modelId, faults: all });
   }
 }
 

@@ -68,11 +68,13 @@ export async function addLibrary(
   if (isOffline) throw refuse(explainMissingLibrary(dataDir));
   makeFolder(dataDir);
   const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
-    print('another process adds the library'),
+    print('another process is installing the library'),
   );
   try {
     if (isInstalled(dataDir)) return;
-    print(`neural voices need ${librarySpec}; it contains eSpeak NG, and so is under GPL-3.0. npm installs it`);
+    print(
+      `neural voices need ${librarySpec}, which contains eSpeak NG and is therefore under GPL-3.0; installing it with npm`,
+    );
     // Those of installations that were killed: whoever has the lock is the only one.
     const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
     for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
@@ -83,7 +85,7 @@ export async function addLibrary(
     } finally {
       await rm(stage, { recursive: true, force: true });
     }
-    if (!isInstalled(dataDir)) throw refuse(`${librarySpec} was installed, but is not made for this system`);
+    if (!isInstalled(dataDir)) throw refuse(`${librarySpec} was installed, but does not support this system`);
   } finally {
     lock.release();
   }
@@ -107,13 +109,13 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   child.once('close', resolve);
   const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
     signal.throwIfAborted();
-    throw refuse(`the library cannot be installed: ${error.message}; by hand: ${byHand}`, error);
+    throw refuse(`the library cannot be installed: ${error.message}; install it yourself: ${byHand}`, error);
   });
   signal.throwIfAborted();
   if (code === 0) return;
   const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
   throw refuse(
-    `the library cannot be installed, npm ends with ${code}; by hand: ${byHand}`,
+    `the library cannot be installed: npm exited with ${code}; install it yourself: ${byHand}`,
     new Error(lines.join('\n') || said),
   );
 }

@@ -39,7 +39,8 @@ async function tryOutAll(models: readonly Model[], library: string, threads: num
 async function inspect({ threads }: { threads: number }, dataDir: string): Promise<EngineReport> {
   try {
     const read = await readModels(dataDir);
-    if (read.length === 0) return { state: 'absent', message: 'there are no models; "sonant voice get" brings one' };
+    if (read.length === 0)
+      return { state: 'absent', message: 'no models are installed; install one with "sonant voice get"' };
     const library = findLibrary(dataDir);
     if (!library) return { state: 'broken', message: explainMissingLibrary(dataDir) };
     const models = read.flatMap(({ model }) => model ?? []);
@@ -60,7 +61,7 @@ export const sherpaOnnx = defineEngine({
   settings: {
     threads: integerSetting({
       name: 'SONANT_SHERPA_THREADS',
-      help: 'Threads that each process of a neural model of your own computes with. Default: one, or two from four cores on',
+      help: 'Threads of each process of a neural model. Default: one, or two with four or more cores',
       min: 1,
       max: 64,
       fallback: threadsUsual,
@@ -74,21 +75,21 @@ export const sherpaOnnx = defineEngine({
     }),
     processesMax: integerSetting({
       name: 'SONANT_SHERPA_MODELS_MAX',
-      help: 'Processes of all neural models at once, each with a model in memory. Default: one more than for one model',
+      help: 'Processes of all neural models together, each with a model in memory. Default: one more than for one model',
       min: 1,
       max: 64,
       fallback: modelProcessesUsual + 1,
     }),
     idleSeconds: integerSetting({
       name: 'SONANT_SHERPA_IDLE_SECONDS',
-      help: 'Seconds after which a neural model that is not used leaves memory',
+      help: 'Seconds after which an unused neural model is unloaded',
       min: 1,
       max: 86_400,
       fallback: 600,
     }),
     steps: integerSetting({
       name: 'SONANT_SHERPA_STEPS',
-      help: 'Steps of refinement of Supertonic, ZipVoice and Pocket: more sound better and take longer. 0: the own of each',
+      help: 'Refinement steps of Supertonic, ZipVoice and Pocket: more steps sound better and take longer. 0: the default of each model',
       min: 0,
       max: 64,
       fallback: 0,
@@ -102,7 +103,7 @@ export const sherpaOnnx = defineEngine({
     folder: modelsFolder,
     library: {
       name: librarySpec,
-      licence: 'GPL-3.0, since it contains eSpeak NG',
+      licence: 'GPL-3.0, because it contains eSpeak NG',
       isHere: (dataDir) => findLibrary(dataDir) !== undefined,
     },
     prepare: (options) => addLibrary(options),

@@ -76,7 +76,7 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
   const style = model.text('style_dim').split(',').map(Number);
   const isStyle = style.length === dimensions && style.every((size) => Number.isInteger(size) && size > 0);
   if (!isStyle || (dimensions === 3 && style[1] !== 1)) {
-    model.fault(`has no style_dim of ${dimensions} sizes in its metadata; use a model that was made for sherpa-onnx`);
+    model.fault(`has no style_dim of ${dimensions} sizes in its metadata; use a model exported for sherpa-onnx`);
   }
   const bytesPerSpeaker = 4 * style.reduce((product, size) => product * size, 1);
   const bytes = speakers * bytesPerSpeaker;
@@ -85,7 +85,7 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
   if (isStyle && speakers > 0 && found !== undefined && found !== bytes) {
     files.faults.add(
       'voices.bin',
-      `has ${found} bytes where ${modelName} needs ${bytes}; it is another model's, or damaged`,
+      `has ${found} bytes, but ${modelName} needs ${bytes}; it belongs to another model or is damaged`,
     );
   }
   await files.needTokens({ areCharacters: true }, [' ']);

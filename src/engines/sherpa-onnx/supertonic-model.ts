@@ -106,9 +106,9 @@ async function readShape(path: string): Promise<number[]> {
   const isShape = shape.every((size) => size > 0) && shape[0] === shape[3] && needed <= voiceBytesMax;
   if (isShape && needed === bytes.length) return shape;
   const sizes = isShape
-    ? `has ${bytes.length} bytes where its header says ${needed}`
+    ? `has ${bytes.length} bytes, but its header states ${needed}`
     : 'does not begin with two shapes';
-  throw new ModelFault(`${sizes}; it is damaged or cut short; bring it here again`);
+  throw new ModelFault(`${sizes}; it is damaged or incomplete; copy it again`);
 }
 
 async function readIndexer(path: string): Promise<Int32Array> {

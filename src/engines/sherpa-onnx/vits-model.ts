@@ -59,7 +59,7 @@ async function findReading(
   }
   if (!files.sizes.has('lexicon.txt')) {
     const missing = 'lexicon.txt and espeak-ng-data are both missing';
-    model.fault(`makes its tokens by one of them, but ${missing}; take the whole folder it was released in`);
+    model.fault(`needs one of them for its tokens, but ${missing}; use the complete folder of the release`);
   }
   const isWorded = !isChineseLexicon && !comment.includes('melo') && language.toLowerCase() !== 'chinese';
   await files.needTokens({ areCharacters: false }, isWorded ? [' '] : []);
@@ -118,7 +118,7 @@ export async function readMatchaModel(files: ModelFiles, modelName: string): Pro
   const isChinese = Number(model.text('jieba')) > 0;
   const phonemizes = isBilingual || (!isChinese && Number(model.text('has_espeak')) > 0);
   if (!phonemizes && !isChinese)
-    model.fault('says neither has_espeak nor jieba in its metadata: its text cannot be read');
+    model.fault('states neither has_espeak nor jieba in its metadata, so its text format is unknown');
   const isWorded = isBilingual || isChinese;
   await files.needTokens({ areCharacters: !isWorded }, isBilingual ? [' '] : isChinese || !hasEnds ? [] : ['^', '$']);
   return {

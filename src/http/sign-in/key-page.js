@@ -99,7 +99,7 @@ function toItem(key) {
 
 function isConfirmed(name) {
   find('confirm-text').textContent =
-    `Programs that use ${name}, or keys made from it, stop working at once. This cannot be undone.`;
+    `Programs that use ${name}, or keys derived from it, stop working at once. This cannot be undone.`;
   dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {

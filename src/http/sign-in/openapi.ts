@@ -22,11 +22,11 @@ const grantSchema: Schema = {
   required: ['grant_type'],
   properties: {
     grant_type: text('The type of the grant.', { enum: ['client_credentials', exchangeGrant] }),
-    client_id: text('Id of a client registered here, unless HTTP Basic is used.'),
+    client_id: text('Id of a client registered with this service, unless HTTP Basic is used.'),
     client_secret: text('Secret of the client, unless HTTP Basic is used.'),
-    scope: text(`What the token may do: some of \`${tokenScopes.join(' ')}\`, separated by spaces. Default: all.`),
+    scope: text(`Scopes of the token: some of \`${tokenScopes.join(' ')}\`, separated by spaces. Default: all.`),
     subject_token: text('A token of the issuer, to exchange (RFC 8693).'),
-    subject_token_type: text('Type of that token.', { enum: subjectTokenTypes }),
+    subject_token_type: text('Type of the subject token.', { enum: subjectTokenTypes }),
   },
 };
 const tokenSchema: Schema = {
@@ -35,9 +35,9 @@ const tokenSchema: Schema = {
   required: ['access_token', 'token_type', 'expires_in', 'scope'],
   properties: {
     access_token: text('Allows key management, but no speech.'),
-    token_type: text('How to present it.', { enum: ['Bearer'] }),
+    token_type: text('How to send the token.', { enum: ['Bearer'] }),
     expires_in: { type: 'integer', description: 'Lifetime in seconds.' },
-    scope: text('What the token may do.'),
+    scope: text('Scopes of the token.'),
     issued_token_type: text('Type of a token that was exchanged.'),
   },
 };
@@ -81,7 +81,7 @@ export const takeTokenDocs: RouteDocs = {
   tag: 'Keys',
   summary: 'Get a token that manages API keys',
   description:
-    'For machines (RFC 6749): by the credentials of a client registered here, or by exchanging a token of the operator’s issuer (RFC 8693).',
+    'For machines (RFC 6749): with the credentials of a registered client, or in exchange for a token of the operator’s issuer (RFC 8693).',
   body: {
     examples: {},
     form: {
@@ -101,7 +101,7 @@ export const takeTokenDocs: RouteDocs = {
     401: jsonAnswer(
       'The client is unknown, or its secret is wrong.',
       refusalSchema,
-      { error: 'invalid_client', error_description: 'there is no such client, or its secret is another' },
+      { error: 'invalid_client', error_description: 'the client is unknown, or its secret is wrong' },
       ['Cache-Control', 'WWW-Authenticate'],
     ),
   },

@@ -114,7 +114,7 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
 
 const formType = 'application/x-www-form-urlencoded';
 const formLimits = { bytesMax: formBytesMax, arrivalMs: bodyArrivalMs };
-const notFormMessage = `The request body must be ${formType} in UTF-8, not compressed.`;
+const notFormMessage = `The request body must be ${formType} in UTF-8, uncompressed.`;
 
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
   checkEncoding(request, notFormMessage);
@@ -129,37 +129,37 @@ type Granted =
 const refused = (error: string, error_description: string): Granted => ({ error, error_description });
 async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
   for (const name of fields.keys())
-    if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} is given more than once`);
+    if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} was sent more than once`);
   const type = fields.get('grant_type');
   const scopes = parseScopes(fields);
   if (type === 'client_credentials') {
     const client = clientOf(request, fields);
-    if (!client) return refused('invalid_client', 'name the client and its secret, by HTTP Basic or in the body');
+    if (!client) return refused('invalid_client', 'send the client id and its secret, with HTTP Basic or in the body');
     const token = await signIn.tokenForClient(client.id, client.secret, scopes ?? []);
-    if (!token) return refused('invalid_client', 'there is no such client, or its secret is another');
+    if (!token) return refused('invalid_client', 'the client is unknown, or its secret is wrong');
     return scopes ? { token, scopes } : unknownScope();
   }
   if (type === exchangeGrant) {
     const subject = fields.get('subject_token');
     if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
-      return refused('invalid_request', 'give subject_token, and its subject_token_type as a JWT or an access token');
+      return refused('invalid_request', 'send subject_token, and subject_token_type as a JWT or an access token');
     try {
       const token = await signIn.tokenForToken(subject, scopes ?? []);
       return scopes ? { token, scopes, more: { issued_token_type: accessTokenType } } : unknownScope();
     } catch (error) {
       const { reason, message } = fromThrown(error);
       if (reason === 'invalid_token')
-        return refused('invalid_request', 'the token is not a good one of the issuer for here');
+        return refused('invalid_request', 'the token is not a valid token of the issuer for this service');
       if (reason === 'access_denied') return refused('invalid_request', message);
       throw error;
     }
   }
-  if (type) return refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`);
+  if (type) return refused('unsupported_grant_type', `grant_type must be client_credentials or ${exchangeGrant}`);
   const isForm = request.body instanceof URLSearchParams;
   return refused('invalid_request', isForm ? 'grant_type is missing' : `send the fields as a form (${formType})`);
 }
 
-const unknownScope = () => refused('invalid_scope', `scope is some of: ${tokenScopes.join(' ')}`);
+const unknownScope = () => refused('invalid_scope', `scope must be some of: ${tokenScopes.join(' ')}`);
 
 /** All scopes by default; undefined if one is asked for that no token has. An empty value counts as absent (RFC 6749). */
 function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {

@@ -51,9 +51,11 @@ const timestampsSchema = event(
   {
     chunk_index: chunkIndex,
     words: { type: 'array', description: 'In the order in which they are spoken.', items: wordSchema },
-    quality: text('Whether the times are from the engine.', { enum: ['engine', 'estimated'] }),
+    quality: text('Whether the times come from the engine; otherwise they are estimated.', {
+      enum: ['engine', 'estimated'],
+    }),
   },
-  { language_code: text('What they are spoken in, BCP-47; only if the request has `language_code` `auto`.') },
+  { language_code: text('Language of the words, BCP-47; only if the request has `language_code` `auto`.') },
 );
 const markSchema = event(
   'SpeechMarkEvent',
@@ -61,15 +63,15 @@ const markSchema = event(
   'A mark of the markup is reached, or another voice begins to speak.',
   {
     chunk_index: chunkIndex,
-    kind: text('What is reached.', { enum: ['mark', 'voice'] }),
+    kind: text('Kind of the event.', { enum: ['mark', 'voice'] }),
     name: text('Name of the mark; for a voice, its id.'),
-    time: seconds('When it is heard, in seconds.'),
+    time: seconds('Time in the audio, in seconds.'),
   },
 );
 const chunkDoneSchema = event(
   'SpeechChunkDoneEvent',
   'speech.chunk.done',
-  'A chunk is complete: no more audio has its index. What the encoder holds back comes with the next chunk.',
+  'A chunk is complete: no more audio has its index. Audio that the encoder holds back comes with the next chunk.',
   {
     chunk_index: chunkIndex,
     chars,
@@ -84,7 +86,7 @@ const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event
   duration,
   bytes: whole('Size of the audio in bytes.'),
   audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
-  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'What is charged.'),
+  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'Characters charged.'),
 });
 const errorSchema = event(
   'SpeechErrorEvent',
@@ -180,7 +182,7 @@ const openAiEventSchema: Schema = {
       usage: objectSchema(
         'OpenAiUsage',
         { input_tokens: count, output_tokens: count, total_tokens: count },
-        'Characters in place of tokens.',
+        'Characters instead of tokens.',
       ),
     }),
     openAiFailureSchema,

@@ -57,7 +57,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
       case 'lost':
         throw new Failure('stream_expired');
       case 'never':
-        throw badEventId('names an event that was not sent');
+        throw badEventId('must be the id of an event that was sent');
       case 'over':
         // An EventSource does not reconnect after a 204.
         return reply.code(204).send();

@@ -45,7 +45,7 @@ const link = describeObject('SpeechLink', {
   format: [text('Encoding of the audio.', { enum: formatNames }), 'wav'],
 });
 const estimate = describeObject('SpeechEstimate', {
-  chars: [{ type: 'integer', description: 'Unicode code points of the text, which would be charged.' }, 13],
+  chars: [{ type: 'integer', description: 'Unicode code points of the text, which a request would be charged.' }, 13],
   duration: [{ type: 'number', description: 'Approximate duration in seconds.' }, 1.04],
   bytes: [{ type: 'integer', description: 'Approximate size of the audio.' }, 91_772],
   segments: [{ type: 'integer', description: 'Number of segments that the text would be split into.' }, 1],
@@ -103,8 +103,8 @@ export const speechDocs: RouteDocs = {
   tag: 'Speech',
   summary: 'Turn text into speech',
   description:
-    'With `method` `rest`, the reply follows when all is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
-    'With `method` `streaming`, it is the audio as it is synthesized, or events if `Accept` is `text/event-stream`. ' +
+    'With `method` `rest`, the reply follows when all text is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
+    'With `method` `streaming`, the reply is the audio while it is synthesized, or events if `Accept` is `text/event-stream`. ' +
     'The status is sent with the first audio; a body that ends cleanly is complete.',
   scopes: [...synthesizeSpeech.scopes, ...streamSpeech.scopes],
   parameters: [
@@ -115,7 +115,7 @@ export const speechDocs: RouteDocs = {
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),
-    requestHeader('Last-Event-ID', 'For events: that stream is resumed, and nothing is started or charged.'),
+    requestHeader('Last-Event-ID', 'For events: resumes that stream; nothing is started or charged.'),
   ],
   body: {
     schema: speechRequestSchema,
@@ -131,7 +131,7 @@ export const speechDocs: RouteDocs = {
       headers: [...soundHeaders, ...streamHeaders],
       content: { 'application/json': link, ...soundContent, ...eventContent },
     },
-    204: { description: 'There are no events after that of Last-Event-ID.' },
+    204: { description: 'There are no events after Last-Event-ID.' },
   },
   failures: [...speakingFailures, 'idempotency_conflict', 'stream_expired'],
 };
@@ -140,7 +140,7 @@ export const estimateDocs: RouteDocs = {
   ...documentOperation(estimateSpeech),
   tag: 'Speech',
   summary: 'Estimate the cost of speech',
-  description: 'Takes the body of POST /api/audio/speech; nothing is synthesized.',
+  description: 'Accepts the body of POST /api/audio/speech. Nothing is synthesized.',
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
   answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example) },
   failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],

@@ -134,7 +134,7 @@ export class ResumableStream {
   }
 
   #continueUnread(): void {
-    const unread = () => this.end('Nobody read on, and so the rest was not spoken.');
+    const unread = () => this.end('The client stopped reading, so the rest was not spoken.');
     this.#timer = setTimeout(unread, readerGraceMs).unref();
     const stopBytes = this.#madeBytes + unreadBytesMax;
     const goOn = async () => {

@@ -39,7 +39,7 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
     violations.push({
       field: 'method',
       reason: 'enum',
-      message: 'must be streaming, or left out',
+      message: 'must be streaming or omitted',
       allowed: ['streaming'],
     });
   const options = { violations, allowsSingleText: true };

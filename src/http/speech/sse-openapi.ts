@@ -19,7 +19,7 @@ const { captions: _, ...streamSchemas } = fieldSchemas;
 
 const streamRequestSchema: Schema = {
   title: 'StreamRequest',
-  description: 'Like SpeechRequest; `text` is a single chunk, and `method` may be left out.',
+  description: 'Like SpeechRequest; `text` is a single chunk, and `method` may be omitted.',
   type: 'object',
   required: ['voice_id'],
   properties: {
@@ -50,9 +50,9 @@ const lastEventId = requestHeader('Last-Event-ID', 'Id of the last event receive
 
 const beginEventId = requestHeader(
   'Last-Event-ID',
-  'Id of the last event received: that stream is resumed, if this key started it, and nothing is started or charged.',
+  'Id of the last event received: resumes that stream if this key started it; nothing is started or charged.',
 );
-const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no events after that one.' } };
+const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no events after it.' } };
 
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
@@ -118,7 +118,7 @@ export const resumeDocs: RouteDocs = {
   id: 'resumeStream',
   summary: 'Resume a stream of events',
   description:
-    'With the key that started it. Events are held for a minute after the last one; without a reader, synthesis continues for ten seconds.',
+    'Needs the key that started the stream. Events are stored for a minute after the last one; without a reader, synthesis continues for ten seconds.',
   parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_'), lastEventId],
   answers: streamAnswers,
   failures: ['stream_expired'],
@@ -129,7 +129,7 @@ export const leaveDocs: RouteDocs = {
   tag: 'Streams',
   summary: 'End a stream of events',
   description:
-    'With the key that started it. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
+    'Needs the key that started the stream. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
   scopes: streamSpeech.scopes,
   parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },

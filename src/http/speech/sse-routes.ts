@@ -33,7 +33,7 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/audio/speech/sse';
 const noSuchTicket = () =>
-  new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+  new Failure('stream_expired', { message: 'The ticket is unknown, used or expired. Request a new one.' });
 
 export function addSseRoutes(
   app: FastifyInstance,

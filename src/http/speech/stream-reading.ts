@@ -126,7 +126,7 @@ function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): 
     });
     reading = begun;
     yield* begun.texts;
-    if (isReplaced) throw new Failure('stream_expired', { message: 'Another reader has come.' });
+    if (isReplaced) throw new Failure('stream_expired', { message: 'Another client is reading this stream now.' });
   }
   const leave = () => {
     reading?.leave();

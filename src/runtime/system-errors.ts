@@ -1,0 +1,24 @@
+// Explains errors of the operating system and of connections to users. The messages of Node name system calls, codes and
+// temporary files instead.
+import { getSystemErrorMessage } from 'node:util';
+
+/** Explanations by code. For other codes, the system has one. */
+const explanations: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed',
+  EISDIR: 'it is a folder, not a file',
+  ENOENT: 'no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOTFOUND: 'the host name is unknown',
+  UND_ERR_BODY_TIMEOUT: 'no answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_SOCKET: 'the connection was closed',
+};
+
+/** The reason of an error, such as "permission denied". An error of the program keeps its message. */
+export function reasonOf(error: unknown): string {
+  const { code = '', errno, message } = error as NodeJS.ErrnoException;
+  return explanations[code] ?? (errno !== undefined && errno < 0 ? getSystemErrorMessage(errno) : message);
+}
