@@ -7,7 +7,7 @@ export interface EndedCall {
   /** The name of the operation. */
   method: string;
   /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
-  door: string;
+  api: string;
   callerId: string | undefined;
   keyId: string | undefined;
   /** The id of its trace, where there is one. */

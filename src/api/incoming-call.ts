@@ -18,7 +18,7 @@ export interface TimeLimits {
 
 /** What is known of a call when its headers have come. */
 export interface Incoming {
-  door: string;
+  api: string;
   requestId: string;
   address: string;
   /** Stands for the connection that it came on, where that is known. */

@@ -37,7 +37,7 @@ export class RunningCall {
   constructor(incoming: Incoming, shared: Shared) {
     this.#incoming = incoming;
     this.#shared = shared;
-    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.door, kind: 'server' });
+    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.api, kind: 'server' });
   }
 
   get caller(): KeyCaller {
@@ -46,8 +46,8 @@ export class RunningCall {
   }
 
   /** The API that the call comes through, where that is known only after its beginning. */
-  set door(door: string) {
-    this.#incoming = { ...this.#incoming, door };
+  set api(api: string) {
+    this.#incoming = { ...this.#incoming, api };
   }
 
   get callerId(): string | undefined {
@@ -264,11 +264,11 @@ export class RunningCall {
     this.#hasEnded = true;
     this.#release();
     this.#leaveOpen();
-    const { requestId, door } = this.#incoming;
+    const { requestId, api } = this.#incoming;
     const ended: EndedCall = {
       requestId,
       method: this.#operation?.name ?? '',
-      door,
+      api,
       callerId: this.callerId,
       keyId: this.#caller?.keyId,
       traceId: this.#span?.traceId,
@@ -285,13 +285,13 @@ export class RunningCall {
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });
 
-function endCallSpan(span: Span, { requestId, method, door, status, keyId, speech, failure }: EndedCall): void {
+function endCallSpan(span: Span, { requestId, method, api, status, keyId, speech, failure }: EndedCall): void {
   const { voiceId, engine, format, characters, isCached, audioSeconds, firstSoundMs } = speech;
-  span.name = method || door;
+  span.name = method || api;
   span.set({
     'rpc.method': method,
     'rpc.response.status_code': status,
-    'sonant.door': door,
+    'sonant.api': api,
     'sonant.request_id': requestId,
     'sonant.key_id': keyId,
     'sonant.voice_id': voiceId,

@@ -154,7 +154,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
 
 /** Serves a WebSocket whose upgrade has been checked, until it is closed. */
 export async function serveContexts<Writer extends ContextWriter>(
-  { live, admission, leaving, readerStallMs, door }: ContextsOptions & { door: string },
+  { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
 ): Promise<void> {
@@ -162,7 +162,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   const send = (message: object) => peer.send(JSON.stringify(message));
   const contexts = new SpeechContexts<Writer>({
     live,
-    beginCall: () => admission.beginCall(request, door, speechOperations.liveSpeech),
+    beginCall: () => admission.beginCall(request, api, speechOperations.liveSpeech),
     send,
     onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
   });

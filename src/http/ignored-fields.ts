@@ -1,8 +1,8 @@
-// Reports what of a request means nothing to its route: members of the body, parameters of the query, and an
-// Idempotency-Key where nothing is remembered under it.
+// Reports the parts of a request that its route ignores: members of the body, query parameters, and an Idempotency-Key
+// on a route that does not support it. X-Did-You-Mean lists known names that are similar. Every route with a key checks
+// its query.
 //     X-Ignored-Fields: language, colour
-//     X-Did-You-Mean: language=language_code              the known names that some of them are near to
-// A query is checked on every route with a key, also on those that take none.
+//     X-Did-You-Mean: language=language_code
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import { type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -35,13 +35,13 @@ function checkQuery(
 ): void {
   const { ignored, faults } = sortQuery(request, isStrict);
   if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
-  // A route with parameters reports these faults with those of its parameters.
+  // The parser of a route with query parameters reports these faults together with its own.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
   request.ignoredQuery = ignored;
   reply.headers(ignoredHeaders(request, []));
 }
 
-/** The headers that name what was ignored of the body and of the query. */
+/** Headers that name the ignored fields of the body and of the query. */
 export function ignoredHeaders(
   { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
   ofBody: readonly UnknownField[],
@@ -60,7 +60,7 @@ const nothing = Object.freeze({});
 const idempotencyKey = 'Idempotency-Key';
 const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
 
-/** Reports, or refuses, the key of a request whose answer is not remembered. */
+/** Reports an Idempotency-Key on a route that stores no answers, or rejects it if the gateway is strict. */
 export function checkUnusedKey(
   { headers }: FastifyRequest,
   isStrict: boolean,
@@ -73,7 +73,7 @@ export function checkUnusedKey(
   if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
 }
 
-/** A failed request has ignored nothing. */
+/** Removes the headers: a failed request has ignored nothing. */
 export function withoutIgnored(reply: FastifyReply): void {
   for (const name of ['X-Ignored-Fields', 'X-Did-You-Mean']) reply.removeHeader(name);
 }

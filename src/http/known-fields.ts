@@ -1,5 +1,5 @@
-// Separates the known members of a body, and the known parameters of a query, from the unknown. These are ignored and
-// reported with the names that they were probably meant to be, or rejected if the gateway is strict.
+// Separates the known members of a body and the known query parameters from the unknown ones. Unknown ones are ignored
+// and reported with the likely name, or rejected if the gateway is strict.
 import type { FastifyRequest } from 'fastify';
 import {
   type Fields,
@@ -17,7 +17,7 @@ export interface SortedFields {
   faults: FieldViolation[];
 }
 
-/** `prefix` precedes the names of nested members. */
+/** `prefix` is put before the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))
@@ -28,21 +28,21 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
 }
 
-/** By the body that they are members of, for the reply to a request whose parser throws. */
+/** Unknown members per body, kept for the reply if the parser throws. */
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
 
-/** The unknown members of a body, with those of its own members, as far as it was parsed. */
+/** The unknown members of a body and of its nested objects, as far as it was parsed. */
 export const ignoredOf = (body: unknown): readonly UnknownField[] =>
   (isObject(body) && ignoredMembers.get(body)) || nothing;
 const nothing: readonly UnknownField[] = [];
 
-/** The query of a request, by the parameters in the documentation of its route. */
+/** Sorts the query of a request by the documented parameters of its route. */
 export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
   const parameters = routeOptions.config.operation?.parameters ?? [];
   const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
   return sortFields(query as Fields, known, isStrict);
 }
 
-/** Whether its parser sorts the query of the request. */
+/** Whether the route's parser sorts the query itself. */
 export const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;

@@ -1,4 +1,5 @@
-// Routes without a body. A body of any type is discarded: some clients send one by default, and must not be rejected for it.
+// Routes without a body. A body of any type is discarded: some clients send one by default, and must not be rejected
+// for it.
 import type { FastifyInstance } from 'fastify';
 
 export function addWithoutBody(app: FastifyInstance, addRoutes: (scope: FastifyInstance) => void): void {

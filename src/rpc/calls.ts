@@ -83,7 +83,7 @@ export function createCallRunner(runner: Runner): CallRunner {
     const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
     const read = (error: unknown) => fromCallError(error, limitsOf(method).bytesMax);
     const running = runner.begin({
-      door: protocolName,
+      api: protocolName,
       requestId,
       address: values.get(addressKey),
       connection: values.get(connectionKey),

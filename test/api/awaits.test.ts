@@ -43,7 +43,7 @@ async function openCall() {
     ledger: { add: async () => {}, checkRoom() {} },
     onFault() {},
   });
-  const call = runner.begin({ door: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
+  const call = runner.begin({ api: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
   const operation = speechOperations.streamSpeech;
   await call.admit({ key: 'good' }, operation);
   return { runner, metering, call, operation };

@@ -22,7 +22,7 @@ test('closing a context before its flush stops it at once, and the next one spea
   expect((await final('long')).at(-1)).toEqual({ isFinal: true, contextId: 'long' });
   expect((await final('next')).length).toBeGreaterThan(2);
   await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
-  expect(gateway.calls.filter(({ door }) => door === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
+  expect(gateway.calls.filter(({ api }) => api === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
 });
 
 test('a text that is cut in the middle of a character is joined', async () => {

@@ -116,7 +116,7 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
   expect(peer.played.subarray(-last.length).equals(last)).toBe(true);
   peer.hangUp();
   await peer.closed;
-  await expect.poll(() => bridge.calls.filter(({ door }) => door === 'websocket').length, patient).toBe(4);
+  await expect.poll(() => bridge.calls.filter(({ api }) => api === 'websocket').length, patient).toBe(4);
 });
 
 test('the engine does not speak far ahead of what is heard, and stops when the caller hangs up', async () => {

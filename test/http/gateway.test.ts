@@ -1,4 +1,4 @@
-// What holds for every reply: ids, failures and how they are told; and how the door goes quietly.
+// What holds for every reply: ids, failures and how they are told; and how the api goes quietly.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
@@ -39,7 +39,7 @@ describe('every response', () => {
     const answer = await gateway.speak(hello, { headers: { 'X-Request-Id': id } });
     expect(answer.headers.get('X-Request-Id')).toBe(id);
     await answer.arrayBuffer();
-    expect(gateway.calls.map((call) => [call.requestId, call.door])).toEqual([[id, 'rest']]);
+    expect(gateway.calls.map((call) => [call.requestId, call.api])).toEqual([[id, 'rest']]);
     expect(gateway.requests.map((request) => request.requestId)).toEqual([id]);
   });
 

@@ -62,7 +62,7 @@ test.each([
     for (let i = 0; i < 200 && socket.readyState === WebSocket.OPEN; i++) send(message());
     await sleep(1);
   }
-  expect(gateway.calls.at(-1)).toMatchObject({ door: 'websocket' });
+  expect(gateway.calls.at(-1)).toMatchObject({ api: 'websocket' });
   socket.terminate();
 });
 

@@ -246,7 +246,7 @@ test('a peer that leaves frees the engine and its place', async () => {
   await until('info');
   socket.close();
   await expect.poll(() => [gateway.tone.counts.running, gateway.schedule.state.speaking], patient).toEqual([0, 0]);
-  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
+  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ api: 'websocket', status: 'CANCELLED' });
 });
 
 test('while the service stops, a turn is finished and the connection closes with 1012', async () => {

@@ -52,7 +52,7 @@ test('a live ticket opens one connection, without a key', async () => {
   expect(Math.abs(Date.parse(ticket.expires_at) - Date.now() - 60_000)).toBeLessThan(5_000);
   const answers = await Promise.all([1, 2, 3].map(() => connect(ticket.live_url)));
   expect(answers.toSorted((one, other) => Number(one[0]) - Number(other[0]))).toEqual([refused, refused, spoken]);
-  expect(shared.calls.filter(({ door, status }) => door === 'websocket' && status === 'OK')).toHaveLength(1);
+  expect(shared.calls.filter(({ api, status }) => api === 'websocket' && status === 'OK')).toHaveLength(1);
   expect(await connect(`ws://sonant.test${path}?ticket=tkt_NONE`)).toEqual(refused);
   expect(await connect(`ws://sonant.test${path}?ticket=a&ticket=b`)).toEqual(refused);
 });

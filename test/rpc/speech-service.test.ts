@@ -40,7 +40,7 @@ describe('a stream', () => {
       expect(plain(await collect(client.streamSpeech(request, key))), name).toEqual(plain(byGrpc));
     }
     expect(services.fakeSpeech.counts).toMatchObject({ begun: 5, finished: 5, running: 0 });
-    expect(services.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
+    expect(services.calls.map(({ api, status }) => `${api} ${status}`).sort()).toEqual([
       'connect OK',
       'connect OK',
       'grpc OK',

@@ -32,7 +32,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
 
   app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
     checkUpgrade(request, reply, options.isAllowedOrigin);
-    await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
+    await serveContexts<CartesiaWriter>({ ...options, api: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),
     );
     return reply;

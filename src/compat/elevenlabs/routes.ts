@@ -108,7 +108,7 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
       reply.headers(ignoredHeaders(request, settings.ignored));
       const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
         new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
-      await serveContexts({ ...options, door: 'elevenlabs' }, [request, reply], open);
+      await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open);
       return reply;
     });
   }

@@ -249,7 +249,7 @@ export class WyomingConnection {
   /** Admits a call with the operator's key, or throws what it is refused for. */
   async #begin(operation: Operation): Promise<RunningCall> {
     const { runner, key } = this.#options;
-    const incoming = { door: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
+    const incoming = { api: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
     const call = runner.begin(incoming);
     try {
       await call.admit({ key }, operation);

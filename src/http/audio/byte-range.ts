@@ -1,9 +1,9 @@
-// Ranges of bytes (RFC 9110 section 14):
+// Byte ranges (RFC 9110 section 14). A malformed header is ignored, as the RFC requires. A range beyond the end, or too
+// many ranges, are `unsatisfiable`.
 //     Range: bytes=0-99          the first hundred
-//     Range: bytes=100-          from there to the end
+//     Range: bytes=100-          from 100 to the end
 //     Range: bytes=-100          the last hundred
-//     Range: bytes=0-9,90-99     several: answered with the whole, as the RFC permits
-// A malformed header is ignored, as the RFC requires; a range beyond the end is `unsatisfiable`, and so are too many ranges.
+//     Range: bytes=0-9,90-99     several: the whole audio is sent, as the RFC permits
 import type { ByteRange } from '../../delivery/stores/clip-store.ts';
 
 /** Ranges that a request may name. */

@@ -1,4 +1,5 @@
-// The OpenAPI documentation of live speech. OpenAPI describes the handshake; the messages are described in docs/live.md.
+// The OpenAPI documentation of live speech. OpenAPI can describe only the handshake; docs/live.md describes the
+// messages.
 import { speechOperations } from '../../api/operation.ts';
 import { describeObject, jsonAnswer, queryParameter, type RouteDocs, text } from '../route-docs.ts';
 

@@ -1,5 +1,5 @@
-// Reads the form of a clone into the message of CloneVoice. The fields of a form are strings: `labels` is JSON, and `engines` a
-// list with commas.
+// Reads the form of a clone into the CloneVoice message. All form fields are strings: `labels` is JSON, and `engines`
+// is a comma-separated list.
 import { create } from '@bufbuild/protobuf';
 import { type CloneVoiceRequest, CloneVoiceRequestSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { newReading, readMembers } from '../../contract/decode.ts';
@@ -29,7 +29,7 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
         return [name, values.flatMap((text) => text.split(',').flatMap((each) => each.trim() || []))];
       if (values.length > 1 && cloneTexts.includes(name)) violations.report(name, 'conflict', 'must be given once');
       const [text = ''] = values;
-      // An empty field of a form is as absent.
+      // An empty form field counts as absent.
       return [name, text === '' ? undefined : name === 'labels' ? parseLabels(text, violations) : text];
     }),
   );

@@ -1,4 +1,4 @@
-// The OpenAPI documentation of what is by hand in /api/voices.
+// The OpenAPI documentation of the hand-written routes in /api/voices.
 import { CloneVoiceRequestSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { voiceOperations } from '../../api/operation.ts';
 import { requestSchema, type Schema } from '../../contract/openapi.ts';
@@ -24,7 +24,7 @@ export const previewDocs: RouteDocs = {
   failures: ['voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],
 };
 
-/** Of the endpoint that makes voices of engines and clones. */
+/** The endpoint that creates voices from engine voices and clones. */
 export const cloneDocs = {
   summary: 'Create or clone a voice',
   description:

@@ -1,5 +1,5 @@
-// What the contract does not serve of voices: POST /api/voices takes a form with recordings besides JSON, and
-// GET /api/voices/{id}/preview returns audio.
+// The hand-written routes of voices: POST /api/voices accepts a form with recordings besides JSON, and GET
+// /api/voices/{id}/preview returns audio.
 import { createHash } from 'node:crypto';
 import { create as createMessage } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -37,7 +37,7 @@ export function addVoiceRoutes(
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
         callUnary(preview, handlers, message, call),
       );
-      // The voice may change or be deleted.
+      // The ETag is a hash because a voice can change or be deleted.
       const etag = `"${createHash('sha256').update(audioBytes).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
       if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).send();

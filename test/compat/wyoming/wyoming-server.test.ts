@@ -26,7 +26,7 @@ test('describe is answered with all voices by language, and ping with pong', asy
   expect(await next()).toMatchObject({ type: 'pong', data: { text: 'hi' } });
   send('ping');
   expect(await next()).toMatchObject({ type: 'pong', data: { text: null } });
-  expect(calls).toMatchObject([{ door: 'wyoming', method: 'sonant.v1.VoiceService/ListVoices', status: 'OK' }]);
+  expect(calls).toMatchObject([{ api: 'wyoming', method: 'sonant.v1.VoiceService/ListVoices', status: 'OK' }]);
 });
 
 test('a whole text is spoken, one after the other, each from audio-start to audio-stop', async () => {
@@ -49,7 +49,7 @@ test('a whole text is spoken, one after the other, each from audio-start to audi
   });
   expect(soundOf(first).equals(Buffer.from(await elsewhere.arrayBuffer()))).toBe(true);
   expect(typesOf(await until('audio-stop'))).toEqual(['audio-start', 'audio-chunk', 'audio-stop']);
-  const ours = calls.filter(({ door }) => door === 'wyoming');
+  const ours = calls.filter(({ api }) => api === 'wyoming');
   expect(ours).toMatchObject(
     Array.from({ length: 2 }, () => ({ method: 'sonant.v1.SpeechService/LiveSpeech', status: 'OK' })),
   );
@@ -159,7 +159,7 @@ test.each<[string, Parameters<typeof openWyoming>[0], string[]]>([
   };
   const text = 'This is longer than ten characters.';
   expect([await answersTo('describe'), await answersTo('synthesize', { text })]).toEqual(answers);
-  expect(calls.map(({ door, failure }) => [door, failure?.reason ?? 'info'])).toEqual(
+  expect(calls.map(({ api, failure }) => [api, failure?.reason ?? 'info'])).toEqual(
     answers.map((answer) => ['wyoming', answer]),
   );
 });
