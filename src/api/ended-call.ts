@@ -1,4 +1,4 @@
-// What is reported of a call when it has ended.
+// The report of a call that has ended.
 import type { Failure } from '../errors.ts';
 import type { SpeechFacts } from './call.ts';
 
@@ -6,17 +6,17 @@ export interface EndedCall {
   requestId: string;
   /** The name of the operation. */
   method: string;
-  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
+  /** The API or protocol, such as "grpc", "connect", "rest" or "sse". */
   api: string;
   callerId: string | undefined;
   keyId: string | undefined;
-  /** The id of its trace, where there is one. */
+  /** The id of the call's trace, if it has one. */
   traceId: string | undefined;
-  /** What it spoke; empty where it is no speech. */
+  /** Facts of the speech; empty if the operation is not speech. */
   speech: SpeechFacts;
-  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
+  /** Name of the gRPC status: "OK", "CANCELLED" if the client disconnected, or the status of the failure. */
   status: string;
-  /** Its cause is for the log only. */
+  /** The failure, if any. Its cause is only for the log. */
   failure: Failure | undefined;
   durationMs: number;
   messageCount: number;

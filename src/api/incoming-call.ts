@@ -1,4 +1,4 @@
-// What a call begins with: what its API knows when its headers have come, and what all calls of a runner share.
+// The inputs of a call: facts known when its headers have arrived, and objects shared by all calls of a runner.
 import type { Admit } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
 import type { LimitStatus } from '../access/rate-limit.ts';
@@ -16,26 +16,29 @@ export interface TimeLimits {
   readerStallMs: number;
 }
 
-/** What is known of a call when its headers have come. */
+/** Facts known when the headers of a call have arrived. */
 export interface Incoming {
   api: string;
   requestId: string;
   address: string;
-  /** Stands for the connection that it came on, where that is known. */
+  /** Identifies the connection of the call, if it is known. */
   connection?: object | undefined;
   deadlineMs?: KeyCaller['deadlineMs'];
-  /** Reads the trace that the caller has begun; called where calls are traced. */
+  /** Reads the caller's trace headers. Called only if calls are traced. */
   readTrace?: (() => TraceHeaders) | undefined;
   reportLimits(status: LimitStatus): void;
-  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
+  /**
+   * For an API whose library has its own errors: converts thrown errors to Failures, and Failures to the library's
+   * errors.
+   */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
 }
 
-/** What all calls of a runner share. */
+/** Objects shared by all calls of a runner. */
 export interface Shared {
   admit: Admit;
   onCallEnd(call: EndedCall): void;
-  /** Undefined where calls are not traced. */
+  /** Undefined if calls are not traced. */
   tracing: Tracing | undefined;
   timeLimits: TimeLimits;
   openCalls: OpenCalls;

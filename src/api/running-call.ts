@@ -1,5 +1,5 @@
-// A call from its headers to its last result: admitted, started, limited in time, ended exactly once. It ends at once when
-// it is aborted, whether or not the operation watches its signal.
+// A call from its headers to its last result: admitted, started, limited in time, and ended exactly once. An aborted
+// call ends at once, even if the operation ignores its signal.
 import { checkScopes, type Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
 import { Failure, failureTable, toFailure } from '../errors.ts';
@@ -9,7 +9,7 @@ import type { EndedCall } from './ended-call.ts';
 import type { Incoming, Shared } from './incoming-call.ts';
 import type { Operation } from './operation.ts';
 
-/** Failures that ended a call and were reported with it. */
+/** Failures that have been reported as the end of a call. */
 const reported = new WeakSet<Failure>();
 export const wasReported = (error: unknown): boolean => error instanceof Failure && reported.has(error);
 
@@ -21,17 +21,17 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
-  /** Those that it was admitted to: one of them is run. */
+  /** The operations that the call was admitted to; one of them is run. */
   #admittedTo: readonly Operation[] = [];
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undo what `#start` and `admitAnyone` have set up. */
+  /** Undoes the set-up of `#start` and `admitAnyone`. */
   #release = () => {};
   #leaveOpen = () => {};
-  /** Since when a result of a stream waits to be read. */
+  /** Time since which a result of the stream waits to be read. */
   #waitingSinceMs: number | undefined;
-  /** Rejects the result that is awaited. */
+  /** Rejects the awaited result. */
   #refuse: (reason: unknown) => void = () => {};
 
   constructor(incoming: Incoming, shared: Shared) {
@@ -45,7 +45,7 @@ export class RunningCall {
     return this.#caller;
   }
 
-  /** The API that the call comes through, where that is known only after its beginning. */
+  /** Sets the API of the call, if it is known only after the call has begun. */
   set api(api: string) {
     this.#incoming = { ...this.#incoming, api };
   }
@@ -54,7 +54,7 @@ export class RunningCall {
     return this.#caller?.callerId;
   }
 
-  /** Admits a caller who may call one of the operations, or throws the Failure that refuses it. */
+  /** Admits a caller that may call one of the operations. Throws a Failure if the caller is refused. */
   async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;
     const scopes = operations.map((operation) => operation.scopes);
@@ -69,7 +69,7 @@ export class RunningCall {
     await this.#shared.admit({ key: undefined, ticketKeyId: this.caller.keyId, address });
   }
 
-  /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
+  /** Admits a call to an operation that needs no key. Throws a Failure if the call is refused. */
   admitAnyone({ isOpen }: Operation): void {
     this.#leaveOpen = this.#shared.openCalls.enter({
       address: this.#incoming.address,
@@ -80,13 +80,16 @@ export class RunningCall {
     });
   }
 
-  /** Narrows a call that was admitted to several operations to this one, or throws `insufficient_scope`. */
+  /**
+   * Narrows a call that was admitted to several operations to one. Throws `insufficient_scope` if its key may not call
+   * this one.
+   */
   narrow(operation: Operation): void {
     checkScopes(this.caller, operation.scopes);
     this.#admittedTo = [operation];
   }
 
-  /** Runs an operation that has one result. */
+  /** Runs an operation with one result. */
   run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
     const { unaryCallMs } = this.#shared.timeLimits;
     const take = () => {
@@ -100,18 +103,18 @@ export class RunningCall {
     );
   }
 
-  /** Runs an operation that has a stream of results. */
+  /** Runs an operation with a stream of results. */
   stream<T>(operation: Operation, work: (call: Call) => AsyncIterable<T>): AsyncIterable<T> {
     return this.streamFrom(() => work(this.startStream(operation)));
   }
 
-  /** The results of a stream that was started. It is ended when its reader returns, or reads nothing for too long. */
+  /** Returns the results of a started stream. The stream ends when its reader returns or reads nothing for too long. */
   streamFrom<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     const stall = this.#watchStall();
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
       stall.close();
-      // Not awaited: an operation that does not watch its signal would keep the caller waiting.
+      // Not awaited: an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
     const read = () => {
@@ -149,7 +152,7 @@ export class RunningCall {
     return this.#hasEnded;
   }
 
-  /** Ends the call, if it has not ended, with the reason for which it was aborted, or with the error. Returns either. */
+  /** Ends the call, if it is running, with its abort reason or the error. Returns the reason of the end. */
   fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
     this.#operation ??= operation;
     const { signal } = this.#ending;
@@ -164,13 +167,13 @@ export class RunningCall {
     return failure;
   }
 
-  /** Ends the call with the error, and returns what is to be thrown to the API. */
+  /** Ends the call with the error. Returns the error to throw to the API. */
   thrown(error: unknown): unknown {
     const failure = this.fail(error);
     return this.#incoming.errors?.write(failure) ?? failure;
   }
 
-  /** Aborts the operation; whoever waits for its result gets the reason. Without effect on a call that has ended. */
+  /** Aborts the operation and rejects the awaited result. Has no effect on a call that has ended. */
   abort(reason: unknown): void {
     this.#ending.abort(reason);
     this.#refuse(this.#ending.signal.reason);
@@ -181,7 +184,7 @@ export class RunningCall {
     return this.#start(operation, this.#shared.timeLimits.streamCallMs);
   }
 
-  /** From here on the call is limited in time, and ends when its key does. */
+  /** Starts the time limit and the watch of the key. */
   #start(operation: Operation, timeoutMs: number): Call {
     this.#operation = operation;
     const { requestId, address, deadlineMs, reportLimits } = this.#incoming;
@@ -211,7 +214,10 @@ export class RunningCall {
     };
   }
 
-  /** One timer for a whole stream; it counts only while a result waits to be read. Calls without a key share theirs. */
+  /**
+   * One timer for the whole stream, which counts only while a result waits to be read. Calls without a key share one
+   * timer.
+   */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
     const giveUp = () => {
@@ -231,8 +237,8 @@ export class RunningCall {
   }
 
   /**
-   * The result of the work, or the reason for which the call was aborted meanwhile; `take` has the result before it is
-   * awaited, `toThrown` makes the error of what it failed with. What the work starts belongs to the trace of the call.
+   * Resolves with the result of the work, or rejects with the abort reason. `take` receives the result before the
+   * caller does; `toThrown` converts an error of the work. Spans started by the work belong to the call's trace.
    */
   #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
