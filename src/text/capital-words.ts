@@ -1,6 +1,6 @@
-// Words whose capitals may be spelled, in the languages whose table states what can be said as a word: FBI and CPUs are
-// spelled, NASA is a word, and so is what is shouted. Words that are read otherwise than they are written, Greek letters,
-// and words of other scripts, which are transliterated rather than dropped.
+// Speaks words in capitals, words with special pronunciations and Greek letters, in languages whose table states which
+// capitals are pronounceable: FBI and CPUs are spelled; NASA and shouted words are not. Words of other scripts are
+// transliterated.
 import anyAscii from 'any-ascii';
 import { type LanguageTable, toRows } from './language-table.ts';
 import { charBefore, type Place, wordAfter, wordBefore, wordSet } from './rule.ts';
@@ -8,11 +8,11 @@ import { charBefore, type Place, wordAfter, wordBefore, wordSet } from './rule.t
 const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
 const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();
 
-/** More capitals are no acronym. */
+/** Longer words in capitals are not acronyms. */
 const capitalsMax = 24;
 
 export class CapitalWords {
-  /** Words that are read otherwise than they are written. */
+  /** Words with a special pronunciation. */
   readonly special: ReadonlyMap<string, string>;
   readonly #spelled: ReadonlySet<string>;
   readonly #spoken: ReadonlySet<string>;
@@ -42,7 +42,7 @@ export class CapitalWords {
     this.#andWord = new Map(toRows(signs.names)).get('&')!;
   }
 
-  /** A word at its place: its neighbours tell whether all is in capitals. */
+  /** The spoken form of a word. Its neighbours show whether the whole text is in capitals. */
   say(word: string, place: Place): string {
     if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
@@ -60,11 +60,11 @@ export class CapitalWords {
     return this.#vowelless.test(word) && !this.#interjections.has(word) ? spell(word) : word;
   }
 
-  /** Whether capitals could be said as a word. */
+  /** Whether the capitals could be pronounced as a word. */
   #isPronounceable = (capitals: string): boolean =>
     this.#onset.test(capitals) && this.#coda.test(capitals) && !/[^AEIOUY]{5}/.test(capitals);
 
-  /** Whether a neighbour is a word in capitals too. */
+  /** Whether a neighbouring word is in capitals too. */
   #isShouted(place: Place, length: number): boolean {
     return [wordBefore(place), wordAfter(place.text, place.at + length)].some(
       (word) =>
@@ -88,7 +88,7 @@ export class CapitalWords {
     const ascii = anyAscii(word.normalize('NFC'))
       .replace(/[^A-Za-z0-9' ]+/g, '')
       .trim();
-    // Some rare ideographs have no transliteration; they are not dropped.
+    // Some rare ideographs have no transliteration; they still get a word.
     return ascii === '' ? 'character' : ascii;
   }
 }

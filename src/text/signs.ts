@@ -1,19 +1,19 @@
-// A sign: a character of text that is neither a letter nor a digit, with its context, and how it is read: as a
-// word, as punctuation after the word before, as punctuation before the word after, or as a separator of the two.
+// Signs: characters that are neither letters nor digits, with their context and how they are read: as a word, as
+// punctuation after the previous word or before the next one, or as a separator.
 import { charBefore, type Place } from './rule.ts';
 
 export interface Sign extends Place {
   char: string;
-  /** How often it is repeated, and the end of the run. */
+  /** Number of repetitions, and the end of the run. */
   repeats: number;
   end: number;
-  /** Its neighbours; a space where there are none. */
+  /** The neighbouring characters, or spaces if there are none. */
   before: string;
   after: string;
 }
 
 export interface SignReading {
-  /** The method of Verbalization that takes it. */
+  /** The method of Verbalization that receives the sign. */
   kind: 'word' | 'mark' | 'open' | 'join';
   say: string;
   length: number;
@@ -37,5 +37,5 @@ export const said = toReading('word');
 export const marked = toReading('mark');
 export const opens = toReading('open');
 export const joins = toReading('join');
-/** Not read; separates the words on both sides. */
+/** A sign that is not read, but separates the words on both sides. */
 export const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

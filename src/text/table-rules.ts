@@ -1,5 +1,5 @@
-// The rules of a language whose table states them (written-rules.ts), and the few that it only names because they are no
-// patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
+// The rules of a language whose table states them (written-rules.ts), and rules that are not patterns, which the table
+// only names: addresses, sums of money, measures, abbreviations with a stop, and words.
 import { addressRulesFor, sayNamePart } from './addresses.ts';
 import { CapitalWords } from './capital-words.ts';
 import { formsOf } from './forms.ts';
@@ -11,7 +11,7 @@ import type { Verbalizer } from './verbalizer.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 export interface TableRules {
-  /** The rules for what begins with a character, by the kind of that character. */
+  /** The rules for a first character, by the kind of that character. */
   rulesFor: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', (char: string) => readonly Rule[]>>;
   words: CapitalWords;
 }
@@ -21,7 +21,7 @@ interface ListedRule {
   rule: Rule;
 }
 
-/** Undefined where the table states no rules. */
+/** Undefined if the table states no rules. */
 export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const { rules } = v.table;
   if (!rules) return undefined;
@@ -58,7 +58,7 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   };
 }
 
-/** The rules that may begin with a character; lists are kept for those of ASCII. */
+/** The rules that may apply to a first character. Lists for ASCII characters are cached. */
 function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[] {
   const lists = new Map<string, readonly Rule[]>();
   return (char) => {
@@ -71,7 +71,7 @@ function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[
   };
 }
 
-/** The name in a tag or a handle, whose words begin with capitals. */
+/** Speaks the name in a tag or a handle, whose words begin with capitals. */
 function sayName(
   written: string,
   v: Verbalizer,
