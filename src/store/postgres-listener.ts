@@ -1,6 +1,6 @@
 // Receives notifications of a PostgreSQL database (LISTEN and NOTIFY, channel `sonant`, payload = topic) on a dedicated
-// connection. A lost connection is reopened with exponential backoff; notifications that were sent meanwhile are lost, so
-// after a reconnect the listeners of every topic are called.
+// connection. A lost connection is reopened with exponential backoff. Notifications may be lost in between, so after a
+// reconnect the listeners of every topic are called.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Topic, topics } from './row-store.ts';
@@ -64,7 +64,7 @@ export class PostgresListener {
       timer = setInterval(() => client.query('select 1').catch(() => lost.resolve()), pingEveryMs);
       await lost.promise;
     } finally {
-      // The signal outlives the connection, and would keep it.
+      // The signal outlives the connection, and would keep it in memory.
       signal.removeEventListener('abort', onAbort);
       clearInterval(timer);
       void client.end().catch(() => {});
