@@ -1,7 +1,7 @@
-// Writes the usage ledger in batches: entries of the same few moments are summed per key, voice and day and written in one
-// transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger. What the store cannot
-// take, because it is full or away, is owed: it waits in memory, summed in the same way, and is written when the store
-// takes it again. The number of owed rows is limited; beyond it `checkRoom` refuses further work before it begins.
+// Writes the usage ledger in batches: entries are summed per key, voice and day and written in one transaction. `add`
+// resolves after the write, so usage is in the ledger before the caller learns of the speech. If the store is full or
+// unreachable, entries are kept in memory ("owed") and written later. Their number is limited; beyond it, `checkRoom`
+// refuses further work.
 import { Failure } from '../errors.ts';
 import { isOutcomeUnknown } from '../store/row-store.ts';
 import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
@@ -32,40 +32,40 @@ export function monthAt(nowMs: number): Month {
   return { name: date.toISOString().slice(0, 7), beginsMs: Date.UTC(year, month), endsMs: Date.UTC(year, month + 1) };
 }
 
-/** Rows that may be owed before further work is refused; each running synthesis may add one. */
+/** Number of owed rows above which further work is refused. Each running synthesis may still add one. */
 const owedRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** A batch waits while every turn of the event loop adds to it, but no longer than so many. */
+/** A batch waits while every turn of the event loop adds to it, for at most this many turns. */
 const turnsMax = 4;
-/** Rows in one transaction, so that other statements can run in between. */
+/** Rows per transaction, so that other statements can run in between. */
 const rowsAtOnceMax = 500;
 
 type Sums = Map<string, UsageRow>;
 
 interface Batch {
   sums: Sums;
-  /** How many were added. */
+  /** Number of added entries. */
   count: number;
   written: Promise<void>;
 }
 
 export interface UsageLedger {
-  /** Settles when it is written, or owed. */
+  /** Resolves when the entry is written or owed. */
   add(spoken: UsageRow): Promise<void>;
-  /** Throws the Failure of the store where no further rows can be owed. */
+  /** Throws the store's Failure if no further rows can be owed. */
   checkRoom(): void;
-  /** The number of rows that wait in memory. */
+  /** Number of rows that wait in memory. */
   readonly owedRows: number;
   /** Whether further rows can be owed. */
   readonly hasRoom: boolean;
-  /** Writes what is owed; a Failure that names the rows which cannot be written. */
+  /** Writes owed rows. Throws a Failure with the rows that cannot be written. */
   close(): Promise<void>;
 }
 
 export interface UsageLedgerOptions {
   owedRowsMax?: number;
   retryMs?: number;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
@@ -124,7 +124,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
   };
 }
 
-/** Writes owed rows again and again until the store has taken all of them. */
+/** Writes owed rows repeatedly until the store has accepted all of them. */
 function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
   const sums: Sums = new Map();
   let failure: Failure | undefined;
@@ -132,7 +132,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
-  /** Ends with the first failure, or when nothing is owed. */
+  /** Stops at the first failure, or when no rows are owed. */
   const flush = async () => {
     while (sums.size > 0) {
       const some = [...sums].slice(0, rowsAtOnceMax);
@@ -166,7 +166,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   };
 
   return {
-    /** Why rows are owed; undefined where none are. */
+    /** Why rows are owed; undefined if none are. */
     get failure() {
       return failure;
     },
@@ -189,14 +189,14 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   };
 }
 
-/** Whether the store has not taken the rows, and may take them later. */
+/** Whether the store did not accept the rows, but may accept them later. */
 const isOwable = (error: unknown): error is Failure =>
   error instanceof Failure &&
   ['storage_full', 'storage_unavailable'].includes(error.reason) &&
   !isOutcomeUnknown(error);
 
 function addTo(sums: Sums, spoken: UsageRow): void {
-  // Ids of keys and days have no spaces.
+  // Ids of keys, and days, contain no spaces.
   const name = `${spoken.keyId} ${spoken.day} ${spoken.voiceId}`;
   const before = sums.get(name);
   sums.set(name, before ? plus(before, spoken) : spoken);

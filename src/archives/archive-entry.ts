@@ -1,4 +1,4 @@
-// A file or folder in an archive, as its reader finds it. The content is read once, before the next entry.
+// A file or folder in an archive, as its reader yields it. The content must be read once, before the next entry.
 
 export interface ArchiveEntry {
   name: string;
