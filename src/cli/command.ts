@@ -1,5 +1,5 @@
-// The interface of a command and its table of options, from which arguments are parsed, help texts are written and shells
-// complete; and what else commands use: exit errors, tables, opened parts of the service.
+// The interface of a command and its table of options, from which arguments are parsed, help texts are written and
+// shells complete. Also has exit errors, tables and opened parts of the service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';

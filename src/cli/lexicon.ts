@@ -140,7 +140,7 @@ const toJson = (lexicon: StoredLexicon) => ({
 
 interface LexiconFile {
   spec: LexiconSpec;
-  /** Found while it was read. */
+  /** Violations that were found while the file was read. */
   violations: Violations;
 }
 

@@ -1,5 +1,5 @@
-// Checks requests before Connect parses them. The body of a call with one message is read whole, within limits of size and
-// time. Each message is decompressed, its fields are counted, and unknown members of JSON are removed and named in
+// Checks requests before Connect parses them. A body with one message is read completely, within limits of size and
+// time. Each message is decompressed and its fields are counted; unknown JSON members are removed and reported in
 // X-Ignored-Fields, or refused if the service is strict. Deadlines are capped at the maximum of a timer, and an empty
 // refusal gets a body.
 //     Connect, unary   the message                                           application/json, application/proto
@@ -53,9 +53,9 @@ export type Handler = ConnectRouter['handlers'][number];
 const headBytes = 5;
 const isCompressedFlag = 1;
 const isLastFlag = 2;
-/** Bytes accepted beyond the message: its envelope. */
+/** Bytes accepted in addition to the message, for its envelope. */
 const slackBytes = 1024;
-/** Size of a request without a key: those of health and reflection hold only names. */
+/** Largest request without a key: requests for health and reflection only contain names. */
 const openRequestBytesMax = 4 * 1024;
 /** The longest deadline that a timer can hold; longer ones are shortened. */
 const deadlineMsMax = 2 ** 31 - 1;
@@ -78,7 +78,7 @@ export const toContextValues = (request: NodeRequest, address: string): ContextV
     .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
 
 interface RequestLimits extends BodyLimits {
-  /** Fields of the message, nested ones included; members and items in JSON. */
+  /** Number of fields of the message, including nested ones; for JSON, members and items. */
   valuesMax: number;
 }
 
@@ -153,7 +153,10 @@ interface MessageCheck {
   check(message: Uint8Array): Uint8Array;
 }
 
-/** The body with each message decompressed and checked. Connect reports an error of a body only if it is a ConnectError. */
+/**
+ * Yields the body with each message decompressed and checked. Connect reports an error of a body only if it is a
+ * ConnectError.
+ */
 async function* checkMessages(
   body: AsyncIterable<Uint8Array>,
   form: Form,
@@ -188,7 +191,7 @@ async function* checkEnvelopes(
       const flags = all[0]!;
       const given = all.subarray(headBytes, end);
       const isZipped = (flags & isCompressedFlag) !== 0;
-      // Connect refuses the last of a stream in a request, and compression that the headers do not name.
+      // Connect itself refuses an end-of-stream message in a request, and compression that the headers do not name.
       if ((flags & isLastFlag) !== 0 || (isZipped && !isCompressed)) yield all.subarray(0, end);
       else {
         const message = check(isZipped ? await decompress(given, bytesMax) : given);
@@ -198,7 +201,7 @@ async function* checkEnvelopes(
       chunks = held > 0 ? [all.subarray(end)] : [];
     }
   }
-  // Connect reports a message that is cut off.
+  // Connect itself reports a truncated message.
   yield* chunks;
 }
 
@@ -221,7 +224,10 @@ async function decompress(bytes: Uint8Array, bytesMax: number): Promise<Buffer> 
   }
 }
 
-/** Throws if the message has more than `left` fields, nested ones included; parsing unknown fields costs 0.15 s a MiB. */
+/**
+ * Throws if the message has more than `left` fields, including nested ones; parsing unknown fields costs 0.15 s per
+ * MiB.
+ */
 function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: number): number {
   let at = 0;
   const readVarint = (): number | undefined => {
@@ -232,14 +238,14 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    // The parser accepts longer numbers than any encoder writes: what follows would go uncounted.
+    // The parser accepts longer numbers than any encoder writes; the fields after them would not be counted.
     throw new Failure('invalid_request', {
       message: 'The service cannot parse binary messages with numbers that are too long.',
     });
   };
   while (at < bytes.length) {
     const tag = readVarint();
-    // Connect reports what is wrong with the message.
+    // Connect itself reports a malformed message.
     if (tag === undefined) return left;
     const [no, type] = [tag >>> 3, tag & 7];
     let length = 0;
@@ -273,7 +279,7 @@ interface JsonCheck {
   isStrict: boolean;
 }
 
-/** The message in strict JSON, as REST accepts it, without its unknown members, which are added to `ignored`. */
+/** The message in strict JSON, as REST accepts it. Unknown members are removed and added to `ignored`. */
 function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStrict }: JsonCheck): Uint8Array {
   const known = keepKnown(parseStrictJson(bytes, { valuesMax }), method.input, { prefix: '', ignored });
   if (ignored.length === 0) return bytes;
@@ -281,9 +287,12 @@ function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStric
   return Buffer.from(JSON.stringify(known));
 }
 
-/** Unknown values of enums are kept, and refused by Connect: its option to ignore unknown fields would ignore them too. */
+/**
+ * Unknown enum values are kept, so that Connect refuses them: its option to ignore unknown fields would also ignore
+ * such values.
+ */
 function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: UnknownField[] }): unknown {
-  // Types of other packages have a form of their own in JSON, such as Timestamp.
+  // Types of other packages, such as Timestamp, have a special form in JSON.
   const isOwn = schema.typeName.startsWith('sonant.');
   if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const kept: [string, unknown][] = [];
@@ -304,7 +313,7 @@ const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefine
 
 const namesOf = ({ fields }: DescMessage) => fields.map(({ name }) => name);
 
-/** Connect answers a request that is no call of its protocols with a status alone. */
+/** Connect answers a request of an unknown protocol with a status and no body. */
 function fillRefusal(
   { status, header }: UniversalServerResponse,
   call: UniversalServerRequest,
@@ -321,10 +330,13 @@ function fillRefusal(
   return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), recipient, status, header);
 }
 
-/** Shared by all calls, since every call creates one at its end; created late, since it loads the web's Headers. */
+/**
+ * Shared by all calls, because every call would create one at its end. Created on first use, because that loads the
+ * web's Headers.
+ */
 let disconnected: ConnectError | undefined;
 
-/** Aborts when the connection closes: the caller has disconnected, whatever the reason. */
+/** Aborts when the connection closes: the client has disconnected, whatever the reason. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
   disconnected ??= new ConnectError('the caller has left', Code.Canceled);

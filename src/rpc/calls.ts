@@ -140,8 +140,8 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
- * Connect refuses an answer over `writeMaxBytes` too, but first returns from the stream, as it does when the client
- * disconnects. Here the call ends with the failure.
+ * Connect also refuses a response over `writeMaxBytes`, but first returns from the stream, as if the client had
+ * disconnected. With this check, the call ends with the failure.
  */
 async function* withinSize(answers: AsyncIterable<Message>): AsyncGenerator<Message> {
   for await (const answer of answers) {
@@ -163,7 +163,7 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/** The answer, or the failure, names what was ignored of the request. */
+/** The response, or the failure, reports the ignored parts of the request. */
 function namingWhatIsIgnored(proceed: Proceed): Proceed {
   return async (call) => {
     const ignored = call.contextValues.get(ignoredMembersKey);
@@ -171,7 +171,7 @@ function namingWhatIsIgnored(proceed: Proceed): Proceed {
       throw nameIgnored(error, ignored);
     });
     reportIgnored(call, answer);
-    // A stream looks at its request when its first answer is asked for.
+    // A stream reads its request only when its first response is requested.
     if (!answer.stream || ignored.length === 0) return answer;
     return { ...answer, message: namingIgnored(answer.message, ignored) };
   };
@@ -179,7 +179,9 @@ function namingWhatIsIgnored(proceed: Proceed): Proceed {
 
 type Proceed = Parameters<Interceptor>[0];
 
-/** An invalid message is also told of its ignored members: one may be a misspelt member that it lacks. */
+/**
+ * The failure for an invalid message also lists its ignored members: one may be the misspelt name of a missing member.
+ */
 function nameIgnored(error: unknown, ignored: readonly UnknownField[]): unknown {
   if (!(error instanceof Failure) || error.reason !== 'invalid_request' || ignored.length === 0) return error;
   const { reason, facts, cause } = error;
@@ -198,7 +200,7 @@ async function* namingIgnored<Answer>(
   }
 }
 
-/** An Idempotency-Key is ignored too: nothing is remembered under it here. */
+/** An Idempotency-Key is reported as ignored too: RPCs do not support it. */
 function reportIgnored(
   { contextValues, header }: { contextValues: ContextValues; header: Headers },
   answer: { header: Headers },
@@ -212,8 +214,8 @@ function reportIgnored(
 }
 
 /**
- * The caller left, its deadline passed, or the request is malformed: such an error reaches no interceptor, but Connect
- * aborts the context with it before it sends it. So the error is changed into our status in place.
+ * The client disconnected, its deadline passed, or the request is malformed. Such an error reaches no interceptor, but
+ * Connect aborts the context with it before it sends it, so the error is changed into Sonant's status in place.
  */
 function abort(
   running: RunningCall,
@@ -222,7 +224,7 @@ function abort(
   { read, write }: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): ConnectError },
 ): void {
   if (running.hasEnded) return;
-  // Connect aborts with its own error unless the caller left.
+  // Connect aborts with its own error unless the client disconnected.
   const isOwn = reason instanceof ConnectError || reason instanceof Failure;
   const error = isOwn ? read(reason) : callerLeft;
   running.abort(error === callerLeft ? callerLeft : toFailure(error));
@@ -233,7 +235,7 @@ function abort(
   for (const [name, value] of status.metadata) reason.metadata.set(name, value);
 }
 
-/** The status that a failure of a call is sent as. */
+/** The status with which a failed call is answered. */
 export function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
   const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
   // gRPC clients read the trailers of a failed call; other protocols have the id in the headers.
@@ -277,7 +279,7 @@ function fromCallError(error: unknown, bytesMax: number): unknown {
   }
 }
 
-/** For the log; the caller gets Connect's own error. */
+/** For the log; the client receives Connect's own error. */
 function toLibraryFailure(error: ConnectError): Failure {
   const reason = reasonOfCode[error.code] ?? 'internal_error';
   return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);

@@ -1,4 +1,4 @@
-// The messages of SpeechService.LiveSpeech, to inputs of live speech and from its events.
+// Converts the messages of SpeechService.LiveSpeech to inputs of live speech, and events to messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   type LiveSpeechRequest,

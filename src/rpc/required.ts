@@ -1,7 +1,7 @@
 // Checks of required fields.
 import { Failure } from '../errors.ts';
 
-/** The value of the field, which must not be empty. */
+/** Returns the field's value. Throws a Failure if it is empty. */
 export function requireText(field: string, value: string, message: string): string {
   if (value.includes('\0'))
     throw new Failure('invalid_request', {

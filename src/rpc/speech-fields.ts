@@ -1,6 +1,6 @@
-// Converts messages of the speech service to the fields of a request, by the rows of speech/fields.ts and the descriptors of
-// the protos, so that all rules and defaults are those of the parser. A field at its proto3 default counts as absent; an
-// unknown enum value stays a number, which the parser rejects.
+// Converts messages of the speech service to request fields, by the rows of speech/fields.ts and the proto descriptors,
+// so that the parser's rules and defaults apply. A field at its proto3 default counts as absent. An unknown enum value
+// stays a number, which the parser rejects.
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
@@ -16,7 +16,7 @@ interface FieldReader {
 
 const readers = new Map<DescMessage, readonly FieldReader[]>();
 
-/** The request that the message is; `violations` are those found before. */
+/** Parses the request in the message. `violations` were found earlier. */
 export const parseSpeechMessage = (
   schema: DescMessage,
   message: Message,
@@ -24,7 +24,7 @@ export const parseSpeechMessage = (
   violations: readonly FieldViolation[] = [],
 ): SpeechRequest => parseSpeechRequest({ method, ...readFields(schema, message, speechFieldRows) }, { violations });
 
-/** What live speech starts with. */
+/** Parses the start of live speech. */
 export const parseLiveMessage = (message: Message): LiveStart =>
   parseLiveStart(readFields(LiveStartSchema, message, Object.values(liveFields)));
 
@@ -64,6 +64,6 @@ const valueReader = ({ values, sharedPrefix = '' }: DescEnum) => {
   return (value: unknown) => (names.has(value as number) ? (names.get(value as number) ?? value) : value);
 };
 
-/** The value of the enum that has this name: the inverse of how a request is read. */
+/** The enum value with this name: the inverse of reading a request. */
 export const toEnumValue = <Value extends number>({ values, sharedPrefix = '' }: DescEnum, name: string): Value =>
   values.find((value) => value.name.toLowerCase().slice(sharedPrefix.length) === name)!.number as Value;

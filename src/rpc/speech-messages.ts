@@ -1,4 +1,4 @@
-// The events of a stream of speech, as messages of SpeechService.
+// Converts the events of a speech stream to messages of SpeechService.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -74,7 +74,7 @@ export const toQuality = {
 
 export const toMarkKind = { mark: SpeechMark_Kind.MARK, voice: SpeechMark_Kind.VOICE } as const;
 
-/** To the microsecond, in whole nanoseconds. */
+/** Rounded to microseconds, in whole nanoseconds. */
 export function toDuration(seconds: number) {
   const micros = Math.round(seconds * 1e6);
   return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };

@@ -68,7 +68,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
   };
 }
 
-/** Without a generator, which would hold every item up three times. */
+/** Written without a generator, which would delay every item three times. */
 const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To): AsyncIterator<To> => {
   const toResult = ({ done, value }: IteratorResult<From>): IteratorResult<To> =>
     done ? { done, value: undefined } : { done: false, value: map(value) };

@@ -1,4 +1,4 @@
-// The OpenAPI documentation of /v1, as far as it differs from OpenAI's own.
+// The OpenAPI documentation of /v1, where it differs from OpenAI's own.
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import { formatNames } from '../../audio/formats.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../../http/route-docs.ts';
