@@ -1,5 +1,5 @@
-// docs/performance.md holds what the kept reports render to, and nothing that was written by hand; its plots are drawn to
-// scale, say in words what they show, and name what is missed.
+// docs/performance.md contains exactly the rendered reports; its plots are drawn to scale, state in words what they
+// show, and name missed targets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SaxesParser } from 'saxes';
@@ -21,7 +21,7 @@ const columns = [
     { name: 'most', digits: 2 },
   ],
 ];
-/** As it is kept. */
+/** A stored report. */
 const doors: BenchReport = JSON.parse(
   JSON.stringify({
     ...{ name: 'doors', about: 'one : another', startedAt: '2026-01-02T03:04:05.000Z', seconds: 60, machine },

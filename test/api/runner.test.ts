@@ -1,4 +1,4 @@
-// The runner: every call ends once, whatever ends it, and an operation runs only for who was admitted to it.
+// The runner: every call ends once, whatever ends it, and runs only operations that it was admitted to.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkScopes } from '../../src/access/admit.ts';

@@ -1,4 +1,4 @@
-// The Wyoming protocol over real sockets, with the frames that Home Assistant and the `wyoming` package write.
+// The Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
 import { expect, test } from 'vitest';
 import { createApiKey } from '../../../src/access/api-key.ts';
 import { allKeys } from '../../../src/store/api-key-rows.ts';
@@ -99,7 +99,7 @@ test('a text in pieces is spoken while it comes, and the repeated text is ignore
   const { send, until } = connect();
   send('synthesize-start', { voice: { name: 'tone-low' } });
   send('synthesize-chunk', { text: 'The bed light is off. The kit' });
-  // Its sound comes while more text is awaited.
+  // Its audio arrives while more text is expected.
   const early = await until('audio-chunk');
   send('synthesize-chunk', { text: 'chen lights are on.' });
   send('synthesize', { text: 'The bed light is off. The kitchen lights are on.', voice: { name: 'tone-low' } });
@@ -233,7 +233,7 @@ test('a client that never reads is given up', async () => {
   send('synthesize', { text: 'This is never read by anyone at all. '.repeat(1000) });
   await expect.poll(() => calls[0], patient).toMatchObject({ status: 'DEADLINE_EXCEEDED' });
   await expect.poll(() => tone.counts.running, patient).toBe(0);
-  // What was on its way comes, and then the end.
+  // Data in transit still arrives before the end.
   socket.resume();
   socket.end();
   await closed;
