@@ -1,5 +1,5 @@
-// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words. What is
-// kept of it is not taken for the same text in a stated language.
+// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words.
+// Cached audio is not reused for the same text in a stated language.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';

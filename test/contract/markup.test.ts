@@ -1,5 +1,5 @@
-// The same marked text through every transport: the same bytes, the same count of characters, the same marks, the same
-// warnings, and the same fault where it cannot be read.
+// The same marked text through every transport: the same bytes, the same number of characters, the same marks and
+// warnings, and the same fault if it is unreadable.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
