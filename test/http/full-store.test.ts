@@ -1,5 +1,5 @@
-// What callers get while a store is full, slow, away or was removed: sound that is not to be kept comes as ever, links are
-// refused before anything is spoken, and all of it comes back by itself.
+// Responses while a store is full, slow, unreachable or was removed: audio that need not be stored is sent as usual,
+// links are refused before anything is spoken, and everything recovers by itself.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ import { readEvents, soundIn } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 let texts = 0;
-/** A text that nothing is kept of. */
+/** A text that is not cached. */
 const freshText = () => `Text number ${texts++}, which nobody has heard before.`;
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const sse = '/api/audio/speech/sse';
@@ -27,7 +27,7 @@ async function openGrpc({ services }: TestGateway) {
   return client;
 }
 
-/** The sound of a text by each way that does not ask for a link. */
+/** The audio of a text, in each way that needs no link. */
 async function hear(gateway: TestGateway, text: string) {
   const grpc = await openGrpc(gateway);
   const metadata = { 'x-api-key': gateway.key };
@@ -194,7 +194,7 @@ describe('inline audio that is larger than may be', () => {
     const { refused, call } = await ask('one two three four five six seven. '.repeat(25).trim(), 100_000);
     expect(refused.details).toMatch(/larger than the 100000 bytes/);
     expect([gateway.tone.counts.begun, await usageOf(gateway)]).toEqual([0, { requests: 0, characters: 0 }]);
-    // All of the month is there still.
+    // The month's full quota is still available.
     await call({ text: `One two. ${' '.repeat(991)}` });
     expect((await usageOf(gateway)).characters).toBe(1000);
   });

@@ -1,4 +1,4 @@
-// Tickets for live speech: whom they let in, how often, for what, and how they end.
+// Tickets for live speech: who may use them, how often, for what, and how they end.
 import { once } from 'node:events';
 import { afterAll, expect, test, vi } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
@@ -20,7 +20,7 @@ async function ticketOf(key = shared.key): Promise<LiveTicket> {
   return (await answer.json()) as LiveTicket;
 }
 
-/** The status and reason with which the upgrade is refused, or what the session answers. */
+/** The status and reason of a refused upgrade, or the session's answer. */
 async function connect(address: string, headers: Record<string, string> = {}, url?: string): Promise<unknown[]> {
   const { WebSocket } = await import('ws');
   const socket = new WebSocket(toSocketUrl(address, url), { headers });

@@ -1,5 +1,5 @@
-// sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients. The same
-// request has the same bytes and the same end through each.
+// sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients.
+// Equal requests have equal bytes and the same end.
 import { toJson } from '@bufbuild/protobuf';
 import type { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
