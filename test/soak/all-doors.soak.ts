@@ -1,6 +1,7 @@
-// Every door at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL, Redis
-// and S3. The verdict: every byte is right, every status is one that the documents name for what happened, and when all is
-// over nothing is held. The rate that is offered is RATE times what is served while clients wait for each other.
+// Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
+// Redis and S3. The verdict: every byte is right, every status is one that the documents name for the situation, and
+// nothing is held at the end. The offered rate is RATE times the rate that is served to clients that wait for each
+// other.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,7 +53,7 @@ beforeAll(async () => {
       ...{ SONANT_OPENAI_URL: engines.openai.url, SONANT_GOOGLE_ENDPOINT: engines.google.endpoint },
       ...{ SONANT_GOOGLE_PER_MINUTE: '100000', SONANT_GOOGLE_CLONES_PER_MINUTE: '100000' },
       ...{ SONANT_WEBHOOK_ALLOW: '127.0.0.1', SONANT_AUDIO_MIB_MAX: '512' },
-      // Both are on this machine, and share its processors.
+      // Both run on this machine and share its processors.
       SONANT_FLITE_THREADS: String(Math.max(1, Math.floor(availableParallelism() / 2))),
       ...{ SONANT_BOOTSTRAP_KEY: wyomingKey, SONANT_WYOMING_KEY: wyomingKey },
     },
@@ -73,7 +74,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => opened.disposeAsync());
 
-/** Everything that can be asked for, by its name. */
+/** All kinds of calls, by name. */
 function askers(): Map<string, () => Promise<DoorCall>> {
   const { checking, doors, kept } = all;
   const named = new Map<string, () => Promise<DoorCall>>();
@@ -84,7 +85,7 @@ function askers(): Map<string, () => Promise<DoorCall>> {
   return named;
 }
 
-/** Those that take minutes or have a limit of their own are asked for again when they have ended. */
+/** Calls that take minutes or have their own limit are repeated when they have ended. */
 const closedLoop = ['job', 'job', 'clone', 'lexicon', 'key', 'probe'];
 const restMsOf: Readonly<Record<string, number>> = { clone: 15_000, probe: 1_000 };
 
@@ -112,7 +113,7 @@ function startAsking(calls: DoorCall[]) {
   return {
     repeat: (doors: readonly string[]) => void work.push(...doors.map((door) => repeat(door))),
     openLoop,
-    /** As strangers do, who know nothing of each other. */
+    /** Sends calls at this rate without waiting for earlier ones. */
     offer(perSecond: number) {
       const arrive = async () => {
         let dueMs = performance.now();
@@ -146,7 +147,7 @@ async function countInRedis(redis: Redis, what: 'slots' | 'locks'): Promise<numb
 const firstMsOf = (calls: readonly DoorCall[]) =>
   calls.flatMap(({ outcome, firstMs }) => (outcome === 'ok' && firstMs !== undefined ? [firstMs] : []));
 
-/** Twice, since doors have two texts. On a busy machine, a call may be refused even so. */
+/** Twice, since each API has two texts. On a busy machine, a call may be refused even so. */
 async function learn(): Promise<void> {
   for (const round of [0, 1])
     for (const [door, ask] of askers()) {
@@ -169,7 +170,7 @@ async function unloaded(): Promise<DoorCall[]> {
   return calls;
 }
 
-/** What is served in a second while every door has two clients that wait for their answers. */
+/** Calls served per second while every API has two clients that wait for their answers. */
 async function capacity(): Promise<number> {
   const calls: DoorCall[] = [];
   const asking = startAsking(calls);

@@ -1,6 +1,6 @@
-// Faults of an installation, one after the other, each for some seconds, with calm between them: a replica killed or
-// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Who is touched
-// by a fault may be refused in the words of docs/; nobody else may.
+// Faults of an installation, one after the other, each for some seconds, with pauses in between: a replica killed or
+// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Only
+// calls affected by a fault may be refused, and only as documented.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { openGoogleServer } from '../engines/google-server.ts';
 import type { openOpenAiServer, ServerTrouble } from '../engines/openai-server.ts';
@@ -11,9 +11,9 @@ export interface FaultWindow {
   name: string;
   beganMs: number;
   endedMs: number;
-  /** For how long after its end calls may still feel it. */
+  /** How long calls may be affected after its end. */
   graceMs: number;
-  /** Whom it touches, if not everybody. */
+  /** The affected APIs, if not all. */
   doors?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface Engines {
 }
 
 const usualGraceMs = 15_000;
-/** Until the circuit breaker of an engine that has failed again and again lets it be tried. */
+/** Time until the circuit breaker of a failed engine allows another try. */
 const engineGraceMs = 75_000;
 const calmMs = 30_000;
 
@@ -90,7 +90,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   ];
 }
 
-/** Goes through the faults again and again until told to stop; the window of the fault that is there grows. */
+/** Repeats the faults until stopped; the window of the current fault is extended. */
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();
@@ -124,7 +124,7 @@ export function startFaults(installation: Installation, engines: Engines) {
   };
 }
 
-/** The fault that a call may have felt. */
+/** The fault that may have affected a call. */
 export const faultOf = (
   windows: readonly FaultWindow[],
   { door, beganMs, endedMs }: Outcome & { door: string },

@@ -1,5 +1,5 @@
-// Clients that mean harm, at both doors, while honest ones go on asking: the service stays up, the others are served, and
-// its memory keeps within bounds.
+// Malicious clients over HTTP and gRPC while honest ones continue: the service stays up, others are served, and its
+// memory stays within limits.
 import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -196,7 +196,7 @@ test('HTTP/2 resets in a loop', async () => {
 
 test('frames of HTTP/2 without end', async () => {
   const pieces = (one: Buffer) => Buffer.concat(Array.from({ length: 1000 }, () => one));
-  // Of HPACK: an indexed header, `:method: GET`, again and again.
+  // HPACK: an indexed header, `:method: GET`, repeated.
   const block = Buffer.alloc(1000, 0x82);
   const floods: Record<string, { first?: Buffer; more: Buffer }> = {
     continuations: { first: frame(1, 0, 1, block), more: pieces(frame(9, 0, 1, block)) },
@@ -213,7 +213,7 @@ test('frames of HTTP/2 without end', async () => {
       let [connections, bytes] = [0, 0];
       while (!isOver()) {
         const raw = openRaw(service.grpcPort);
-        // Nothing is read either.
+        // The client does not read either.
         raw.socket.pause();
         connections++;
         await raw.write(Buffer.concat([preface, first ?? Buffer.alloc(0)]));

@@ -1,5 +1,5 @@
-// Clients of what Sonant keeps for a while: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each makes one,
-// uses it, deletes it, and sees that it is gone.
+// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each creates one,
+// uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -13,9 +13,9 @@ import type { Door } from './door-client.ts';
 export interface KeptDoors {
   readonly doors: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', Door>>;
   endLearning(): void;
-  /** Webhooks of jobs that have ended and were not announced yet. */
+  /** Ended jobs whose webhook has not arrived yet. */
   unannounced(): readonly string[];
-  /** Webhooks whose signature was wrong. */
+  /** Number of webhooks with a wrong signature. */
   readonly forged: number;
   readonly announced: number;
   close(): void;
@@ -43,7 +43,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     const body = { text: `${sentences[2]} Sonant says so.`, output_format: 'pcm', return_format: 'buffer', ...fields };
     return readAll(await http.post('/api/audio/speech', body, watch), watch);
   };
-  /** Once it is not refused as a busy or sick service refuses. */
+  /** Repeats while the service refuses because it is busy or faulty. */
   const untilDone = async <T>(work: () => Promise<T>, msMax: number): Promise<T> => {
     for (const since = performance.now(); ; ) {
       try {
@@ -101,7 +101,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
         if (performance.now() - since > jobMsMax) throw new Error(`after ${jobMsMax} ms it is ${job.status}`);
         await sleep(500);
       }
-      // A job that is deleted at once may have sent its webhook, or not.
+      // The webhook of a job that is deleted at once may or may not be sent.
       for (let n = 0; n < 60 && !hooks.heard.has(id); n++) await sleep(500);
       await untilDone(() => send('DELETE', path, watch), jobMsMax);
     },
@@ -165,7 +165,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
   };
 }
 
-/** Of webhooks by Standard Webhooks; every fourth is refused at first, and has to be sent again. */
+/** A receiver of Standard Webhooks that refuses every fourth message at first, so that it must be sent again. */
 async function openReceiver(secret: string) {
   const heard = new Set<string>();
   const state = { forged: 0 };

@@ -1,4 +1,4 @@
-// What came of many calls, by door: a row of a table each, and all that should not have happened.
+// The results of many calls by API: a table row for each, and everything that should not have happened.
 import type { Outcome } from './checked-requests.ts';
 import type { FaultWindow } from './fault-cycle.ts';
 
@@ -6,14 +6,14 @@ export interface DoorCall extends Outcome {
   door: string;
 }
 
-/** Refusals for want of capacity, in the words of each door; what is held of all streams, to be resumed, is 64 MiB at most. */
+/** Refusals for overload, with each API's message; resumable streams are limited to 64 MiB in total. */
 const overload = [
   /^410 stream_expired$/,
   /overloaded|system_busy|^message More requests are waiting/,
   /503 at the handshake$/,
   /status code:? 503/,
 ];
-/** What docs/reliability.md says of faults, and how a connection looks that broke. */
+/** The failures that docs/reliability.md names for faults, and the errors of broken connections. */
 const faulty = [
   /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^50[024] .*internal_error/,
   /^message The speech engine has failed again|^message A store does not answer/,
