@@ -43,7 +43,7 @@ rates are this machine's.`,
   `This page is written by \`npm run bench report\` from the reports in \`docs/performance/\`, and a test renders it again and compares. To
 repeat it, on a machine that does nothing else (what is shown here takes half an hour):`,
   `\`\`\`sh not-run: takes minutes
-npm run bench doors      # one bench, or several; without a name all, also those that are not shown here
+npm run bench transports # one bench, or several; without a name all, also those that are not shown here
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
   `Contenders whose program is missing (nginx, ffmpeg, Flask, FastAPI, PyAV) are left out. \`espeak\` and \`served-espeak\` need eSpeak NG's

@@ -100,7 +100,7 @@ small call, 0.9 for 100 KB in one reply and 1 for a stream. Until November 2026 
 and 2.4); without it a call with eSpeak NG and 60 characters costs 1.14 (stream) to 1.17 (unary) times as much CPU.`,
     benches: [
       {
-        bench: 'doors',
+        bench: 'transports',
         plots: [
           {
             ...{

@@ -35,7 +35,7 @@ const whole = async (body: object) => {
   return { cache: reply.headers.get('X-Cache'), bytes: await bytesOf(reply) };
 };
 
-test('every door speaks it alike, and tells the language of the words', async () => {
+test('every API speaks it alike, and reports the language of the words', async () => {
   const { bytes } = await whole({});
   const body = { ...fields, text, timestamps: 'word' };
   const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));

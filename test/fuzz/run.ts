@@ -5,7 +5,7 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { doorTargets } from './door-targets.ts';
+import { apiTargets } from './api-targets.ts';
 import type { FuzzNews } from './fuzz-process.ts';
 import { parserTargets } from './parser-targets.ts';
 
@@ -22,7 +22,7 @@ const [seconds = secondsUsual, seed = Date.now() % 1_000_000] = process.argv.sli
 const folder = mkdtempSync(join(tmpdir(), 'sonant-fuzz-faults-'));
 let faultsInAll = 0;
 console.log(`${seconds} s each, seed ${seed}`);
-for (const index of [...parserTargets, ...doorTargets].keys()) {
+for (const index of [...parserTargets, ...apiTargets].keys()) {
   const { name, inputs, faults } = await runTarget(index);
   faultsInAll += faults;
   console.log(`${name.padEnd(20)} ${String(inputs).padStart(9)} inputs ${String(faults).padStart(4)} faults`);

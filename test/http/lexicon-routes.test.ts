@@ -203,7 +203,7 @@ describe('a lexicon', () => {
 });
 
 describe('speech', () => {
-  test('uses the lexicons of the request at every door, and another content is not taken from the cache', async () => {
+  test('uses the lexicons of the request on every API, and does not reuse cached audio of other content', async () => {
     const id = await make();
     const fields = { text: 'I use AWS.', lexicon_ids: [id] };
     expect(await spoken(fields)).toBe('I use Amazon Web Services.');

@@ -84,7 +84,7 @@ export async function openTestGateway(
     retentionMs = 86_400_000,
   } = options;
   const { isLimited = false, badKeysPerMinute = 60, signing, timeLimits } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-gateway-'));
   const storage = await createStorage(folder);
   const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
   const config = loadConfig({ env, folder, engines: [] });

@@ -103,7 +103,7 @@ test.each([
   expect(((await wrong.json()) as { message: string }).message).not.toContain('X-API-Key');
 });
 
-test('a NUL in an id is no id, at every door', async () => {
+test('an id with a NUL is unknown on every API', async () => {
   const path = await shared.send('/api/voices/tone%00low');
   expect([path.status, await path.json()]).toMatchObject([400, { error: 'invalid_request' }]);
   for (const answer of [

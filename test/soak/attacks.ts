@@ -79,7 +79,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       console.log(
         [
           `without an attack, pairs take ${usualText}`,
-          '| attack | what was done | honest callers, a request at each door | MiB before | at most | a minute later | test |',
+          '| attack | what was done | honest callers, a request on each API | MiB before | at most | a minute later | test |',
           '|---|---|---|---|---|---|---|',
           ...rows,
         ].join('\n'),

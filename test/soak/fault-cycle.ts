@@ -14,10 +14,10 @@ export interface FaultWindow {
   /** How long calls may be affected after its end. */
   graceMs: number;
   /** The affected APIs, if not all. */
-  doors?: readonly string[];
+  apis?: readonly string[];
 }
 
-interface Fault extends Pick<FaultWindow, 'name' | 'doors'> {
+interface Fault extends Pick<FaultWindow, 'name' | 'apis'> {
   lastsMs: number;
   graceMs?: number;
   begin(): unknown;
@@ -42,7 +42,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   const engine = (name: string, trouble: ServerTrouble): Fault => {
     const usual = { ...openai.state.trouble };
     return {
-      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, doors: ['engine elsewhere'] },
+      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, apis: ['engine elsewhere'] },
       begin: () => Object.assign(openai.state, { trouble: { ...usual, ...trouble } }),
       end: () => Object.assign(openai.state, { trouble: usual }),
     };
@@ -83,7 +83,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
     cut('redis', 'silence'),
     cut('postgres', 'reset'),
     {
-      ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, doors: ['clone'] },
+      ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, apis: ['clone'] },
       begin: () => Object.assign(google.state.trouble, { isDown: true }),
       end: () => Object.assign(google.state.trouble, { isDown: false }),
     },
@@ -97,13 +97,13 @@ export function startFaults(installation: Installation, engines: Engines) {
   const faults = faultsOf(installation, engines);
   const run = async () => {
     for (let n = 0; !stopping.signal.aborted; n++) {
-      const { name, lastsMs, graceMs = usualGraceMs, doors, begin, end } = faults[n % faults.length]!;
+      const { name, lastsMs, graceMs = usualGraceMs, apis, begin, end } = faults[n % faults.length]!;
       const window: FaultWindow = {
         name,
         beganMs: performance.now(),
         endedMs: Infinity,
         graceMs,
-        ...(doors && { doors }),
+        ...(apis && { apis }),
       };
       windows.push(window);
       await begin();
@@ -111,7 +111,7 @@ export function startFaults(installation: Installation, engines: Engines) {
       await end();
       window.endedMs = performance.now();
       console.log(`${name}: for ${((window.endedMs - window.beganMs) / 1000).toFixed(1)} s`);
-      await sleep((doors ? usualGraceMs : graceMs) + calmMs, undefined, stopping).catch(() => {});
+      await sleep((apis ? usualGraceMs : graceMs) + calmMs, undefined, stopping).catch(() => {});
     }
   };
   const running = run();
@@ -127,11 +127,11 @@ export function startFaults(installation: Installation, engines: Engines) {
 /** The fault that may have affected a call. */
 export const faultOf = (
   windows: readonly FaultWindow[],
-  { door, beganMs, endedMs }: Outcome & { door: string },
+  { api, beganMs, endedMs }: Outcome & { api: string },
 ): FaultWindow | undefined =>
   windows.find(
     (window) =>
       beganMs < window.endedMs + window.graceMs &&
       endedMs > window.beganMs &&
-      (window.doors === undefined || window.doors.includes(door)),
+      (window.apis === undefined || window.apis.includes(api)),
   );

@@ -178,7 +178,7 @@ test('books that are hard to read', () => {
   });
 });
 
-test('guesses at a key, at both doors', () =>
+test('guesses at a key, over HTTP and gRPC', () =>
   attacked.attack('key guessing', async (isOver) => {
     const guess = (n: number) => attacked.attackersKey.replace(/.{6}$/, String(n).padStart(6, '0'));
     const session = openSession(attacked.service);
@@ -291,8 +291,8 @@ test.each<[string, number, string, string, (n: number) => string]>([
   ['live', 60, '/api/audio/speech/live', json({ type: 'start' }), () => '{"type":"text","text":"a"}'],
   ['ElevenLabs', 10, toElevenLabs, '', () => '{"text":"a ","context_id":"x"}'],
   ['Cartesia', 30, '/tts/websocket', '', (n) => JSON.stringify({ ...ofContext, context_id: `c${n}`, transcript: 'a' })],
-])('a flood of messages: %s', (door, count, path, head, more) =>
-  attacked.attack(`a flood of messages, ${door}`, async (isOver) => {
+])('a flood of messages: %s', (api, count, path, head, more) =>
+  attacked.attack(`a flood of messages, ${api}`, async (isOver) => {
     const statuses: string[] = [];
     const loop = async () => {
       while (!isOver()) {

@@ -42,7 +42,7 @@ const openRaw = (port: number) => openRawAt(port, attackerAddress);
 
 const ports = () => ({ HTTP: service.httpPort, gRPC: service.grpcPort });
 const bothPorts = (act: (port: number) => Attack) => async (name: string) => {
-  for (const [door, port] of Object.entries(ports())) await attack(`${name}, ${door} door`, act(port));
+  for (const [api, port] of Object.entries(ports())) await attack(`${name}, over ${api}`, act(port));
 };
 
 test('a lone byte', () =>
@@ -62,7 +62,7 @@ test('a lone byte', () =>
   })('A lone byte'));
 
 test('a header at a time', () =>
-  attack('A header at a time, HTTP door', async () => {
+  attack('A header at a time, over HTTP', async () => {
     const raws = Array.from({ length: attackers }, () => openRaw(service.httpPort));
     const start = performance.now();
     const drip = async (raw: Raw) => {
@@ -122,7 +122,7 @@ test('a body of 1 GB', async () => {
 });
 
 test('10 000 headers', async () => {
-  await attack('10 000 headers, HTTP door', async (isOver) => {
+  await attack('10 000 headers, over HTTP', async (isOver) => {
     const ends: string[] = [];
     const lines = Array.from({ length: 10_000 }, (_, n) => `x${n}: 1\r\n`).join('');
     while (!isOver()) {
@@ -134,7 +134,7 @@ test('10 000 headers', async () => {
     for (const end of new Set(ends)) expect(['400', '431', 'cut']).toContain(end);
     return tally(ends);
   });
-  await attack('10 000 headers, gRPC door', async (isOver) => {
+  await attack('10 000 headers, over gRPC', async (isOver) => {
     const ends: string[] = [];
     while (!isOver()) {
       const session = openSession(service, { maxSendHeaderBlockLength: 1 << 20 });

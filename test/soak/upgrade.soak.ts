@@ -5,9 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { main } from '../cli/sonant-program.ts';
+import { openApiClients } from './api-clients.ts';
 import { Watch } from './checked-requests.ts';
 import { type CheckingClient, type Kind, kinds, openCheckingClient } from './checking-client.ts';
-import { openDoorClient } from './door-client.ts';
 import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { startLoad, tallyOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
@@ -37,9 +37,9 @@ afterAll(() => opened.disposeAsync());
 
 /** An event stream that is cut, and resumed at whatever replica the balancer chooses. */
 async function resume(installation: CheckedInstallation): Promise<string> {
-  const doors = openDoorClient({ ...installation, wyomingPorts: [] });
-  const { outcome } = await new Watch().outcomeOf(doors.doors['events resumed']!);
-  doors.close();
+  const apis = openApiClients({ ...installation, wyomingPorts: [] });
+  const { outcome } = await new Watch().outcomeOf(apis.apis['events resumed']!);
+  apis.close();
   return outcome;
 }
 

@@ -252,8 +252,8 @@ test('text that comes faster than it is spoken is bounded', async () => {
 });
 
 test('only this machine and the listed addresses may connect', async () => {
-  const closedDoor = await openWyoming({ address: { host: '::', port: 0 } });
-  const here = closedDoor.connect();
+  const localOnly = await openWyoming({ address: { host: '::', port: 0 } });
+  const here = localOnly.connect();
   here.send('ping');
   expect(await here.next()).toMatchObject({ type: 'pong' });
   const { networkInterfaces } = await import('node:os');
@@ -261,11 +261,11 @@ test('only this machine and the listed addresses may connect', async () => {
     all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address),
   )[0];
   if (outer === undefined) return;
-  const refused = openClient(closedDoor.server.port, outer);
+  const refused = openClient(localOnly.server.port, outer);
   expect(await refused.next().catch(() => undefined)).toBeUndefined();
-  expect(closedDoor.refused).toEqual([expect.stringContaining(outer)]);
-  const openDoor = await openWyoming({ address: { host: '0.0.0.0', port: 0 }, allowed: [`${outer}/32`] });
-  const welcome = openClient(openDoor.server.port, outer);
+  expect(localOnly.refused).toEqual([expect.stringContaining(outer)]);
+  const openToAddress = await openWyoming({ address: { host: '0.0.0.0', port: 0 }, allowed: [`${outer}/32`] });
+  const welcome = openClient(openToAddress.server.port, outer);
   welcome.send('ping');
   expect(await welcome.next()).toMatchObject({ type: 'pong' });
 });

@@ -232,4 +232,4 @@ const live = onService(({ url, key }) => ({
     }),
 }));
 
-export const doorTargets: readonly OpenTarget[] = [rest, http, grpc, live];
+export const apiTargets: readonly OpenTarget[] = [rest, http, grpc, live];

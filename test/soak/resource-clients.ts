@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sentences } from '../sentences.ts';
+import type { ApiCall } from './api-clients.ts';
 import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';
-import type { Door } from './door-client.ts';
 
-export interface KeptDoors {
-  readonly doors: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', Door>>;
+export interface ResourceClients {
+  readonly apis: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', ApiCall>>;
   endLearning(): void;
   /** Ended jobs whose webhook has not arrived yet. */
   unannounced(): readonly string[];
@@ -25,13 +25,13 @@ const jobMsMax = 20 * 60_000;
 const goneMsMax = 10_000;
 const chapters = [0, 1].map((n) => ({ title: `Chapter ${n}`, text: sentences.slice(9 * n, 9 * n + 6).join(' ') }));
 
-export async function openKeptDoors({ url, key }: { url: string; key: string }): Promise<KeptDoors> {
+export async function openResourceClients({ url, key }: { url: string; key: string }): Promise<ResourceClients> {
   const http = new RequestClient(url, key);
   const known = new Map<string, Buffer>();
   let isLearning = true;
-  const check = (door: string, heard: Buffer, watch: Watch) => {
-    if (isLearning) known.set(door, heard);
-    same(heard, known.get(door)!, watch);
+  const check = (api: string, heard: Buffer, watch: Watch) => {
+    if (isLearning) known.set(api, heard);
+    same(heard, known.get(api)!, watch);
   };
   const json = async (answer: Response) => JSON.parse((await answer.text()) || '{}');
   const send = async (method: string, path: string, watch: Watch, body?: object | FormData) => {
@@ -83,7 +83,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     }),
   );
 
-  const doors: KeptDoors['doors'] = {
+  const apis: ResourceClients['apis'] = {
     async job(watch) {
       const id = randomUUID();
       const path = `/api/audio/jobs/${id}`;
@@ -150,7 +150,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     },
   };
   return {
-    doors,
+    apis,
     endLearning() {
       isLearning = false;
     },

@@ -11,17 +11,17 @@ import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { sentences } from '../sentences.ts';
 import { giveUpMs, Pace, RequestClient, readAll, Seen, same, seen, type Watch } from './checked-requests.ts';
 
-export interface DoorOptions {
+export interface ApiClientOptions {
   url: string;
   target: string;
   key: string;
   wyomingPorts: readonly number[];
 }
 
-export type Door = (watch: Watch) => Promise<void>;
+export type ApiCall = (watch: Watch) => Promise<void>;
 
-export interface DoorClient {
-  readonly doors: Readonly<Record<string, Door>>;
+export interface ApiClients {
+  readonly apis: Readonly<Record<string, ApiCall>>;
   /** From now on, answers must equal the recorded ones. */
   endLearning(): void;
   close(): void;
@@ -46,33 +46,33 @@ interface Message {
   done?: boolean;
 }
 
-export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions): DoorClient {
+export function openApiClients({ url, target, key, wyomingPorts }: ApiClientOptions): ApiClients {
   const http = new RequestClient(url, key);
   const speech = openGrpcClient(SpeechService, target, { 'grpc.enable_retries': 0 });
   const known = new Map<string, Buffer>();
   let isLearning = true;
   const turns = new Map<string, number>();
-  const next = (door: string) => {
-    const turn = turns.get(door) ?? 0;
-    turns.set(door, turn + 1);
+  const next = (api: string) => {
+    const turn = turns.get(api) ?? 0;
+    turns.set(api, turn + 1);
     return turn % textCount;
   };
-  const check = (door: string, heard: Buffer, watch: Watch) => {
+  const check = (api: string, heard: Buffer, watch: Watch) => {
     if (heard.length < 1000) throw new Error(`only ${heard.length} bytes`);
-    if (isLearning) known.set(door, known.get(door) ?? heard);
-    same(heard, known.get(door)!, watch);
+    if (isLearning) known.set(api, known.get(api) ?? heard);
+    same(heard, known.get(api)!, watch);
   };
   const open = (path: string) => new TalkSocket(url.replace('http', 'ws') + path, key);
   const postAndCheck =
-    (door: string, path: string, bodyOf: (text: string) => object): Door =>
+    (api: string, path: string, bodyOf: (text: string) => object): ApiCall =>
     async (watch) => {
-      const n = next(door);
-      check(`${door} ${n}`, await readAll(await http.post(path, bodyOf(short[n]!), watch), watch), watch);
+      const n = next(api);
+      check(`${api} ${n}`, await readAll(await http.post(path, bodyOf(short[n]!), watch), watch), watch);
     };
   const streamBody = { voice_id: voice, text_chunks: long, output_format: 'pcm', sample_rate: 48_000 };
   const eventsPath = '/api/audio/speech/sse';
 
-  const doors: Record<string, Door> = {
+  const apis: Record<string, ApiCall> = {
     openai: postAndCheck('openai', '/v1/audio/speech', (input) => ({
       ...{ model: 'tts-1', voice, input, response_format: 'pcm' },
     })),
@@ -211,7 +211,7 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
     },
   };
   return {
-    doors,
+    apis,
     endLearning() {
       isLearning = false;
     },
