@@ -16,7 +16,7 @@ function familyNames(): string[] {
   const metrics = createServiceMetrics();
   const room = { storedBytes: 1, bytesMax: 1, accountBytesMax: 1, freeBytes: 1, removedClips: 0 };
   metrics.watchRoom(() => room);
-  metrics.watchLedger({ owedRows: 0 });
+  metrics.watchLedger({ pendingRows: 0 });
   metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
   metrics.watchJobs(() => 0);

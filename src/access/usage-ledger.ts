@@ -1,6 +1,6 @@
 // Writes the usage ledger in batches: entries are summed per key, voice and day and written in one transaction. `add`
 // resolves after the write, so usage is in the ledger before the caller learns of the speech. If the store is full or
-// unreachable, entries are kept in memory ("owed") and written later. Their number is limited; beyond it, `checkRoom`
+// unreachable, entries are kept in memory ("pending") and written later. Their number is limited; beyond it, `checkRoom`
 // refuses further work.
 import { Failure } from '../errors.ts';
 import { isOutcomeUnknown } from '../store/row-store.ts';
@@ -32,8 +32,8 @@ export function monthAt(nowMs: number): Month {
   return { name: date.toISOString().slice(0, 7), beginsMs: Date.UTC(year, month), endsMs: Date.UTC(year, month + 1) };
 }
 
-/** Number of owed rows above which further work is refused. Each running synthesis may still add one. */
-const owedRowsMaxDefault = 10_000;
+/** Number of pending rows above which further work is refused. Each running synthesis may still add one. */
+const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
 /** A batch waits while every turn of the event loop adds to it, for at most this many turns. */
 const turnsMax = 4;
@@ -50,39 +50,39 @@ interface Batch {
 }
 
 export interface UsageLedger {
-  /** Resolves when the entry is written or owed. */
+  /** Resolves when the entry is written, or pending in memory. */
   add(spoken: UsageRow): Promise<void>;
-  /** Throws the store's Failure if no further rows can be owed. */
+  /** Throws the store's Failure if no more rows may be pending. */
   checkRoom(): void;
   /** Number of rows that wait in memory. */
-  readonly owedRows: number;
-  /** Whether further rows can be owed. */
+  readonly pendingRows: number;
+  /** Whether more rows may be pending. */
   readonly hasRoom: boolean;
-  /** Writes owed rows. Throws a Failure with the rows that cannot be written. */
+  /** Writes the pending rows. Throws a Failure with the rows that cannot be written. */
   close(): Promise<void>;
 }
 
 export interface UsageLedgerOptions {
-  owedRowsMax?: number;
+  pendingRowsMax?: number;
   retryMs?: number;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
 export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: UsageLedgerOptions): UsageLedger {
-  const { owedRowsMax = owedRowsMaxDefault, onFault } = options;
-  const owed = createOwedRows(rows, options);
-  const hasRoom = () => owed.count < owedRowsMax;
+  const { pendingRowsMax = pendingRowsMaxDefault, onFault } = options;
+  const pending = createPendingRows(rows, options);
+  const hasRoom = () => pending.count < pendingRowsMax;
   let batch: Batch | undefined;
 
   const write = async (sums: Sums) => {
-    if (owed.failure) return owed.add(sums, owed.failure);
+    if (pending.failure) return pending.add(sums, pending.failure);
     try {
       await rows.addAll([...sums.values()]);
     } catch (error) {
-      if (!isOwable(error)) throw error;
-      if (!owed.failure) onFault(error);
-      owed.add(sums, error);
+      if (!canRetry(error)) throw error;
+      if (!pending.failure) onFault(error);
+      pending.add(sums, error);
     }
   };
 
@@ -106,33 +106,33 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
       return batch.written;
     },
     checkRoom() {
-      const { failure } = owed;
+      const { failure } = pending;
       if (!failure || hasRoom()) return;
       const message = 'The store takes no records of usage, and no more of them can wait.';
       throw new Failure(failure.reason, { message, retryAfterSeconds: 1 }, failure);
     },
-    get owedRows() {
-      return owed.count;
+    get pendingRows() {
+      return pending.count;
     },
     get hasRoom() {
       return hasRoom();
     },
     async close() {
       await batch?.written.catch(() => {});
-      await owed.close();
+      await pending.close();
     },
   };
 }
 
-/** Writes owed rows repeatedly until the store has accepted all of them. */
-function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
+/** Writes the pending rows repeatedly until the store has accepted all of them. */
+function createPendingRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
   const sums: Sums = new Map();
   let failure: Failure | undefined;
   let writingCount = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
-  /** Stops at the first failure, or when no rows are owed. */
+  /** Stops at the first failure, or when no rows are pending. */
   const flush = async () => {
     while (sums.size > 0) {
       const some = [...sums].slice(0, rowsAtOnceMax);
@@ -142,7 +142,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
         await rows.addAll(some.map(([, row]) => row));
       } catch (error) {
         const unwritten = JSON.stringify(some.map(([, row]) => row));
-        if (!isOwable(error)) throw new Error(`usage that may not be recorded: ${unwritten}`, { cause: error });
+        if (!canRetry(error)) throw new Error(`usage that may not be recorded: ${unwritten}`, { cause: error });
         for (const [, row] of some) addTo(sums, row);
         failure = error;
         return;
@@ -166,7 +166,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   };
 
   return {
-    /** Why rows are owed; undefined if none are. */
+    /** Why rows are pending; undefined if none are. */
     get failure() {
       return failure;
     },
@@ -190,7 +190,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
 }
 
 /** Whether the store did not accept the rows, but may accept them later. */
-const isOwable = (error: unknown): error is Failure =>
+const canRetry = (error: unknown): error is Failure =>
   error instanceof Failure &&
   ['storage_full', 'storage_unavailable'].includes(error.reason) &&
   !isOutcomeUnknown(error);

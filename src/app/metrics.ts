@@ -63,9 +63,9 @@ export function createServiceMetrics() {
       );
     },
     watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
-    watchLedger(ledger: { readonly owedRows: number }): void {
+    watchLedger(ledger: { readonly pendingRows: number }): void {
       const help = 'Usage records that wait in memory for the database.';
-      metrics.gauge('sonant_usage_owed_rows', help, () => [[{}, ledger.owedRows]]);
+      metrics.gauge('sonant_usage_pending_rows', help, () => [[{}, ledger.pendingRows]]);
     },
     watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
       metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [

@@ -115,15 +115,15 @@ describe('while the database has no room', () => {
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     const text = freshText();
     await hear(gateway, text);
-    expect([gateway.ledger.owedRows, await usageOf(gateway)]).toEqual([1, { requests: 0, characters: 0 }]);
+    expect([gateway.ledger.pendingRows, await usageOf(gateway)]).toEqual([1, { requests: 0, characters: 0 }]);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
+    await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     expect(await usageOf(gateway)).toEqual({ requests: 4, characters: 4 * text.length });
     expect(gateway.faults).toHaveLength(1);
   });
 
   test('and none is left in memory either, calls are refused before they begin, and not charged', async () => {
-    const gateway = await openTestGateway({ ledger: { retryMs: 50, owedRowsMax: 1 } });
+    const gateway = await openTestGateway({ ledger: { retryMs: 50, pendingRowsMax: 1 } });
     const { addAll } = gateway.usage;
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     expect((await gateway.speak({ text: freshText(), return_format: 'buffer' })).status).toBe(200);
@@ -139,7 +139,7 @@ describe('while the database has no room', () => {
     }
     expect(gateway.tone.counts.begun).toBe(begun);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
+    await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     await hear(gateway, freshText());
     expect((await usageOf(gateway)).requests).toBe(5);
   });

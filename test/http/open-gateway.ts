@@ -56,7 +56,7 @@ export interface GatewayTestOptions {
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
   room?: Partial<RoomLimits>;
-  ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
+  ledger?: Pick<UsageLedgerOptions, 'pendingRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
   /** Instead of the tone engine. */
   engines?: Engine[];

@@ -112,7 +112,7 @@ const figures = async () => {
     'sonant_audio_stored_bytes',
     'sonant_audio_quota_bytes',
     'sonant_audio_free_bytes',
-    'sonant_usage_owed_rows',
+    'sonant_usage_pending_rows',
   ];
   const metrics = await Promise.all(names.map(async (name) => `${name} ${await metric(name)}`));
   return `free on the disk ${mib(bavail * bsize)}; /readyz ${await ready()}; ${metrics.join(', ')}; RSS ${mib(rssOf(service))}`;

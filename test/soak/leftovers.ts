@@ -61,7 +61,7 @@ export async function metricOf({ adminPort }: ReplicaProcess, name: string): Pro
 /** Everything that is held, by name; empty if idle. */
 async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Record<string, number>> {
   const held: Record<string, number> = {};
-  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_owed_rows'])
+  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_pending_rows'])
     held[name] = (await Promise.all(replicas.map((replica) => metricOf(replica, name)))).reduce((a, b) => a + b);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
