@@ -21,7 +21,7 @@ const worstShown = 15;
 const goalMs = 5;
 
 interface Measured {
-  door: string;
+  api: string;
   kind: string;
   /** Longest turn of the event loop during each send. */
   turnsMs: number[];
@@ -36,32 +36,32 @@ interface Asked {
 }
 
 export const bench: Bench = {
-  about: 'the longest turn of the event loop while 1 MiB of bad input is refused, by door and kind',
+  about: 'the longest turn of the event loop while 1 MiB of bad input is refused, by API and kind',
   async run() {
     await using opened = new AsyncDisposableStack();
     const asked = await start(opened);
     const measured: Measured[] = [];
-    const run = async (door: string, kind: string, send: () => Promise<void>) =>
-      measured.push(await measure(asked, { door, kind, send }));
-    for (const [door, all] of Object.entries(httpInputs()))
-      for (const sent of all) await run(door, sent.kind, () => post(asked.service, sent));
-    for (const [door, all] of Object.entries(grpcInputs()))
-      for (const sent of all) await run(door, sent.kind, () => call(asked.service, sent));
+    const run = async (api: string, kind: string, send: () => Promise<void>) =>
+      measured.push(await measure(asked, { api, kind, send }));
+    for (const [api, all] of Object.entries(httpInputs()))
+      for (const sent of all) await run(api, sent.kind, () => post(asked.service, sent));
+    for (const [api, all] of Object.entries(grpcInputs()))
+      for (const sent of all) await run(api, sent.kind, () => call(asked.service, sent));
     for (const { kind, message } of socketInputs())
       await run('WebSocket, 256 KiB', kind, () => say(asked.service, message));
-    const doors = [...new Set(measured.map(({ door }) => door))];
+    const apis = [...new Set(measured.map(({ api }) => api))];
     const worst = measured.toSorted((a, b) => median(b.turnsMs) - median(a.turnsMs));
     return {
       tables: [
         {
-          title: `By door, the kind with the longest turn (median of ${sends} sends)`,
-          columns: [{ name: 'door' }, ...columns],
-          rows: doors.map((name) => [name, ...rowOf(worst.find(({ door }) => door === name)!)]),
+          title: `By API, the kind with the longest turn (median of ${sends} sends)`,
+          columns: [{ name: 'API' }, ...columns],
+          rows: apis.map((name) => [name, ...rowOf(worst.find(({ api }) => api === name)!)]),
         },
         {
           title: 'The longest turns of all',
-          columns: [{ name: 'door' }, ...columns],
-          rows: worst.slice(0, worstShown).map((each) => [each.door, ...rowOf(each)]),
+          columns: [{ name: 'API' }, ...columns],
+          rows: worst.slice(0, worstShown).map((each) => [each.api, ...rowOf(each)]),
         },
       ],
       goals: [
@@ -111,7 +111,7 @@ async function start(opened: AsyncDisposableStack): Promise<Asked> {
 
 async function measure(
   { longestTurnMs, waitsMs }: Asked,
-  { door, kind, send }: { door: string; kind: string; send: () => Promise<void> },
+  { api, kind, send }: { api: string; kind: string; send: () => Promise<void> },
 ): Promise<Measured> {
   const turnsMs: number[] = [];
   for (let n = -warmUps; n < sends; n++) {
@@ -121,7 +121,7 @@ async function measure(
     const longestMs = await longestTurnMs();
     if (n >= 0) turnsMs.push(longestMs);
   }
-  return { door, kind, turnsMs, waitsMs: [...waitsMs] };
+  return { api, kind, turnsMs, waitsMs: [...waitsMs] };
 }
 
 async function post({ httpPort, apiKey }: AskedService, { path, type, encoding, body }: Sent): Promise<void> {

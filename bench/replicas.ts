@@ -11,9 +11,9 @@ import { loadConfig } from '../src/app/config.ts';
 import { cpuMsOf, openService, type Service } from '../test/soak/open-service.ts';
 import { startPostgres } from '../test/store/postgres-server.ts';
 import { hasRedis, openRedisServer } from '../test/store/redis-server.ts';
-import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
+import { firstByteMs, type HttpRequest, loadHttp } from './transports/http-load.ts';
 
 const rounds = 3;
 const connections = 8;

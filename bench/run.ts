@@ -21,7 +21,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   models: () => import('./models.ts'),
   parallel: () => import('./parallel.ts'),
   memory: () => import('./memory.ts'),
-  doors: () => import('./doors.ts'),
+  transports: () => import('./transports.ts'),
   stored: () => import('./stored.ts'),
   start: () => import('./start.ts'),
   'service-cost': () => import('./service-cost.ts'),

@@ -4,12 +4,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNginx } from './doors/server-process.ts';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts';
 import { answerOf, steadyLoad } from './stored/steady-load.ts';
+import { startNginx } from './transports/server-process.ts';
 
 const rounds = 3;
 /** V8 compiles during the first ten thousand requests, and longer for a service than for a bare server. */

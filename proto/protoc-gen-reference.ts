@@ -1,5 +1,6 @@
-// A protoc plugin, run by `buf generate`: writes the services, messages and comments of our protos to gen/sonant/v1/reference.ts.
-// The page at /docs renders the gRPC reference from that file. (buf.build/docs/reference/descriptors; plugin.proto)
+// A protoc plugin, run by `buf generate`: writes the services, messages and comments of Sonant's protos to
+// gen/sonant/v1/reference.ts, from which the page at /docs renders the gRPC reference.
+// (buf.build/docs/reference/descriptors; plugin.proto)
 import { readFileSync } from 'node:fs';
 import {
   create,
@@ -32,7 +33,7 @@ const words = (desc: Parameters<typeof getComments>[0]) => {
     .replace(/([^\n])\n(?!\n)/g, '$1 ');
 };
 
-/** The type as a proto spells it: `repeated string`, `map<string, string>`, `Voice`. */
+/** The type in proto notation: `repeated string`, `map<string, string>`, `Voice`. */
 function typeOf(field: DescField): string {
   const name = (of: DescMessage | DescEnum) => of.typeName.replace(`${ours}.`, '');
   const scalar = (type: ScalarType) => ScalarType[type]!.toLowerCase();
@@ -147,7 +148,7 @@ export const protoReference: ProtoReference = ${JSON.stringify(reference, null, 
 `;
 const response = create(CodeGeneratorResponseSchema, {
   supportedFeatures: BigInt(CodeGeneratorResponse_Feature.PROTO3_OPTIONAL),
-  // buf calls the plugin once per input; only the input with our protos yields a file.
+  // buf calls the plugin once per input; only the input with Sonant's protos yields a file.
   file: files.length > 0 ? [{ name: 'sonant/v1/reference.ts', content }] : [],
 });
 process.stdout.write(toBinary(CodeGeneratorResponseSchema, response));

@@ -1,6 +1,7 @@
-// Writes proto/buf/validate/validate.proto, the standard options of rules, from the descriptor in @bufbuild/protovalidate: no
-// npm package contains the file itself. It has only the kinds of rules that our protos use, so that the generated code is
-// small, and keeps all numbers: whoever compiles our protos may use the complete file in its place.
+// Writes proto/buf/validate/validate.proto, the standard options of rules, from the descriptor in
+// @bufbuild/protovalidate, because no npm package contains the file itself. It has only the kinds of rules that
+// Sonant's protos use, so that the generated code is small, and keeps all numbers: compilers of Sonant's protos may use
+// the complete file instead.
 import { writeFileSync } from 'node:fs';
 import { type DescExtension, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';

@@ -1,5 +1,5 @@
-// The rules of the house that a machine can keep: imports go down, names are nouns of the problem, files open with what
-// they are, engines stay behind their registry, and nothing lies about unused.
+// Rules of the code base that a machine can check: imports only go down, file names are nouns of the problem, files
+// begin with a header, engines stay behind their registry, and nothing is unused.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
@@ -10,13 +10,13 @@ const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
 const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] });
-/** What runs in a browser, as it stands there. */
+/** Modules that run in a browser. */
 const browserModules = globSync('src/console/browser/*.js', { cwd: root });
-/** All that runs in production. */
+/** All modules that run in production. */
 const modules = [...sources, ...browserModules];
 const everything = [...modules, ...tests];
 
-/** From the lowest to the highest; folders of one line do not import each other. */
+/** From the lowest to the highest; folders on one line do not import each other. */
 const order = [
   'errors',
   'runtime',
@@ -114,7 +114,7 @@ test('a file opens with one to six lines that say what it is, more only to draw 
 
 test('the name of an engine appears only in its own files and the registry', () => {
   const outside = sources.filter((file) => !file.startsWith('src/engines/'));
-  // What gRPC's errors are made of has the name of a company.
+  // The package of gRPC's error details has the name of a company.
   const words = (file: string) =>
     read(file)
       .toLowerCase()
@@ -152,7 +152,7 @@ test('what a file exports, another file uses', () => {
     [...read(file).matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
       .map((match) => match[1]!)
       .filter((name) => !everything.some((other) => other !== file && words.get(other)!.has(name)))
-      // A type may be exported because an exported function speaks of it.
+      // A type may be exported because an exported function refers to it.
       .filter((name) => !new RegExp(`^export (interface|type) ${name}\\b`, 'm').test(read(file)))
       .map((name) => `${file}: ${name}`),
   );

@@ -1,4 +1,4 @@
-// The balancer of deploy/, as it stands there but for its own address and those of the replicas: a real haproxy.
+// The load balancer of deploy/ (a real haproxy), unchanged except for its own address and those of the replicas.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { findProgram } from './programs.ts';
 export interface Addresses {
   httpPort: number;
   grpcPort: number;
-  /** Of health and metrics. */
+  /** Port of health and metrics. */
   adminPort: number;
 }
 
@@ -22,7 +22,10 @@ export interface Balancer {
 
 const readyMsMax = 30_000;
 
-/** Before these replicas, of which one at least is up; its configuration is written into the folder. */
+/**
+ * Starts the balancer before these replicas, at least one of which must be up. The configuration is written into the
+ * folder.
+ */
 export async function openBalancer(
   replicas: readonly Addresses[],
   folder: string,

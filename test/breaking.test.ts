@@ -1,5 +1,5 @@
-// The promise that gRPC clients have: `.ci/breaking` lets what was added since the last release pass, however many commits
-// ago, and nothing that was renamed or taken away.
+// The promise to gRPC clients: `.ci/breaking` accepts additions since the last release, and reports everything that was
+// renamed or removed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ test('a change that breaks clients of the last release fails the check', () => {
   };
   const file = join(folder, 'proto/sonant/v1/speech.proto');
   const before = readFileSync(join(root, 'proto/sonant/v1/speech.proto'), 'utf8');
-  /** What is said of a proto that was changed two commits ago. */
+  /** The faults reported for a proto that was changed two commits ago. */
   const faultsOf = (changed: string) => {
     expect(changed).not.toBe(before);
     writeFileSync(file, changed);

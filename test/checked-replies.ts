@@ -8,9 +8,9 @@ import type { OpenApiCheck, Received } from './http/openapi-check.ts';
 
 interface Reply {
   received: Received;
-  /** Of JSON; nothing if it does not come whole. */
+  /** The JSON body; undefined if it is incomplete. */
   body: Promise<string | undefined>;
-  /** Events, as far as they were read. */
+  /** The events that were read. */
   events: string;
 }
 
@@ -24,13 +24,13 @@ async function openCheck(): Promise<OpenApiCheck> {
   return createOpenApiCheck(document);
 }
 
-/** APIs of other vendors, which have documents of their own. */
+/** APIs of other vendors, which have their own documentation. */
 const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v2)/;
 
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {
   const answer = await ask(asked, init);
-  // Every reply of the service has this header, and no other server's.
+  // Only replies of the service have this header.
   if (!answer.headers.has('x-api-version')) return answer;
   const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);
@@ -47,7 +47,7 @@ globalThis.fetch = async (asked, init) => {
   return answer;
 };
 
-/** Looks at the events as they are read, however they are. */
+/** Checks the events as they are read. */
 function watchEvents(answer: Response, reply: Reply): void {
   const decoder = new TextDecoder();
   const { body } = answer;

@@ -1,5 +1,5 @@
-// The dashboard against Grafana's own types of it, @grafana/schema, which is installed for this test alone: the file is one that
-// Grafana's types take, and they would refuse misnamed members and values that there are not.
+// Checks the dashboard against Grafana's own types (@grafana/schema, installed only for this test), which refuse
+// misnamed members and invalid values.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,10 @@ const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 const schema = '@grafana/schema@13.2.3';
 
-/** A panel with the options of time series, which the types of all panels leave open; the file states the values of enums. */
+/**
+ * A panel with the options of time series, which the general panel type leaves open. The file contains the values of
+ * enums.
+ */
 const types = `
 import type { Dashboard, DataSourceRef, Panel } from '@grafana/schema';
 import type { FieldConfig, Options } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';

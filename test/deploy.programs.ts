@@ -1,6 +1,6 @@
-// The balancer of deploy/, as it stands there but for the addresses of the replicas, before two real ones, which share what
-// can be had here of PostgreSQL, Redis and S3: everything that Sonant speaks comes through, piece by piece, what one has
-// kept the other has too, and nobody notices that all are stopped and started again, one after the other.
+// The balancer of deploy/, unchanged except for addresses, before two real replicas that share PostgreSQL, Redis and S3
+// as far as they are installed. Everything that Sonant speaks passes through piece by piece, stored data is shared, and
+// clients do not notice a rolling restart.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,10 +24,10 @@ const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
 let folder: string;
-/** More often than by its configuration, so that nobody waits long for it here. */
+/** More often than in its configuration, so that the test need not wait long. */
 const checkEveryMs = 200;
 
-/** What replicas share, as settings. */
+/** The settings that replicas share. */
 async function share(opened: AsyncDisposableStack): Promise<Record<string, string>> {
   const env: Record<string, string> = {};
   const postgres = await startPostgres();

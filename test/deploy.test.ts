@@ -1,5 +1,5 @@
-// What deploy/ says fits the service: its settings exist, and its grace periods are long enough. deploy.programs.ts runs the
-// balancer of deploy/ before two replicas.
+// Checks deploy/ against the service: its settings exist, and its grace periods are long enough. deploy.programs.ts
+// runs the balancer before two replicas.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

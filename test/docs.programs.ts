@@ -1,5 +1,5 @@
-// The code in the documents works: every block is run in order, page by page, beside one service, or is marked with the reason
-// why it is not (docs.test.ts counts those).
+// Runs the code in the documents: every block in order, page by page, beside one service, unless it is marked with a
+// reason (docs.test.ts counts those).
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);
 const service = blocks.find(({ serves }) => serves)!;
-/** For a machine with much else to do. */
+/** For a busy machine. */
 const pageMsMax = 240_000;
 let stage: Stage;
 

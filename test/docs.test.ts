@@ -1,5 +1,5 @@
-// The documents for people, as far as they can be checked without running them: the languages of blocks of code, the reasons
-// of those that are not run, settings and paths. docs.programs.ts runs the blocks.
+// Checks the documents without running them: the languages of code blocks, the reasons of blocks that are not run,
+// settings and paths. docs.programs.ts runs the blocks.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';

@@ -1,9 +1,8 @@
-// The blocks of code in Markdown. What follows the three backticks says what becomes of one:
-//
+// Code blocks in Markdown. The text after the three backticks decides how a block is run:
 //     sh                        run by `sh -e`, in the order of the page
 //     python hello.py           saved under that name, and run; without a name it is run all the same
-//     sh serve                  does not end by itself: begun, and waited for until it says that it serves
-//     sh needs ffmpeg           run where that program is (test/programs.ts tells where it is not)
+//     sh serve                  does not end by itself: started, and waited for until it reports that it serves
+//     sh needs ffmpeg           run if that program is installed (test/programs.ts lists missing ones)
 //     sh not-run: needs Docker  shown only, for that reason; test/docs.test.ts counts them
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import type { Program } from './programs.ts';
 export const root = join(import.meta.dirname, '..');
 
 export interface Block {
-  /** Where it is: "docs/streaming.md:17". */
+  /** Its position: "docs/streaming.md:17". */
   place: string;
   language: string;
   text: string;
@@ -24,7 +23,7 @@ export interface Block {
   notRun: string | undefined;
 }
 
-/** The README first, then by name. */
+/** The README first, then sorted by name. */
 export const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).sort(), 'CONTRIBUTING.md'];
 
 export const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');

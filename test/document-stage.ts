@@ -1,5 +1,5 @@
-// Where the blocks of the documents are run: a copy of the checkout, with the service that the first of them starts. Only
-// its ports differ from what is written, since those may be taken on the machine of a test.
+// Runs the blocks of the documents in a copy of the checkout, with the service that the first of them starts. Only the
+// ports differ from the documents, since those may be in use.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,14 +11,14 @@ import { freePort } from './free-port.ts';
 
 export interface Stage {
   folder: string;
-  /** The text with the addresses of here. */
+  /** The text with the addresses of this run. */
   toHere(text: string): string;
-  /** Saves what has a name, runs what is to be run, and fails where that does. */
+  /** Saves a block that has a name, and runs a block that is to be run. Throws if it fails. */
   play(block: Block): Promise<void>;
   close(): void;
 }
 
-/** What is read as it is. */
+/** Languages that are only displayed. */
 const toRead = ['json', 'toml', 'yaml', 'html', 'text', 'console'];
 const written = { http: '127.0.0.1:8080', grpc: '127.0.0.1:50051', site: '127.0.0.1:3000' };
 const blockMsMax = 60_000;
@@ -34,7 +34,7 @@ export async function openStage(): Promise<Stage> {
   const toHere = (text: string) =>
     [...here].reduce((replaced, [there, address]) => replaced.replaceAll(there, address), text);
 
-  // What the pages say is set.
+  // Values that the pages assume to be set.
   const secret = 'a secret of a machine';
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -43,7 +43,7 @@ export async function openStage(): Promise<Stage> {
     SONANT_CORS_ORIGINS: `http://${here.get(written.site)}`,
     SONANT_OAUTH_CLIENTS: `ci:${createHash('sha256').update(secret).digest('hex')}`,
     SECRET: secret,
-    // Programs are started so often here that it counts how fast they start.
+    // Programs are started so often here that their start time matters.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
   };
   const services = new Map<string, ChildProcess>();
@@ -72,7 +72,7 @@ export async function openStage(): Promise<Stage> {
       const file = name ?? `${place.replaceAll(/\W+/g, '-')}.${language}`;
       if (name !== undefined || language === 'ts') writeFileSync(join(folder, file), code);
       if (toRead.includes(language)) return;
-      // What `npm ci` brings is here.
+      // Packages that `npm ci` would install are linked.
       const command = {
         sh: ['sh', '-e', '-c', code.replace(/^npm ci(?: && |$)/m, '')],
         python: ['python3', ...(name ? [name] : ['-c', code])],

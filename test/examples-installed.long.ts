@@ -1,5 +1,5 @@
-// The examples that have a lock of their own, installed, type-checked and run: a LiveKit agent, whose calls through the plugins
-// of Cartesia and of ElevenLabs are made to a running service with TLS, which is restarted when the example asks for it; and
+// Examples with their own lock file: installed, type-checked and run. A LiveKit agent calls a running service with TLS
+// through the plugins of Cartesia and ElevenLabs, and the service is restarted when the example asks for it; and
 // ElevenLabs's own client.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,10 +17,10 @@ import { testCertificate } from './rpc/test-certificate.ts';
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 
-/** Hundreds of megabytes are installed, on a machine that may have much else to do. */
+/** Hundreds of megabytes are installed, possibly on a busy machine. */
 const timeout = 600_000;
 
-/** A copy of an example, with the packages of its lock; its types are checked. */
+/** Copies an example, installs the packages of its lock file, and checks its types. */
 async function install(example: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-clients-'));
   onTestFinished(() => rmSync(folder, { recursive: true }), timeout);
@@ -33,7 +33,7 @@ async function install(example: string): Promise<string> {
   return cwd;
 }
 
-/** A service with TLS, and what restarts it on its port. */
+/** A service with TLS, and a function that restarts it on the same port. */
 async function serveTls() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
-// The examples, by the commands of examples/README.md as they are written there but for the addresses: each language's
-// client is generated, compiled and run against a running service, all at once, and says what REST says. And the page, in
-// Chromium.
+// The examples, by the commands of examples/README.md with only the addresses changed: each language's client is
+// generated, compiled and run against a running service, all at once, and prints the same as REST returns. Also the
+// page, in Chromium.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const jars: Program[] = [
   '/usr/share/java/perfmark-api.jar',
 ];
 
-/** What each client is made and run with. */
+/** Programs that each client is built and run with. */
 const toolchains: Record<string, Program[]> = {
   TypeScript: [],
   Python: ['protoc', 'grpc_python_plugin', '/usr/lib/python3/dist-packages/grpc'],
@@ -34,20 +34,20 @@ const toolchains: Record<string, Program[]> = {
   'C++': ['protoc', 'grpc_cpp_plugin', 'g++', '/usr/include/grpcpp'],
 };
 
-/** Compilers need their time where the machine is busy: seconds of an idle one have been minutes. */
+/** Compilers can take minutes on a busy machine. */
 const timeout = 600_000;
 
 const env = {
   ...process.env,
-  // Debian's Python before any other: it is the one that Debian's libraries are for.
+  // Debian's Python comes first, because Debian's libraries are for it.
   PATH: [join(root, 'node_modules/.bin'), '/usr/bin', process.env.PATH].join(delimiter),
-  // What runs once need not be made fast: it halves what Java takes to compile.
+  // Code that runs once need not be optimized, which halves Java's compile time.
   JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
   GOGC: 'off',
 };
 let service: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
-  // A hook that a hook registers never runs; what this one returns does.
+  // A hook registered in a hook never runs; the function that this hook returns does.
   let end = async () => {};
   service = await serve([], {}, (close) => {
     end = close;
@@ -63,7 +63,7 @@ const commandsOf = (heading: string) =>
     .match(/^```sh.*?\n(.*?)^```/ms)![1]!
     .replaceAll('127.0.0.1:50051', `127.0.0.1:${service.ports[1]}`);
 
-/** A copy of what the examples need of the checkout. */
+/** A copy of the parts of the checkout that the examples need. */
 function checkout(onClose: (close: () => void) => void): string {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-example-'));
   onClose(() => rmSync(folder, { recursive: true }));
@@ -96,7 +96,7 @@ const letter = {
   sample_rate: 24_000,
 };
 
-/** What the same requests answer over REST, as the clients print it. */
+/** The REST answers to the same requests, as the clients print them. */
 async function expectedLines(): Promise<string[]> {
   const whole = await speak({ text: 'Hello from Sonant.', output_format: 'mp3', return_format: 'buffer' });
   const milliseconds = Math.floor(Number(whole.headers.get('x-audio-duration')) * 1000);
@@ -209,7 +209,7 @@ test.skipIf(!isInstalled('chromium'))('the live page speaks while it is typed, a
 
   await page.run(`document.querySelector('textarea').focus()`);
   await page.press(...'Good morning. It is');
-  // Its sound comes before the turn is over.
+  // Audio arrives before the turn is over.
   await print('first sound after');
   await page.press(...' late.', 'Enter');
   await print('turn 0:');

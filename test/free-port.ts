@@ -1,4 +1,4 @@
-// A port of this machine that nobody listens on, for programs that cannot choose one themselves.
+// Finds a free port, for programs that cannot choose one themselves.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 

@@ -1,11 +1,11 @@
 // A short run of `npm run fuzz`, always with the same inputs; `npm run test:long` has three times as many.
 import { expect, test } from 'vitest';
-import { doorTargets } from './fuzz/door-targets.ts';
+import { apiTargets } from './fuzz/api-targets.ts';
 import { createDice, mutate } from './fuzz/mutate.ts';
 import { parserTargets } from './fuzz/parser-targets.ts';
 import { isLongRun } from './long/run-length.ts';
 
-const count = isLongRun ? { parser: 150, door: 60 } : { parser: 50, door: 20 };
+const count = isLongRun ? { parser: 150, api: 60 } : { parser: 50, api: 20 };
 
 const run = async (open: (typeof parserTargets)[number], count: number) => {
   const target = await open();
@@ -27,4 +27,4 @@ test.each([...parserTargets.keys()])('no random input breaks parser %i', (index)
   run(parserTargets[index]!, count.parser),
 );
 
-test.each([...doorTargets.keys()])('no random input breaks door %i', (index) => run(doorTargets[index]!, count.door));
+test.each([...apiTargets.keys()])('no random input breaks API %i', (index) => run(apiTargets[index]!, count.api));

@@ -1,5 +1,5 @@
-// Whether what leaves the heart can be understood: the default voice, heard by a speech recognizer, against the raw
-// program of its engine and against the same sound played backwards. Skipped where the recognizer is not installed.
+// Intelligibility of the default voice: a speech recognizer compares it with the output of the engine's own program and
+// with the same audio played backwards. Skipped if the recognizer is not installed.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } fr
 import { sentences } from './sentences.ts';
 import { collectSpeech } from './speech/collect-speech.ts';
 
-/** Enough to tell; `npm run bench intelligibility` takes them all, at every rate. */
+/** Enough for a verdict; `npm run bench intelligibility` uses all sentences at every rate. */
 const some = sentences.slice(0, 24);
 const never = new AbortController().signal;
 const pcm24 = { output_format: 'pcm', sample_rate: 24_000 };
@@ -45,11 +45,11 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
     return sounds;
   };
 
-  // What is wrong with the sound of any format is wrong with that of MP3, which has been through the most.
+  // MP3 has the most processing steps, so faults of other formats show there too.
   test('in MP3, as well as the raw program', async () => {
     const sounds = await say(some, { output_format: 'mp3', sample_rate: 44_100 });
     const listen = async () => wordErrorRate(some, await recognize(sounds));
-    // The recognizer has its bad moments; what the sound lacks it lacks the second time too.
+    // The recognizer is not deterministic; faults of the audio are found the second time too.
     const once = await listen();
     const through = once > raw + 0.02 ? Math.min(once, await listen()) : once;
     expect(through).toBeLessThanOrEqual(0.25);
@@ -83,7 +83,7 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
   });
 });
 
-/** The sentences as the engine's program says them by itself. */
+/** The sentences as spoken by the engine's program alone. */
 async function sayRaw(): Promise<Pcm[]> {
   const program = new FliteProgram(await compileWasm());
   return some.map((text) => {

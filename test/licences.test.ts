@@ -1,5 +1,5 @@
-// What a production install contains: only what its licences allow, all of it in the bill of materials and in NOTICE, and
-// a Node that is too old is told so.
+// The content of a production install: only permitted licences, all packages in the bill of materials and in NOTICE,
+// and an error message for an old Node.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const check = (folder: string) => {
   return { status, faults: stderr.split('\n').filter((line) => line !== '') };
 };
 
-/** A folder with a lock file of packages, and their files. */
+/** Writes a folder with a lock file of packages and their files. */
 function layInstall(packages: Record<string, object>, files: readonly string[] = []): string {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-licences-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -70,7 +70,7 @@ test('the bill of materials lists every production package, with what is compile
   const { components, dependencies, metadata } = toSbom(root);
   const names = components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(packageFile.dependencies)));
-  // Needed by development packages too.
+  // Also needed by development packages.
   expect(names).toEqual(expect.arrayContaining(['jose', 'protobufjs', 'ajv']));
   expect(
     names.filter((name) => name in packageFile.devDependencies && name !== 'ajv' && name !== 'ajv-formats'),
@@ -119,7 +119,7 @@ test.skipIf(!oldNode)('a Node that is too old is told so in one line', () => {
 
 test('npm starts the program by the file that checks Node', () => {
   const { scripts, bin } = packageFile;
-  // The shell of npm passes no signal on: the program takes its place.
+  // npm's shell does not pass on signals, so `exec` replaces it.
   expect([scripts.start, scripts.sonant]).toEqual([`exec node ${bin.sonant} serve`, `node ${bin.sonant}`]);
   const run = spawnSync(process.execPath, [join(root, bin.sonant), '--version'], { encoding: 'utf8' });
   expect(run).toMatchObject({ status: 0, stdout: `${packageFile.version}\n` });

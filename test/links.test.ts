@@ -1,5 +1,4 @@
-// Links between our own Markdown files lead somewhere: to a file that there is, and to a heading in it, by the anchors that
-// GitHub makes of headings.
+// Links between Sonant's Markdown files lead to an existing file and heading, by the anchors that GitHub generates.
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,13 +12,13 @@ const files = [
   }),
 ];
 
-/** What is outside of code. */
+/** The text outside code. */
 const proseOf = (page: string) =>
   readPage(page)
     .replace(/^(`{3,}).*?^\1$/gms, '')
     .replace(/`[^`\n]+`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 
-/** Lower case, without punctuation, spaces as hyphens; the second of a name has -1. */
+/** Lower case, without punctuation, with hyphens for spaces; a second heading with the same name gets -1. */
 function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading] of proseOf(page).matchAll(/^#{1,6} +(.+?)\s*$/gm)) {

@@ -1,4 +1,4 @@
-// The slope of memory that soaks report: what is taken in the first minutes is not in it, and what leaks after them is.
+// The memory slope that soaks report excludes the first minutes, and includes later leaks.
 import { expect, test } from 'vitest';
 import {
   describeSlope,
@@ -10,7 +10,7 @@ import {
 
 const mib = 2 ** 20;
 const minutes = 10;
-/** A sample a second, from any time on. */
+/** One sample per second, from any start time. */
 const samplesOf = (mibAt: (minute: number) => number, length = minutes): MemorySample[] =>
   Array.from({ length: length * 60 }, (_, n) => [5_000_000 + n * 1000, mibAt(n / 60) * mib]);
 

@@ -1,5 +1,5 @@
-// Commands that run for long begin with settings of memory that only a new program takes, in the same process; what the operator
-// sets wins, and all other commands begin once.
+// Long-running commands restart themselves with memory settings that only a new program accepts, in the same process.
+// The operator's settings take precedence, and all other commands start only once.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Writes each flag that a program sets later to stderr. */
+/** Writes each V8 flag that a program sets later to stderr. */
 const tellingV8Flags = `
   require('node:v8').setFlagsFromString = (flag) => process.stderr.write('set ' + flag + '\\n');
   require('node:module').syncBuiltinESMExports();
@@ -35,7 +35,7 @@ const tellingV8Flags = `
   };
 `;
 
-/** Each beginning of a program, and the output of the last. */
+/** Each start of a program, and the output of the last one. */
 async function begin(args: string[], env: Record<string, string> = {}) {
   const told = { NODE_OPTIONS: `--require ${join(folder, 'told.cjs')}` };
   const { code, out, err } = await runSonant(folder, args, '', { ...told, ...env });

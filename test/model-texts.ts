@@ -1,10 +1,10 @@
-// 200 texts as language models write them, from model-texts.txt: lists, code, numbers, URLs, abbreviations, quotes, emoji and
-// CJK. And how such a text arrives: in pieces that end anywhere, in the middle of a word or of a surrogate pair too.
+// 200 texts as language models write them, from model-texts.txt: lists, code, numbers, URLs, abbreviations, quotes,
+// emoji and CJK. Also splits them into random pieces, which may end inside a word or a surrogate pair.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ModelText {
-  /** What it is written in, for a voice. */
+  /** Language of the text, for choosing a voice. */
   languageCode: string;
   text: string;
 }

@@ -1,5 +1,5 @@
-// What operators watch Sonant with: the alert rules are right by Prometheus's own tool, and rules and dashboard name only
-// metrics and labels that the service has.
+// Monitoring: Prometheus's own tool accepts the alert rules, and rules and dashboard only use metrics and labels that
+// the service has.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { isInstalled } from './programs.ts';
 const folder = join(import.meta.dirname, '../deploy');
 const rulesFile = join(folder, 'prometheus/sonant.rules.yml');
 
-/** Every metric of the service, with all that it may have. */
+/** Names of all possible metrics of the service. */
 function familyNames(): string[] {
   const metrics = createServiceMetrics();
   const room = { storedBytes: 1, bytesMax: 1, accountBytesMax: 1, freeBytes: 1, removedClips: 0 };
   metrics.watchRoom(() => room);
-  metrics.watchLedger({ owedRows: 0 });
+  metrics.watchLedger({ pendingRows: 0 });
   metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
   metrics.watchJobs(() => 0);

@@ -1,7 +1,7 @@
-// Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` draws small faults over all folders of src, puts each into a copy of the
-// last commit, and runs the tests that reach its file, the closest first. A fault that no test notices has survived. A fault
-// that does not compile is drawn again. A test file that fails without the fault too does not count. To resume a run, give the
-// number of the first fault that has not been tested.
+// Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` inserts small faults at random places of src, each into a
+// copy of the last commit, and runs the tests that reach the changed file, closest first. A fault that no test notices
+// has survived. Faults that do not compile are redrawn. A test file that also fails without the fault does not count.
+// To resume a run, give the number of the first untested fault.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,10 @@ import { parseSync, Visitor } from 'vite';
 const [seed = '1', count = '40', first = '1'] = process.argv.slice(2);
 const root = join(import.meta.dirname, '..');
 const copy = join(mkdtempSync(join(tmpdir(), 'sonant-mutants-')), 'copy');
-/** How many test files run together. The next batch runs if the one before has no failure; the rest of the files never do. */
+/**
+ * Sizes of the batches of test files. The next batch runs if the previous one has no failure; remaining files are not
+ * run.
+ */
 const batches = [1, 3, 12, 40];
 const batchSeconds = 400;
 
@@ -70,13 +73,13 @@ function mutantsOf(file: string): Mutant[] {
   return found;
 }
 
-/** The files that a file imports, forks or opens: every string in it that is the path of one. */
+/** The files that a file imports, forks or opens: every string in it that is a path. */
 const referencesOf = (file: string): string[] =>
   [...readFileSync(join(copy, file), 'utf8').matchAll(/['"]((?:\.{1,2}\/|src\/|test\/)?[\w./-]+\.[jt]s)['"]/g)]
     .flatMap(([, path]) => [normalize(join(dirname(file), path!)), normalize(path!)])
     .filter((path) => !path.startsWith('..') && existsSync(join(copy, path)));
 
-/** For each file that a test file reaches, how many steps away it is. */
+/** Number of steps to each file that a test file reaches. */
 function reach(from: string, known: Map<string, string[]>): Map<string, number> {
   const steps = new Map([[from, 0]]);
   for (const [file, step] of steps) {
@@ -118,7 +121,7 @@ async function runTests(files: readonly string[]): Promise<string[]> {
 /** Whether a test file fails without any fault. */
 const failsAnyway = new Map<string, boolean>();
 
-/** What noticed the fault; undefined if nothing did. */
+/** The test that noticed the fault; undefined if none did. */
 async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<string | undefined> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, 'utf8');
@@ -135,7 +138,7 @@ async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<strin
     for (const file of unknown) failsAnyway.set(file, failedWithout.includes(file));
     const suspects = failed.filter((file) => !failsAnyway.get(file));
     if (suspects.length === 0) continue;
-    // A test that failed only because the machine was busy does not fail again.
+    // Repeated, since a test that failed only because the machine was busy does not fail again.
     writeFileSync(path, withMutant(source, mutant));
     const again = await runTests(suspects).finally(() => writeFileSync(path, source));
     if (again.length > 0) return again[0];
@@ -167,7 +170,7 @@ try {
   let survivors = 0;
   let names: string[] = [];
   for (let number = 1; number <= Number(count); ) {
-    // Each folder once before any has a second turn.
+    // Each folder is used once before any is used twice.
     if (names.length === 0) names = [...folders.keys()];
     const files = folders.get(names.splice(random(names.length), 1)[0]!)!;
     const all = files.flatMap(mutantsOf);

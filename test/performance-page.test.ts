@@ -1,5 +1,5 @@
-// docs/performance.md holds what the kept reports render to, and nothing that was written by hand; its plots are drawn to
-// scale, say in words what they show, and name what is missed.
+// docs/performance.md contains exactly the rendered reports; its plots are drawn to scale, state in words what they
+// show, and name missed targets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SaxesParser } from 'saxes';
@@ -21,10 +21,10 @@ const columns = [
     { name: 'most', digits: 2 },
   ],
 ];
-/** As it is kept. */
-const doors: BenchReport = JSON.parse(
+/** A stored report. */
+const transports: BenchReport = JSON.parse(
   JSON.stringify({
-    ...{ name: 'doors', about: 'one : another', startedAt: '2026-01-02T03:04:05.000Z', seconds: 60, machine },
+    ...{ name: 'transports', about: 'one : another', startedAt: '2026-01-02T03:04:05.000Z', seconds: 60, machine },
     watch: { loadAtStart: 1, othersShare: 0.62, isDisturbed: true },
     rounds: { cpu: { count: 3, typical: 0.02, most: 0.07 } },
     tables: [
@@ -49,10 +49,10 @@ test('the performance page and its plots are what the kept reports render to', (
 });
 
 test('the page says who disturbed a measurement, what spread it has, and which goals are missed', () => {
-  const page = renderPage(new Map([['doors', doors]])).get('performance.md')!;
+  const page = renderPage(new Map([['transports', transports]])).get('performance.md')!;
   expect(page).toContain('0 of 1 goals are met. These are missed:');
-  expect(page).toContain('| doors | REST <voice>: requests/s, sonant / node:http | 0.50 | ≥ 0.75 |');
-  expect(page).toContain('| `doors` | 2026-01-02 03:04 UTC | abc | 60 s | 1.0 | 62 %, disturbed |');
+  expect(page).toContain('| transports | REST <voice>: requests/s, sonant / node:http | 0.50 | ≥ 0.75 |');
+  expect(page).toContain('| `transports` | 2026-01-02 03:04 UTC | abc | 60 s | 1.0 | 62 %, disturbed |');
   expect(page).toContain('Other work took 62 % of the machine meanwhile');
   expect(page).toContain('of CPU 2 % (median of 3 ratios), at most 7 %');
   expect(page).toContain('|  | node:http | 1000 | 100 | 0.50 | 0.40 | 0.60 |');
@@ -61,9 +61,9 @@ test('the page says who disturbed a measurement, what spread it has, and which g
 });
 
 test('a plot has a title, its figures in words, the spread, the goal that is missed, and no script', () => {
-  const svg = renderPage(new Map([['doors', doors]])).get('performance/doors-1.svg')!;
+  const svg = renderPage(new Map([['transports', transports]])).get('performance/transports-1.svg')!;
   expect(svg).toContain('REST &lt;voice&gt;, node:http: 0.50, 0.40 to 0.60 (goal ≥ 0.75, missed).</desc>');
-  expect(svg).toMatch(/aria-labelledby="doors-1-title doors-1-desc"/);
+  expect(svg).toMatch(/aria-labelledby="transports-1-title transports-1-desc"/);
   expect(svg).toContain('prefers-color-scheme: dark');
   expect(svg).toMatch(/class="spread"[^>]*\/>\n<line class="missed"/);
   expect(svg).not.toMatch(/<script|href|url\(/);
@@ -87,8 +87,8 @@ test.each([0.0004, 0.5, 7, 99, 25_407])('bars are to scale and stay within the p
 
 test('a plot of a column that the report does not have is refused, with the columns there are', () => {
   const table = { title: '', columns: [{ name: 'server' }, { name: 'rate' }], rows: [['sonant', 1]] };
-  const render = () => renderPage(new Map([['doors', { ...doors, tables: [table] }]]));
-  expect(render).toThrow('the report of doors has no column sonant requests/s : its; it has "server", "rate"');
+  const render = () => renderPage(new Map([['transports', { ...transports, tables: [table] }]]));
+  expect(render).toThrow('the report of transports has no column sonant requests/s : its; it has "server", "rate"');
 });
 
 test('the spread of a ratio is that of its rounds, however fast the machine was in each', () => {

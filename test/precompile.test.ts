@@ -1,4 +1,5 @@
-// What npm runs after an install: compiles what a first start runs, whatever is set, and leaves nothing else.
+// The script that npm runs after an install: compiles the code of a first start, whatever the settings, and leaves
+// nothing else.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +36,7 @@ test('an install compiles what the first start runs, without settings, and leave
   for await (const said of service.stdout) if (String(said).includes('Sonant serves')) break;
   service.kill('SIGTERM');
   await once(service, 'exit');
-  // A package may require a file when it is called.
+  // A package may require a file only when it is called.
   expect(countFiles(compiled) - before).toBeLessThan(5);
 }, 60_000);
 

@@ -1,5 +1,5 @@
-// Programs that some tests measure with or run, and libraries that they compile with. Before the tests, one line is printed
-// for each that is not here; the tests that need it are skipped. `.ci/run all` installs them all.
+// Programs that some tests run, and libraries that they compile with. Before the tests, one line is printed for each
+// missing one; the tests that need it are skipped. `.ci/run all` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -44,15 +44,15 @@ const packages = {
   zsh: 'zsh',
 } as const;
 
-/** What does as well. */
+/** Programs that can replace another one. */
 const standIns: Partial<Record<Program, 'valkey-server'>> = { 'redis-server': 'valkey-server' };
 
 export type Program = keyof typeof packages;
 
-/** Where servers are that Debian keeps out of the path, the newest version first. */
+/** Folders of servers that Debian keeps out of the path, newest version first. */
 const beside = ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin').sort(byVersion)];
 
-/** The folder that the program is in. */
+/** The folder that contains the program. */
 export const findProgram = (program: Program | 'valkey-server'): string | undefined =>
   [...beside, ...(process.env.PATH ?? '').split(delimiter)].find((folder) => existsSync(join(folder, program)));
 
@@ -64,7 +64,7 @@ function byVersion(one: string, other: string): number {
   return second! - first!;
 }
 
-/** Run by vitest once, before all tests. */
+/** Called by vitest once, before all tests. */
 export function setup(): void {
   for (const [program, pack] of Object.entries(packages)) {
     if (!isInstalled(program as Program) && !isInstalled(standIns[program as Program] ?? (program as Program)))

@@ -1,7 +1,6 @@
-// What a listener makes of a sound: Debian's PocketSphinx with its American English model and a general language model,
-// so that it has to hear the words and cannot guess them from a list. It does not hear the very same bytes the same way
-// every time: measured, 6 or 10 words of 220 are missed, and seldom 11.
-// Sound of any kind is brought to the model's 16 kHz by sox, so that nothing of ours is measured by itself.
+// Recognizes speech with Debian's PocketSphinx, its American English model and a general language model, so that it
+// must hear the words. Results vary slightly: 6 to 10 words of 220 are missed, rarely 11. sox converts audio to 16 kHz,
+// so that Sonant's own code is not measured with itself.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,13 +16,13 @@ const run = promisify(execFile);
 const modelFolder = '/usr/share/pocketsphinx/model/en-us';
 const modelRateHz = 16_000;
 const framesPerSecond = 100;
-/** Silence around each sound, for the recognizer to find its beginning and its end in. */
+/** Silence around each recording, so that the recognizer finds its start and end. */
 const marginSeconds = 0.2;
 
-/** How many states it follows in a frame, at most. It hears the same with a tenth of the usual number, in less time. */
+/** Largest number of states per frame: a tenth of the default, with equal results in less time. */
 const statesMax = 3000;
 
-/** A whole file, or headerless samples. */
+/** A complete file, or headerless samples. */
 export interface EncodedSound {
   format: FormatName;
   sampleRateHz: number;
@@ -33,7 +32,7 @@ export interface EncodedSound {
 export const canRecognize = (): boolean =>
   isInstalled('pocketsphinx_batch') && isInstalled('sox') && existsSync(modelFolder);
 
-/** The words heard in each sound. `reversed` plays them backwards, in which nothing should be understood. */
+/** The recognized words of each recording. `reversed` plays them backwards, which should be unintelligible. */
 export async function recognize(
   sounds: readonly (Pcm | EncodedSound)[],
   { reversed = false } = {},
@@ -49,7 +48,10 @@ export async function recognize(
   });
 }
 
-/** When the words of `text` begin in each sound, which says nothing else; undefined where they are not all found. */
+/**
+ * Start times of the words of `text` in each recording, which must contain exactly this text; undefined if not all are
+ * found.
+ */
 export async function recognizeWordStarts(
   text: string,
   sounds: readonly (Pcm | EncodedSound)[],
@@ -59,7 +61,8 @@ export async function recognizeWordStarts(
     const [grammar, found] = [join(folder, 'grammar'), join(folder, 'found')];
     await writeFile(grammar, `#JSGF V1.0;\ngrammar text;\npublic <text> = ${said.join(' ')};\n`);
     await decode(folder, { jsgf: grammar, hypseg: found });
-    // A line is `stem S 0 T -9 A -9 L -9 0 -9 -9 <sil> 34 -9 0 the 56`: before each word, the frame that it begins with.
+    // A line is `stem S 0 T -9 A -9 L -9 0 -9 -9 <sil> 34 -9 0 the 56`: before each word, the number of its first
+    // frame.
     return (await readFile(found, 'utf8'))
       .trimEnd()
       .split('\n')
@@ -72,7 +75,7 @@ export async function recognizeWordStarts(
   });
 }
 
-/** Runs `work` where the sounds lie as the model wants them, under the names that `list` has. */
+/** Runs `work` in a folder with the recordings in the model's format, named as in `list`. */
 async function inFolder<T>(
   sounds: readonly (Pcm | EncodedSound)[],
   effects: readonly string[],
@@ -105,7 +108,7 @@ const toEncoded = ({ samples, sampleRateHz }: Pcm): EncodedSound => {
   return { format: 'pcm', sampleRateHz, bytes };
 };
 
-/** Reads the sounds named in `list` by these means. */
+/** Decodes the recordings in `list` with these options. */
 async function decode(folder: string, means: Readonly<Record<string, string>>): Promise<void> {
   const options = {
     hmm: join(modelFolder, 'en-us'),
@@ -124,10 +127,10 @@ async function decode(folder: string, means: Readonly<Record<string, string>>): 
   );
 }
 
-/** The words of a text as they are compared. */
+/** The words of a text, normalized for comparison. */
 export const toWords = (text: string): string[] => text.toLowerCase().match(/[a-z']+/g) ?? [];
 
-/** Words wrong, missing and made up, per word that there was to hear: over 1 where more was made up than said. */
+/** Wrong, missing and invented words per spoken word; above 1 if more words were invented than spoken. */
 export function wordErrorRate(said: readonly string[], heard: readonly (readonly string[])[]): number {
   const words = said.map(toWords);
   const errors = words.map((reference, i) => editDistance(reference, heard[i]!));
@@ -136,7 +139,7 @@ export function wordErrorRate(said: readonly string[], heard: readonly (readonly
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** The least number of words changed, dropped or added to get from one to the other (Levenshtein). */
+/** The smallest number of words changed, dropped or added (Levenshtein). */
 export function editDistance(from: readonly string[], to: readonly string[]): number {
   let row = [0, ...to.map((_, j) => j + 1)];
   for (const [i, word] of from.entries()) {

@@ -1,5 +1,5 @@
-// A replica as it runs in production, `sonant serve` in a process of its own with a data folder of its own, on ports that stay
-// the same however often it is started again.
+// A replica as in production: `sonant serve` in its own process with its own data folder, on ports that stay the same
+// over restarts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -9,20 +9,23 @@ import { freePort } from './free-port.ts';
 export interface ReplicaProcess {
   httpPort: number;
   grpcPort: number;
-  /** Of health and metrics. */
+  /** Port of health and metrics. */
   adminPort: number;
-  /** Of the process that was started last. */
+  /** Of the latest process. */
   pid(): number;
-  /** All that it has said on standard error since it was made. */
+  /** All its standard error output since it was created. */
   said(): string;
   isUp(): boolean;
-  /** Settles when it serves. */
+  /** Resolves when it serves. */
   start(more?: Readonly<Record<string, string>>): Promise<void>;
-  /** Settles when it has ended, with its exit code, or null where the signal ended it. */
+  /** Resolves when it has ended, with its exit code, or null if the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `settings` are those that it shares with others; `program`, asked at each start, may be another version's. It is not started yet. */
+/**
+ * `settings` are those shared with other replicas. `program` is called at each start and may return another version's.
+ * The replica is not started yet.
+ */
 export async function createReplica(
   folder: string,
   settings: Readonly<Record<string, string>>,

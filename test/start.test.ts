@@ -1,4 +1,4 @@
-// What a start imports: no more than it needs, each file once; and what is left out is there for those who need it.
+// The imports of a start: only necessary files, each loaded once, and everything left out is still available on demand.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

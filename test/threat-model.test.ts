@@ -1,4 +1,4 @@
-// The threat model speaks of tests: they are there, under the names that it gives them.
+// The tests that the threat model refers to exist under those names.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 // Bad input by kind, of 1 MiB or the largest size of a message: JSON bodies, protobuf messages, and the APIs that receive
 // them. An API has the address, the shapes that it receives, and what a shape is wrapped in.
 import { gzipSync } from 'node:zlib';
-import { toFrame } from '../doors/raw-servers.ts';
+import { toFrame } from '../transports/raw-servers.ts';
 
 const mib = 1 << 20;
 /** Maximum size of a message of live speech over WebSocket. */
@@ -92,7 +92,7 @@ export interface Sent {
 
 const json = 'application/json';
 
-const jsonDoor = (path: string, name: string, names: string, type = json, wrap = (body: Buffer) => body): Sent[] =>
+const jsonInputs = (path: string, name: string, names: string, type = json, wrap = (body: Buffer) => body): Sent[] =>
   Object.entries(jsonShapes).map(([kind, shape]) => ({
     kind,
     path,
@@ -130,22 +130,22 @@ export const httpInputs = (): Readonly<Record<string, Sent[]>> => {
   const synthesis = messageShapes(mib, { texts: 13, enums: 9 });
   const unary = synthesis.map(([kind, body]) => ({ kind, path: connect, type: 'application/proto', body }));
   return {
-    'REST speech': jsonDoor('/api/audio/speech', 'text', 'text_chunks'),
-    'REST estimate': jsonDoor('/api/audio/estimate', 'text', 'text_chunks'),
-    'REST job': jsonDoor('/api/audio/jobs', 'text', 'chapters'),
-    'REST key': jsonDoor('/api/auth/api-keys', 'name', 'scopes'),
-    'REST voice': jsonDoor('/api/voices', 'name', 'bindings'),
+    'REST speech': jsonInputs('/api/audio/speech', 'text', 'text_chunks'),
+    'REST estimate': jsonInputs('/api/audio/estimate', 'text', 'text_chunks'),
+    'REST job': jsonInputs('/api/audio/jobs', 'text', 'chapters'),
+    'REST key': jsonInputs('/api/auth/api-keys', 'name', 'scopes'),
+    'REST voice': jsonInputs('/api/voices', 'name', 'bindings'),
     'REST lexicon': [
-      ...jsonDoor('/api/lexicons', 'name', 'entries'),
+      ...jsonInputs('/api/lexicons', 'name', 'entries'),
       { kind: '20 001 entries', path: '/api/lexicons', type: json, body: entriesJson(20_001) },
       ...pls(),
     ],
-    'OpenAI speech': jsonDoor('/v1/audio/speech', 'input', 'voice'),
-    'ElevenLabs speech': jsonDoor('/v1/text-to-speech/arthur', 'text', 'pronunciation_dictionary_locators'),
-    'Cartesia speech': jsonDoor('/tts/bytes', 'transcript', 'voice'),
-    'Connect JSON': jsonDoor(connect, 'text', 'lexiconIds'),
+    'OpenAI speech': jsonInputs('/v1/audio/speech', 'input', 'voice'),
+    'ElevenLabs speech': jsonInputs('/v1/text-to-speech/arthur', 'text', 'pronunciation_dictionary_locators'),
+    'Cartesia speech': jsonInputs('/tts/bytes', 'transcript', 'voice'),
+    'Connect JSON': jsonInputs(connect, 'text', 'lexiconIds'),
     'Connect JSON, lexicon': [
-      ...jsonDoor('/sonant.v1.LexiconService/CreateLexicon', 'spec', 'spec'),
+      ...jsonInputs('/sonant.v1.LexiconService/CreateLexicon', 'spec', 'spec'),
       {
         kind: '20 001 entries',
         path: '/sonant.v1.LexiconService/CreateLexicon',
@@ -161,20 +161,20 @@ export const httpInputs = (): Readonly<Record<string, Sent[]>> => {
 
 /** Frames for gRPC by method. */
 export const grpcInputs = (): Readonly<Record<string, Sent[]>> => {
-  const door = (path: string, shapes: readonly (readonly [string, Buffer])[]): Sent[] =>
+  const target = (path: string, shapes: readonly (readonly [string, Buffer])[]): Sent[] =>
     shapes.map(([kind, body]) => ({ kind, path, type: 'application/grpc', body: toFrame(body) }));
   return {
-    'gRPC speech': door('/sonant.v1.SpeechService/SynthesizeSpeech', messageShapes(mib, { texts: 13, enums: 9 })),
-    'gRPC stream': door('/sonant.v1.SpeechService/StreamSpeech', messageShapes(mib, { texts: 2 })),
-    'gRPC job': door(
+    'gRPC speech': target('/sonant.v1.SpeechService/SynthesizeSpeech', messageShapes(mib, { texts: 13, enums: 9 })),
+    'gRPC stream': target('/sonant.v1.SpeechService/StreamSpeech', messageShapes(mib, { texts: 2 })),
+    'gRPC job': target(
       '/sonant.v1.JobService/CreateJob',
       messageShapes(mib, { texts: 17, enums: 9, messages: 3, map: 15 }),
     ),
-    'gRPC lexicon': door('/sonant.v1.LexiconService/CreateLexicon', [
+    'gRPC lexicon': target('/sonant.v1.LexiconService/CreateLexicon', [
       ...messageShapes(mib, { texts: 1, message: lexiconSpecField }),
       ['entries', entriesMessage(mib)],
     ]),
-    'gRPC live speech': door('/sonant.v1.SpeechService/LiveSpeech', messageShapes(mib, { texts: 1, message: 1 })),
+    'gRPC live speech': target('/sonant.v1.SpeechService/LiveSpeech', messageShapes(mib, { texts: 1, message: 1 })),
   };
 };
 

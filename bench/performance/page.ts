@@ -40,7 +40,7 @@ were measured in one run. Most benches run each contender twice per round, in bo
 \`start\` runs each once per round, \`service-cost\` and the rates with 64 clients run one after the other, and \`encoders\` divides medians.
 Compare the ratios; times and rates depend on the machine.`,
   `\`\`\`sh not-run: takes minutes
-npm run bench doors      # one bench or several; without a name all of them
+npm run bench transports # one bench or several; without a name all of them
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
   `The reports are stored in \`docs/performance/\`. Measure on an idle machine. Contenders whose program is missing (nginx, ffmpeg, Flask,

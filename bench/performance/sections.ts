@@ -98,7 +98,7 @@ with Connect, the goals are 0.3 (small call), 0.9 (100 KB) and 1 (stream), and a
 1.17 (unary) times as much CPU.`,
     benches: [
       {
-        bench: 'doors',
+        bench: 'transports',
         plots: [
           {
             ...{

@@ -1,5 +1,5 @@
-// The actor of a change to keys or voices: who makes it, from which address, in which request. Every change is recorded
-// with its actor.
+// The actor of a change to keys or voices: who makes it, from which address, and in which request. Every change is
+// recorded with its actor.
 import { createId } from '../runtime/id.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import { type AuditRow, allKeys } from '../store/api-key-rows.ts';
@@ -8,16 +8,16 @@ import type { KeyCaller } from './key-verifier.ts';
 import { scopes } from './scopes.ts';
 
 export interface Actor extends VoiceUser {
-  /** The name in records: "key:key_01JD...", "user:...", "client:...", "operator". */
+  /** The name in audit records: "key:key_01JD...", "user:...", "client:..." or "operator". */
   name: string;
   address: string;
   requestId: string;
-  /** Whose share of the engines it takes. */
+  /** The account whose share of the engines is used. */
   accountId: string;
   grant: KeyGrant;
 }
 
-/** Whoever runs the command line on the machine itself; may do everything. */
+/** The person who runs the command line on the machine itself; may do everything. */
 export const operator: Actor = {
   name: 'operator',
   address: '',
@@ -33,7 +33,7 @@ export const toActor = (
   { address, requestId }: { address: string; requestId: string },
 ): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
 
-/** A change with its actor, as it is recorded. */
+/** A change and its actor in the form of an audit record. */
 export const toRecordEntry = <const Change extends { detail: object }>(
   { detail, ...change }: Change,
   { name, address, requestId }: Actor,

@@ -1,6 +1,6 @@
-// Decides whether a call is admitted, in the order of the contract: the key is well formed (no look-up), known and in
-// force, allowed from this address, has every scope that the call needs, and is within its request rate. Operations that
-// manage keys also accept a bearer token or a session; other operations do not.
+// Decides whether a call is admitted. Checks in the contract's order: the key is well formed (without a lookup), known
+// and valid, allowed from this address, has every required scope, and is within its request rate. Only operations that
+// manage keys also accept a bearer token or a session.
 import { Failure, type Reason } from '../errors.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
@@ -11,28 +11,28 @@ import type { SignIn } from './sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
-  /** In place of the key, the id of the one that a ticket was issued to. */
+  /** Replaces the key: the id of the key that a ticket was issued to. */
   ticketKeyId?: string | undefined;
-  /** The header of that name. */
+  /** The Authorization header. */
   authorization?: string | undefined;
   /** The session cookie, and the CSRF token of the key page. */
   session?: { cookie: string; csrf: string } | undefined;
   /** The IP address of the caller. */
   address: string;
-  /** Called with the state of the key's limits, also if the call is rejected. */
+  /** Called with the state of the key's limits, even if the call is rejected. */
   reportLimits?: ((status: LimitStatus) => void) | undefined;
 }
 
 /**
- * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
- * `insufficient_scope`. The key must hold all scopes of one of the choices; without a choice, any key will do.
+ * Returns the caller that holds the key. Throws `invalid_api_key`, `invalid_token`, `access_denied` or
+ * `insufficient_scope`. The key must have all scopes of one of the choices; without choices, any key is accepted.
  */
 export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
 export interface AdmitOptions {
   keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
-  /** Absent where nothing is limited. */
+  /** Absent if nothing is limited. */
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     try {
       checkScopes(caller, ...choices);
     } catch (error) {
-      // A status that cannot be read does not replace the refusal.
+      // If the status cannot be read, the original refusal is still thrown.
       await limits?.limiter.reportStatus(caller, reportLimits).catch(() => {});
       throw error;
     }
@@ -75,7 +75,9 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
   };
 }
 
-/** Says where an API key belongs if it came as a bearer token, and what a bearer token needs where none is taken. */
+/**
+ * If an API key came as a bearer token, explains where it belongs; if bearer tokens are not accepted, explains what is.
+ */
 function checkHeader(authorization: string | undefined, takesToken: boolean): void {
   const isKey = /^Bearer +snt_/i.test(authorization ?? '');
   const message = 'Send the API key in the X-API-Key header (gRPC: the metadata x-api-key), not in Authorization.';
@@ -86,7 +88,7 @@ function checkHeader(authorization: string | undefined, takesToken: boolean): vo
 const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly string[]): boolean =>
   scopes.every((scope) => held.includes(scope));
 
-/** A Failure `insufficient_scope` unless the caller holds all scopes of one of the choices. */
+/** Throws `insufficient_scope` unless the caller has all scopes of one of the choices. */
 export function checkScopes(caller: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
   if (choices.length === 0 || choices.some((choice) => holds(caller, choice))) return;
   const requiredScopes = [...new Set(choices.flat())];

@@ -1,5 +1,5 @@
-// Converts an API key between its three forms: the fields of a request, the row in the database, and the record that its
-// owner may see.
+// Converts an API key between three forms: the fields of a request, the database row, and the record that its owner may
+// see.
 import { timingSafeEqual } from 'node:crypto';
 import type { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
@@ -11,13 +11,13 @@ import { type KeyLimits, type LimitFields, limitsFor, usualLimits } from './key-
 import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
 /**
- * The fields of a request. An omitted field has its default in a new key and keeps its value in an update. Null: no
- * restriction. Their shape and range are checked by the rules of the contract.
+ * The fields of a request. An omitted field gets its default in a new key and keeps its value in an update. Null means
+ * no restriction. The contract's rules check their shape and range.
  */
 export interface KeyFields {
-  /** Default "unnamed". */
+  /** Default: "unnamed". */
   name?: string | undefined;
-  /** Default: `defaultScopes`, as far as the actor has them. */
+  /** Default: the actor's part of `defaultScopes`. */
   scopes?: readonly string[] | undefined;
   /** Default: never. */
   expiresInDays?: number | null | undefined;
@@ -40,25 +40,25 @@ export interface ApiKey {
   createdAtMs: number;
   expiresAtMs: number | undefined;
   revokedAtMs: number | undefined;
-  /** Up to a minute late. */
+  /** May be up to a minute old. */
   lastUsedAtMs: number | undefined;
-  /** Undefined: all voices, and any address. */
+  /** Undefined: all voices, or any address. */
   voiceIds: readonly string[] | undefined;
   allowedIps: readonly string[] | undefined;
   limits: KeyLimits;
-  /** The id of its successor, if it was rotated. */
+  /** Id of the successor, if the key was rotated. */
   replacedBy: string | undefined;
-  /** The id of the key or person that made it; undefined for the operator. */
+  /** Id of the key or person that made the key; undefined for the operator. */
   madeBy: string | undefined;
 }
 
-/** The longest chain of keys that made each other. */
+/** Longest chain of keys that made each other. */
 const generationsMax = 8;
 const dayMs = 24 * 60 * 60 * 1000;
-/** Compared with a key that has no row, so that it takes as long as any other. */
+/** Compared with a key that has no row, so that the comparison takes as long as for others. */
 const noHash = Buffer.alloc(32);
 
-/** The secret of a new key, the grant of its maker, and the time. */
+/** The secret of a new key, its creator's grant, and the current time. */
 export interface NewKey {
   parsed: ParsedApiKey;
   pepper?: Pepper | undefined;
@@ -66,11 +66,11 @@ export interface NewKey {
   nowMs: number;
 }
 
-/** Reports what exceeds the grant in the fields of a new key. */
+/** Reports fields of a new key that exceed the grant. */
 export const checkNewKey = (fields: KeyFields, grant: KeyGrant, nowMs: number, violations: Violations): void =>
   checkWithin(grant, toPermissions(fields, grant, nowMs), violations);
 
-/** What a new key is to be allowed: what is omitted is what the grant has. */
+/** Permissions of a new key. Omitted fields get the grant's values. */
 function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
   const grantedDefaults = defaultScopes.filter((scope) => grant.scopes.includes(scope));
   const {
@@ -83,7 +83,7 @@ function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
   return { scopes, voiceIds, allowedIps, limits, expiresAtMs } satisfies KeyPermissions;
 }
 
-/** The row of a new key, or a Failure with all in the fields that exceeds the grant. */
+/** The row of a new key. Throws a Failure with all fields that exceed the grant. */
 export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   if (grant.range.path.split('/').length > generationsMax) {
     throw new Failure('access_denied', {
@@ -115,8 +115,8 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }:
 }
 
 /**
- * The row of the successor of a key, which differs only in the secret. The actor gets that secret, so this fails if the key
- * may do more than the actor may grant.
+ * The row of the successor of a key, which differs only in the secret. The actor receives that secret, so this fails if
+ * the key exceeds the actor's grant.
  */
 export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
@@ -127,14 +127,14 @@ export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }:
   return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
 }
 
-/** Reports what exceeds the grant in the fields of a change. */
+/** Reports fields of a change that exceed the grant. */
 export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number, violations: Violations): void {
   const { scopes, voiceIds, allowedIps, limits } = fields;
   const expiresAtMs = fields.expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
   checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, violations);
 }
 
-/** The changes of the row by fields that were checked. */
+/** Changes the row by fields that were already checked. */
 export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, nowMs: number): ApiKeyChange {
   const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
   const expiresAtMs = expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
@@ -194,7 +194,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
   };
 }
 
-/** Without unknown scopes, which a newer version of the service has written. */
+/** Skips unknown scopes, which a newer version of the service has written. */
 const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
 
 /** Whether the row belongs to this key, in constant time. Rows hashed before a pepper was set are still valid. */
@@ -203,6 +203,6 @@ export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, peppe
   return timingSafeEqual(hash, row?.hash ?? noHash);
 }
 
-/** The account that a key belongs to: the root of its descent, such as the person who signed in. Rotation keeps it. */
+/** The account of a key: the root of its descent, such as the person who signed in. Rotation keeps the account. */
 export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
   path.split('/', 1)[0] || ownerId;

@@ -1,12 +1,10 @@
-// API keys, 64 characters:
-//
+// API keys, 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys and identify leaked ones
+// without a lookup. A fast hash is stored: 256 random bits cannot be guessed at any speed, and a slow hash would invite
+// denial of service.
 //     snt_ 4fGh8Kd02Q _ 7hT...43 characters...x 1b2C3d
 //          |            |                       +-- check: CRC-32 (ISO-HDLC) of all before, 6 digits, most significant first
 //          |            +-- secret: 43 digits, 256 bits
 //          +-- id part: 10 digits, not secret; the row is found by it
-//
-// in base 62, 0-9 A-Z a-z. With the check, mistyped keys are rejected and leaked ones recognised without a look-up. The stored
-// hash is a fast one: 256 random bits cannot be guessed at any speed, and a slow hash would invite denial of service.
 import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -15,7 +13,7 @@ export interface ParsedApiKey {
   idPart: string;
 }
 
-/** A secret outside the database, without which a stolen table cannot be used to verify keys. */
+/** A secret outside the database. Without it, a stolen table cannot be used to verify keys. */
 export type Pepper = KeyObject;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -29,7 +27,7 @@ export function createApiKey(): ParsedApiKey {
   return { key: body + checkOf(body), idPart };
 }
 
-/** The parsed key, or undefined if the text is malformed. */
+/** Parses a key. Undefined if the text is malformed. */
 export function parseApiKey(text: string | undefined): ParsedApiKey | undefined {
   if (text?.length !== keyChars) return undefined;
   const [, idPart, check] = shape.exec(text) ?? [];
@@ -43,14 +41,14 @@ export function hashApiKey(key: string, pepper?: Pepper): Buffer {
   return pepper ? createHmac('sha256', pepper).update(key).digest() : hash('sha256', key, 'buffer');
 }
 
-/** How a key is shown in lists: identifiable, without its secret. */
+/** The form in which lists show a key: recognizable, without its secret. */
 export const hintOf = (idPart: string): string => `snt_${idPart}_...`;
 
 function randomDigits(count: number): string {
   let text = '';
   while (text.length < count) {
     for (const byte of randomBytes(count)) {
-      // 248 is 4 * 62: larger bytes would make some digits more likely than others.
+      // 248 is 4 * 62; larger bytes would make some digits more likely than others.
       if (byte < 248 && text.length < count) text += digits[byte % 62];
     }
   }

@@ -1,21 +1,23 @@
-// Rate limit for attempts with an invalid key or token, per client address: above it they fail with `rate_limit_exceeded`.
-// Calls with a valid key are not limited by it. A secret that people choose is checked against the limit before it is
-// verified. All addresses of an IPv6 /64 network count as one, since one client can use them all.
+// Limits attempts with an invalid key or token per client address. Above the limit they fail with
+// `rate_limit_exceeded`; calls with a valid key are not affected. A secret that people choose is checked against the
+// limit before it is verified. All addresses of an IPv6 /64 network count as one, since one client can use all of them.
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
 import { type Rate, takeOne } from './rate-limit.ts';
 
 export interface FailedAttempts {
-  /** Counts a failed attempt, or fails with `rate_limit_exceeded` if there were too many. */
+  /** Counts a failed attempt. Throws `rate_limit_exceeded` if there were too many. */
   noteFailure(address: string): void;
-  /** Fails in the same way, but counts nothing. */
+  /** Like `noteFailure`, but counts nothing. */
   check(address: string): void;
 }
 
 export interface FailedAttemptsOptions {
   perMinute: number;
   now?: () => number;
-  /** Counts an attempt for all replicas. Returns when all attempts are available again, in microseconds from now. */
+  /**
+   * Counts an attempt for all replicas. Resolves to the time in microseconds until all attempts are available again.
+   */
   share?: ((name: string, rate: Rate) => Promise<number>) | undefined;
 }
 
@@ -37,7 +39,7 @@ export function createFailedAttempts({ perMinute, now = Date.now, share }: Faile
     fullAtUs.set(name, time);
     if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
   };
-  /** Counts the attempts of other replicas from the next attempt on; without Redis they do not count. */
+  /** Reads the attempts at other replicas, which count from the next attempt on. Without Redis they do not count. */
   const synchronize = async (name: string) => {
     const fullInUs = await share?.(name, rate).catch(() => undefined);
     if (fullInUs === undefined) return;

@@ -1,5 +1,5 @@
-// The limiter while Redis is away: each replica enforces its part of the limits (degrade), nothing is limited (open), or
-// every call fails (closed).
+// The limiter while Redis is unreachable: each replica enforces its share of the limits (degrade), nothing is limited
+// (open), or every call fails (closed).
 import { Failure } from '../errors.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts';
 import { toLimitStatus } from './rate-limit.ts';
@@ -8,14 +8,14 @@ export type FallbackName = 'degrade' | 'open' | 'closed';
 
 export interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
   fallback: FallbackName;
-  /** How many processes share the limits. */
+  /** Number of processes that share the limits. */
   replicas: number;
 }
 
-/** Returns the limiter for an outage. Outages in quick succession share one, so that its counts carry over. */
+/** Returns the limiter for an outage. Outages in quick succession share a limiter, so that its counts are kept. */
 export type FallbackLimiter = (outage: number) => Limiter;
 
-/** Any spent rate limit is full again after this time. */
+/** After this time, any used rate limit is available in full again. */
 const reusedWithinMs = 60_000;
 
 export function createFallbackLimiter({ fallback, replicas, ...options }: FallbackOptions): FallbackLimiter {

@@ -1,7 +1,7 @@
-// The first key of a new service. Either the operator provides it (SONANT_BOOTSTRAP_KEY), or, if the table has no key, one
-// is made and written to the file `first-key` in the data folder, readable only by its owner.
-// The file is written before the row: after a crash between the two, the next start uses the key of the file. When replicas
-// with separate folders start at once, one key becomes the first and the other replicas remove their files.
+// The first key of a new service. The operator provides it (SONANT_BOOTSTRAP_KEY), or, if the table is empty, a key is
+// made and written to the file `first-key` in the data folder, readable only by its owner. The file is written before
+// the row: after a crash in between, the next start uses the key in the file. If replicas with separate folders start
+// at once, one key wins and the other replicas remove their files.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -18,14 +18,14 @@ interface Table {
 }
 
 export interface AcceptedKey {
-  /** The ids of former bootstrap keys, which were revoked. */
+  /** Ids of former bootstrap keys that were revoked. */
   revoked: readonly string[];
-  /** False if the key itself was revoked: it stays so. */
+  /** False if the key itself is revoked, which is permanent. */
   isInForce: boolean;
 }
 
 /**
- * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. The keys made from them stay
+ * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. Keys made with those stay
  * valid, as after a rotation.
  */
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
@@ -49,7 +49,10 @@ export interface FirstKey {
   file: string;
 }
 
-/** Returns the first key and its file, or undefined if there are keys. Only one of several starting processes gets it. */
+/**
+ * Returns the first key and its file, or undefined if there are keys already. Only one of several starting processes
+ * gets the key.
+ */
 export async function makeFirstKey({
   rows,
   pepper,
@@ -71,7 +74,7 @@ export async function makeFirstKey({
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
-  // Another process was first: in this folder with the key of this file, or in another folder with another key.
+  // Another process was first: in the same folder with the key of this file, or in another folder with another key.
   if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
   return undefined;
 }

@@ -1,25 +1,25 @@
-// The descent of a key: whoever made it, and made them, up to the account that it belongs to. A key may do at any time what
-// it was given and all of them still may, so narrowing or ending one of them reaches every key below it. Where a key was
-// rotated, the newest of its rotations stands for it. People and machines that sign in have the usual limits.
+// The descent of a key: its creator, that creator's creator, and so on up to its account. A key has a permission only
+// if it and all its ancestors have it, so restricting or ending an ancestor affects every key below it. The newest
+// rotation of an ancestor counts. People and machines that sign in have the usual limits.
 import { commonBlocks } from '../net/client-addresses.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';
 import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 
-/** Of a key: what it may do while its ancestors stay as they are. */
+/** Permissions of a key while its ancestors are unchanged. */
 export type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
 
 export interface Descent {
   rights: Rights;
-  /** The ancestors whose limits hold for the key too, the nearest first. */
+  /** Ancestors whose limits also apply to the key, nearest first. */
   above: readonly LimitedAccount[];
 }
 
-/** People and machines that sign in make keys without having one. */
+/** People and machines that sign in make keys without having a key. */
 const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
 
-/** Undefined if one of the ancestors is revoked. */
+/** Undefined if an ancestor is revoked. */
 export async function traceDescent(
   rows: Pick<ApiKeyRows, 'findNewest'>,
   row: ApiKeyRow,

@@ -1,5 +1,5 @@
-// A grant: which keys its holder may see and change, and the most that a key made by the holder may be allowed. A key
-// grants no more than it has itself; the command line grants everything.
+// A grant: which keys its holder may see and change, and the maximum permissions of keys made by the holder. A key can
+// grant at most its own permissions; the command line can grant everything.
 import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import { isAddressBlock, isBlockWithin } from '../net/client-addresses.ts';
@@ -10,14 +10,14 @@ import type { Scope } from './scopes.ts';
 export interface KeyGrant {
   range: KeyRange;
   scopes: readonly Scope[];
-  /** Undefined: no restriction, here and below. */
+  /** Undefined: no restriction. This also applies to the fields below. */
   voiceIds?: readonly string[] | undefined;
   allowedIps?: readonly string[] | undefined;
   limits?: KeyLimits | undefined;
   expiresAtMs?: number | undefined;
 }
 
-/** What a new or changed key is to be allowed; what is omitted stays as it is. */
+/** Requested permissions of a new or changed key. Omitted ones stay unchanged. */
 export interface KeyPermissions {
   scopes?: readonly string[] | undefined;
   voiceIds?: readonly string[] | null | undefined;
@@ -27,8 +27,8 @@ export interface KeyPermissions {
 }
 
 /**
- * Reports what exceeds the grant, beside the violations found before. Fails with `insufficient_scope` if there are only
- * scopes that the grant lacks.
+ * Reports permissions that exceed the grant, in addition to earlier violations. Throws `insufficient_scope` if the only
+ * fault is scopes that the grant lacks.
  */
 export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violations: Violations): void {
   const { voiceIds, allowedIps, limits, expiresAtMs } = grant;
@@ -52,26 +52,26 @@ export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violatio
   checkScopes(grant, requested.scopes ?? [], violations);
 }
 
-/** The same, and fails with all that it reports. */
+/** Like `checkWithin`, but throws all violations. */
 export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void {
   const violations = new Violations();
   checkWithin(grant, requested, violations);
   violations.throwIfAny();
 }
 
-/** A scope that there is not is one that the grant lacks. */
+/** An unknown scope counts as one that the grant lacks. */
 function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
   const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);
   if (missing.length === 0) return;
   const message = `A key cannot grant scopes that it lacks: ${missing.join(', ')}.`;
   if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
-  // The list has no violation of its own where an item has one.
+  // The list gets no violation of its own if one of its items has one.
   const hasFaultyItem = violations.has('scopes');
   for (const [i, scope] of scopes.entries())
     if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);
 }
 
-/** Malformed blocks are violations of their own. */
+/** Malformed blocks are separate violations. */
 const areWithin = (blocks: readonly string[] | null, outer: readonly string[]) =>
   blocks?.every((block) => !isAddressBlock(block) || isBlockWithin(block, outer)) ?? false;

@@ -1,5 +1,5 @@
-// The limits of an API key: requests per minute, syntheses at once, characters per month. Limits that were not set have
-// default values.
+// The limits of an API key: requests per minute, concurrent syntheses, characters per month. Limits that are not set
+// have default values.
 import type { Violations } from '../contract/violations.ts';
 
 export interface KeyLimits {
@@ -11,7 +11,7 @@ export interface KeyLimits {
 
 export const usualLimits: KeyLimits = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };
 
-/** A limit that is omitted or null has its default. */
+/** An omitted or null limit has its default. */
 export type LimitFields = { [Name in keyof KeyLimits]?: number | null | undefined };
 
 const fieldNames: Readonly<Record<keyof KeyLimits, string>> = {
@@ -21,7 +21,7 @@ const fieldNames: Readonly<Record<keyof KeyLimits, string>> = {
 };
 export const limitNames = Object.keys(fieldNames) as (keyof KeyLimits)[];
 
-/** Reports the limits that exceed `most`, those of the key that makes this one. */
+/** Reports limits that exceed `most`, the limits of the creating key. */
 export function checkLimits(fields: LimitFields, most: KeyLimits | undefined, violations: Violations): void {
   for (const name of limitNames) {
     const value = fields[name] ?? usualLimits[name];
@@ -31,7 +31,7 @@ export function checkLimits(fields: LimitFields, most: KeyLimits | undefined, vi
   }
 }
 
-/** The limits of a new key: those of the fields, else the defaults, and never more than `most`. */
+/** The limits of a new key: from the fields, or else the defaults, but never more than `most`. */
 export function limitsFor(fields: LimitFields, most: KeyLimits | undefined): KeyLimits {
   const chosen = limitNames.map((name) => {
     const value = fields[name] ?? usualLimits[name];

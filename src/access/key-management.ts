@@ -1,4 +1,4 @@
-// Management of API keys: create, list, update, rotate and revoke, within the grant of the actor. Every change has an audit
+// Manages API keys: create, list, update, rotate and revoke, within the actor's grant. Every change has an audit
 // record. Keys outside the grant are reported as not found.
 import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
@@ -17,33 +17,33 @@ import {
   toSuccessorRow,
 } from './api-key-record.ts';
 
-/** A new key. `key` is its secret, which cannot be read again. */
+/** A new key. `key` contains its secret, which cannot be read again. */
 export interface MadeKey {
   key: string;
   apiKey: ApiKey;
 }
 
 export interface KeyManagement {
-  /** Report what exceeds the grant of the actor, or fail with `insufficient_scope`; `create` and `update` fail with it. */
+  /** Reports fields that exceed the actor's grant, or throws `insufficient_scope`. `create` and `update` throw both. */
   checkNew(fields: KeyFields, actor: Actor, violations: Violations): void;
   checkChange(fields: KeyFields, actor: Actor, violations: Violations): void;
   create(fields: KeyFields, actor: Actor): Promise<MadeKey>;
-  /** Lists the newest first; `beforeKeyId` is the last key of the previous page. */
+  /** Lists keys, newest first. `beforeKeyId` is the last key of the previous page. */
   list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
   get(keyId: string, actor: Actor): Promise<ApiKey>;
   update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
-  /** Makes a successor with the same permissions. This key expires after the grace period. */
+  /** Makes a successor with the same permissions. The old key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /**
-   * Revokes the key, all that descend from it and those it has replaced that are still valid, permanently; a key that was
-   * replaced itself, alone. Their rows stay.
+   * Permanently revokes the key, all its descendants, and the keys that it has replaced and that are still valid. A key
+   * that was itself replaced is revoked alone. Rows are kept.
    */
   revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
 }
 
 export interface RevokedKey {
   apiKey: ApiKey;
-  /** How many were revoked with it: of those that descend from it, and of those it has replaced. */
+  /** Number of other keys that were revoked with it: descendants and replaced keys. */
   othersRevoked: number;
 }
 
@@ -51,25 +51,25 @@ export interface ChangedKey {
   keyId: string;
   /** The first of its ancestors, or its owner. */
   accountId: string;
-  /** Whether it can never be valid again. */
+  /** Whether the key can never be valid again. */
   isEnded: boolean;
-  /** Whether all that descend from it have ended with it. */
+  /** Whether all its descendants have ended with it. */
   haveDescendantsEnded: boolean;
-  /** The ids of keys that it had replaced, which have ended with it. */
+  /** Ids of keys that it had replaced and that have ended with it. */
   predecessorsEnded: readonly string[];
 }
 
 export interface KeyManagementOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
-  /** Called after a key has changed, before the call that changed it returns. */
+  /** Called after a key has changed, before the changing call returns. */
   onChange(changed: ChangedKey): void | Promise<void>;
   now?: () => number;
 }
 
-/** How many living keys may descend from a key, or belong to someone who signs in. */
+/** Largest number of valid keys that descend from one key or one signed-in account. */
 const descendantsMax = 1_000;
-/** The default. */
+/** The default grace period. */
 export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
@@ -78,7 +78,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     if (!changed) throw noSuchKey();
     const { row, descendantsRevoked, predecessorsRevoked: predecessorsEnded } = changed;
     const apiKey = toApiKey(row, now());
-    // A key that has only expired may be extended.
+    // A key that has only expired can be extended.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
     const haveDescendantsEnded = apiKey.status === 'revoked' && apiKey.replacedBy === undefined;
     await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded, predecessorsEnded });
@@ -157,8 +157,8 @@ const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
 
 /**
- * Also the keys below it, and those it has replaced that are still valid, which may do the same. A key that was replaced ends
- * alone: those below descend from its successor.
+ * Also revokes the keys below it, and the replaced keys that are still valid, because they have the same permissions. A
+ * replaced key is revoked alone, because the keys below it descend from its successor.
  */
 function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
   const toAudit = (endedId: string, detail: object = { with: keyId }) =>

@@ -1,6 +1,6 @@
-// Verifies presented API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
-// `invalid_api_key`, which reveals nothing. Results are cached for half a second, so a change by another process takes effect
-// within that time, and one by this process at once.
+// Verifies API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
+// `invalid_api_key`, so that the error reveals nothing. Results are cached for half a second: a change by another
+// process takes effect within that time, and one by this process at once.
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createAddressCheck } from '../net/client-addresses.ts';
@@ -14,7 +14,7 @@ import type { KeyLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 import type { Scope } from './scopes.ts';
 
-/** A cache of limited size whose entries expire. When it is full, the oldest entry is evicted. */
+/** A cache of limited size whose entries expire. If it is full, the oldest entry is evicted. */
 export class ExpiringCache<Value> {
   readonly #entries = new Map<string, { value: Value; untilMs: number }>();
   readonly #entriesMax: number;
@@ -32,7 +32,7 @@ export class ExpiringCache<Value> {
     return undefined;
   }
 
-  /** `sinceMs` is when the value was read. */
+  /** `sinceMs` is the time at which the value was read. */
   set(key: string, value: Value, sinceMs: number): void {
     this.#entries.delete(key);
     // Entries are in the order of their expiry.
@@ -49,30 +49,30 @@ export class ExpiringCache<Value> {
   }
 }
 
-/** An admitted caller, with its key and what the key may do. */
+/** An admitted caller, with its key and permissions. */
 export interface KeyCaller extends Caller {
   keyId: string;
   accountId: string;
-  /** The name of the caller as the actor of a change: "key:key_01JD...", "user:...". */
+  /** The caller's name as an actor: "key:key_01JD..." or "user:...". */
   actorName: string;
   scopes: readonly Scope[];
   limits: KeyLimits;
-  /** Whose limits hold for it too. Default: nobody's. */
+  /** Accounts whose limits also apply to the caller. Default: none. */
   above?: readonly LimitedAccount[];
-  /** What it may do with keys, if its scopes allow that. */
+  /** What the caller may do with keys, if its scopes allow that. */
   grant: KeyGrant;
 }
 
 export interface KeyVerifier {
-  /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
+  /** Returns the caller of the key. Throws `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
+  /** Like `verify`, by the id of a key that the service itself has stored. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
-  /** The same for the present key of an owner, whose keys are replaced by others. */
+  /** Like `verify`, for the current key of an owner, whose keys are rotated. */
   verifyOwner(ownerId: string, address: string): Promise<KeyCaller>;
   /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
-  /** Clears the cache, after a key has changed. */
+  /** Clears the cache after a key has changed. */
   forget(): void;
   /** Writes the pending times of last use. */
   close(): Promise<void>;
@@ -96,18 +96,20 @@ interface Verified {
 
 const anywhere = () => true;
 
-/** What keys are known by in memory: a hash, so that the cache contains none; of this process alone. */
+/** Salt of this process for the hashes by which the cache identifies keys, so that it contains no keys. */
 const nameSalt = randomBytes(16).toString('hex');
 const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
 
 export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
-  /** Two caches, so that invalid keys cannot evict valid ones; by hash, so that neither contains a key. */
+  /**
+   * Two caches, so that invalid keys cannot evict valid ones. Both are indexed by hash, so that neither contains a key.
+   */
   let known = new ExpiringCache<Verified>(cacheOptions);
   const unknown = new ExpiringCache<true>(cacheOptions);
 
   const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Verified | undefined> => {
-    // `forget` replaces the cache; a row that was read before must not enter the new one.
+    // `forget` replaces the cache. A row that was read before must not enter the new one.
     const cache = known;
     const row = await rows.find(parsed.idPart);
     const verified = isRowOf(row, parsed, pepper) && row ? await toVerified(rows, row, nowMs) : undefined;
@@ -160,7 +162,7 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 }
 
-/** Undefined if the key or one of its ancestors is revoked. */
+/** Undefined if the key or an ancestor is revoked. */
 async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Promise<Verified | undefined> {
   const descent = row.revokedAtMs === null ? await traceDescent(rows, row, nowMs) : undefined;
   if (!descent) return undefined;
@@ -191,10 +193,10 @@ async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Prom
   };
 }
 
-/** Batches, so that other statements can run in between. */
+/** Size of a batch, so that other statements can run in between. */
 const usesAtOnceMax = 500;
 
-/** Records when each key was last used; written in batches once a minute and on close. */
+/** Records when each key was last used. Writes in batches, once a minute and on close. */
 export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number) {
   let noted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -211,7 +213,7 @@ export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<voi
     note(keyId: string, nowMs: number): void {
       noted.set(keyId, nowMs);
       timer ??= setTimeout(() => {
-        // A lost time of last use does no harm; the next use is recorded again.
+        // A lost time of last use is harmless: the next use is recorded again.
         writing = flush().catch(() => {});
       }, everyMs).unref();
     },

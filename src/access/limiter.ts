@@ -1,6 +1,6 @@
-// The limits of API keys: requests per minute, characters per month, syntheses at once. A call counts for its key and for all
-// that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
-// single process. The limits are checked in that order, and a rejected call is charged nothing.
+// The limits of API keys: requests per minute, characters per month, concurrent syntheses, checked in this order. A
+// call counts for its key and for all ancestors, so a key and its descendants share its limits. A rejected call is not
+// charged. This file has the contract and the limiter of a single process.
 import { Failure } from '../errors.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import type { KeyLimits } from './key-limits.ts';
@@ -28,42 +28,45 @@ export interface LimitedAccount {
   limits: KeyLimits;
 }
 
-/** Whose limits are checked: those of a key, and of all that it descends from together with all their keys. */
+/** The account whose limits are checked, and its ancestors, whose limits cover all their keys together. */
 export interface Limited extends LimitedAccount {
   keyId: string;
-  /** The nearest first. Default: none. */
+  /** Nearest ancestor first. Default: none. */
   above?: readonly LimitedAccount[];
 }
 
-/** A running synthesis, which must be ended on success and on failure. */
+/** A running synthesis. `end` must be called on success and on failure. */
 export interface Synthesis {
-  /** Tells how many of its characters are in the usage ledger, for a limiter that reads the ledger while it runs. */
+  /**
+   * Reports how many of its characters are in the usage ledger, for a limiter that reads the ledger during the
+   * synthesis.
+   */
   recorded?(chars: number): void;
-  /** Frees its slot and refunds the characters that were not spoken. */
+  /** Releases its slot and refunds the characters that were not spoken. */
   end(spokenChars: number): void;
 }
 
 export interface Limiter {
-  /**
-   * Charges a request. Fails with `rate_limit_exceeded`, or with `invalid_api_key` for a key that is known here to be
-   * revoked.
-   */
+  /** Charges a request. Throws `rate_limit_exceeded`, or `invalid_api_key` if the key is known to be revoked. */
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /** Reports the status and charges nothing. */
+  /** Reports the status without charging anything. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
+  /**
+   * Charges characters and takes a slot, waiting at most `slotWaitMs`. If a limit refuses it, the request is refunded
+   * too.
+   */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** The number of running syntheses of an owner and of all that descend from it. */
+  /** Number of running syntheses of an owner and all its descendants. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
 
-/** The key, and all whose limits hold for it too, up to its account. */
+/** The key and all ancestors whose limits apply to it, up to its account. */
 export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAccount[]] => [
   caller,
   ...(caller.above ?? []),
 ];
 
-/** The last of the chain: what is kept of all its keys is kept together. */
+/** The last of the chain. The counts of all its keys are stored together. */
 export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'above'>): string =>
   above?.at(-1)?.callerId ?? callerId;
 
@@ -71,22 +74,25 @@ export interface TakeOptions {
   signal: AbortSignal;
   report: ReportLimitStatus;
   /**
-   * A running synthesis that goes on as this one: its slot is kept, so that there is nothing to wait for, and its
-   * characters are this one's too. Where this fails, it still runs.
+   * A running synthesis that continues as this one: its slot is kept without a wait, and its characters are added to
+   * this one's. If this fails, it continues to run.
    */
   replaces?: Synthesis | undefined;
-  /** One of many that one request takes: a refusal refunds no request, and is no fault of the text, however long it is. */
+  /**
+   * One of several parts that one request takes. A refusal does not refund the request, and is not a fault of the
+   * text's length.
+   */
   isPart?: boolean | undefined;
-  /** Nobody listens: its characters are charged, and it neither waits for a slot nor is refused for lack of one. */
+  /** For background work: characters are charged, but it neither waits for a slot nor is refused if there is none. */
   needsNoSlot?: boolean | undefined;
 }
 
 export interface LimiterOptions {
-  /** The characters that the owner and all that descend from it have spent since then, from the usage ledger. */
+  /** Characters that the owner and all its descendants have spent since then, from the usage ledger. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
-  /** The clock, in epoch milliseconds, with fractions. */
+  /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
-  /** The part of every limit that this process may use, where others use the rest; at least one of each. */
+  /** The share of every limit that this process may use if others use the rest; at least one of each. */
   share?: number;
 }
 
@@ -155,7 +161,7 @@ async function takeSynthesis(
     report(await statusOf(chain));
   } catch (error) {
     endHolding({ parts: [{ chars, charges }], releases }, 0);
-    // The request is refunded where a limit rejects it, but not where its caller aborts it.
+    // The request is refunded if a limit rejects it, but not if its caller aborts it.
     if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
     if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
@@ -165,14 +171,14 @@ async function takeSynthesis(
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
-/** The part of the limits that this process may use; a monthly quota is divided when it is read. */
+/** The share of the limits that this process may use. A monthly quota is divided when it is read. */
 function shareOf(limits: KeyLimits, share: number): KeyLimits {
   if (share === 1) return limits;
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
   return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
-/** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */
+/** The slots of a synthesis and the charges of its parts: its own, and one for each synthesis that it has replaced. */
 interface Holding {
   parts: readonly { chars: number; charges: readonly QuotaCharge[] }[];
   releases: readonly Release[];
@@ -189,21 +195,21 @@ class HeldSynthesis implements Synthesis {
     return this.#holding !== undefined;
   }
 
-  /** Ends it and leaves what it holds to the caller. */
+  /** Ends the synthesis and passes its slots and charges to the caller. */
   takeHolding(): Holding | undefined {
     const holding = this.#holding;
     this.#holding = undefined;
     return holding;
   }
 
-  /** Whoever takes it may pass on this function alone. */
+  /** Bound, because callers may pass on this function alone. */
   readonly end = (spokenChars: number): void => {
     const held = this.takeHolding();
     if (held) endHolding(held, spokenChars);
   };
 }
 
-/** What was not spoken is the end of the text. */
+/** The characters that were not spoken are those at the end of the text. */
 function endHolding({ parts, releases }: Holding, spokenChars: number): void {
   let unspoken = parts.reduce((sum, { chars }) => sum + chars, -spokenChars);
   for (const { chars, charges } of parts.toReversed()) {
@@ -214,7 +220,7 @@ function endHolding({ parts, releases }: Holding, spokenChars: number): void {
   for (const release of releases) release();
 }
 
-/** An account of the chain, with its limits in this process. */
+/** An account in the chain, with its limits in this process. */
 interface Member {
   account: Account;
   limits: KeyLimits;
@@ -222,7 +228,7 @@ interface Member {
   isOwn: boolean;
 }
 
-/** Reports the status, and throws the refusal, if any. A status that cannot be read does not replace a refusal. */
+/** Reports the status and throws the refusal, if any. If the status cannot be read, a refusal is still thrown. */
 export async function reportStatus(
   read: () => Promise<LimitStatus>,
   report: ReportLimitStatus,
@@ -237,8 +243,8 @@ export async function reportStatus(
 }
 
 /**
- * Takes a slot of each account, the key's own first: while a call waits for a slot of an ancestor, it holds only slots that
- * nobody else could use without that one. The slots of an account go round its keys.
+ * Takes a slot of each account, starting with the key's own: while a call waits for an ancestor's slot, it holds only
+ * slots that nobody else could use without that one. An account's slots go to its keys in turn.
  */
 async function takeSlots(
   chain: readonly Member[],
@@ -255,7 +261,7 @@ async function takeSlots(
   }
 }
 
-/** What this process counts of an account: its requests, its characters of the month, and its slots. */
+/** The counts of an account in this process: requests, characters of the month, and slots. */
 interface Account {
   fullAtUs: number;
   quota: MonthlyQuota;
@@ -266,7 +272,7 @@ interface Account {
 const keptMin = 1_000;
 
 interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {
-  /** The characters that the owner and all that descend from it have spent since then. */
+  /** Characters that the owner and all its descendants have spent since then. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
 }
 
@@ -296,22 +302,22 @@ interface QuotaCharge {
 }
 
 interface MonthlyQuotaOptions {
-  /** The characters that the ledger has since then. */
+  /** Characters in the ledger since then. */
   spentSince(sinceMs: number): Promise<number>;
   now(): number;
-  /** The part of what is left that this process may use. */
+  /** The share of the remaining characters that this process may use. */
   share: number;
 }
 
 interface CountedMonth {
   endsMs: number;
-  /** `before` comes from the ledger; `chars` is the current count, `before` included. */
+  /** `before` comes from the ledger; `chars` is the current count, including `before`. */
   spent: Promise<{ before: number; chars: number }>;
 }
 
 type MonthlyQuota = ReturnType<typeof createMonthlyQuota>;
 
-/** The character quota of an account. The count of a month starts with what the usage ledger has. */
+/** The monthly character quota of an account. The count of a month starts with the value in the usage ledger. */
 function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
   let month: CountedMonth | undefined;
 
@@ -336,7 +342,7 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
     },
     /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
     async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
-      // Without a quota, a month that was counted before still is: the key may get a quota again.
+      // Without a quota, a month that was counted before continues to be counted, since the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };

@@ -1,5 +1,5 @@
 // The client of the operator's OpenID Connect issuer: signs people in (authorization code with PKCE, state and nonce;
-// RFC 6749, RFC 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered at the
+// RFC 6749, RFC 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered on
 // first use, and again after a failure; its keys are fetched again when they change.
 import { Failure } from '../errors.ts';
 import type { Claims } from './sign-in-rules.ts';
@@ -23,17 +23,22 @@ export interface LoginFacts {
 
 export interface Issuer {
   begin(redirectUri: string): Promise<{ url: string; facts: LoginFacts }>;
-  /** The claims of the person redirected to `url`; a Failure `invalid_request` if it does not match the login. */
+  /**
+   * Returns the claims of the person who was redirected to `url`. Throws `invalid_request` if it does not match the
+   * login.
+   */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
-  /** The claims of a token; a Failure `invalid_token` if it is not a valid one of this issuer for this audience. */
+  /**
+   * Returns the claims of a token. Throws `invalid_token` if it is not a valid token of this issuer for this audience.
+   */
   verify(token: string): Promise<Claims>;
 }
 
 const timeoutSeconds = 10;
-/** When to try again after the issuer has not answered. */
+/** Delay before a retry if the issuer has not answered. */
 const issuerRetrySeconds = 5;
 const clockToleranceSeconds = 5;
-/** Keys are fetched again for a token that none of them has signed, but not more often than this. */
+/** Keys are fetched again for a token that no known key has signed, but not more often than this. */
 const keysCooldownMs = 1_000;
 /** Asymmetric algorithms only. */
 const algorithms = [
@@ -56,7 +61,7 @@ const tokenCharsMax = 16 * 1024;
 const unavailable = (cause: unknown) =>
   new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, cause);
 
-/** Whether the error means that the issuer did not answer, or not as an issuer does. */
+/** Whether the error means that the issuer did not answer, or not with a valid response. */
 const isUnavailable = (cause: unknown) => {
   const { code } = (cause ?? {}) as { code?: string };
   return (
@@ -125,7 +130,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
-/** Rejects where the issuer does not answer, or not as one does. */
+/** Rejects if the issuer does not answer, or not with a valid response. */
 export async function checkIssuer(options: IssuerOptions): Promise<void> {
   const { keys } = await discover(options);
   await keys.reload();
@@ -140,7 +145,7 @@ async function discover({ issuer, clientId, clientSecret, isInsecure }: IssuerOp
     execute: isInsecure ? [oidc.allowInsecureRequests] : [],
     timeout: timeoutSeconds,
   });
-  // ID tokens are verified by signature, even when they come from the token endpoint over TLS.
+  // ID tokens are verified by signature, even if they come from the token endpoint over TLS.
   oidc.enableNonRepudiationChecks(config);
   const { jwks_uri } = config.serverMetadata();
   if (!jwks_uri) throw new Error('the issuer does not publish a jwks_uri');
@@ -160,7 +165,7 @@ async function claimsOfLogin({ oidc, config }: Discovered, url: URL, facts: Logi
   });
   const claims = tokens.claims()!;
   if (!config.serverMetadata().userinfo_endpoint || (claims.email && claims.groups)) return claims;
-  // Some issuers return the claims of a person only from the userinfo endpoint.
+  // Some issuers return a person's claims only from the userinfo endpoint.
   const more = await oidc.fetchUserInfo(config, tokens.access_token, claims.sub).catch((cause: unknown) => {
     throw unavailable(cause);
   });

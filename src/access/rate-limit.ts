@@ -1,8 +1,7 @@
-// The rate limit of a key, the headers of every response that report what is left of it, and the failures for a key that
-// exceeds a limit. The headers follow draft-ietf-httpapi-ratelimit-headers:
-//
+// The rate limit of a key, the headers that report it in every response, and the failures for exceeded limits. The
+// headers follow draft-ietf-httpapi-ratelimit-headers:
 //     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
-//     RateLimit: "requests";r=87;t=2                r: how many may come now; t: seconds until all may again
+//     RateLimit: "requests";r=87;t=2                r: requests allowed now; t: seconds until all are available
 
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { KeyLimits } from './key-limits.ts';
@@ -14,7 +13,7 @@ export interface LimitStatus {
   characters?: { remaining: number; fullInSeconds: number };
 }
 
-/** Receives the status of a key, also when its request is rejected. */
+/** Receives the status of a key, even if its request is rejected. */
 export type ReportLimitStatus = (limitStatus: LimitStatus) => void;
 
 const burstMax = 100;
@@ -24,7 +23,7 @@ export const rateOf = ({ requestsPerMinute }: Pick<KeyLimits, 'requestsPerMinute
   burst: Math.min(burstMax, requestsPerMinute),
 });
 
-/** What is left of a monthly quota, and when the month ends. */
+/** The rest of a monthly quota, and the end of the month. */
 export interface LeftOfMonth {
   characters: number;
   endsMs: number;
@@ -38,7 +37,7 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
   return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
 }
 
-/** The status of a key, by its own policy, with the least that any of the statuses has left; its own is the first. */
+/** Combines statuses: the key's own policy (the first status) with the smallest remainders of all. */
 export function leastOf(all: readonly LimitStatus[]): LimitStatus {
   const [own] = all as readonly [LimitStatus, ...LimitStatus[]];
   if (all.length === 1) return own;
@@ -66,26 +65,24 @@ function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLim
   return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
 }
 
-// The generic cell rate algorithm: a rate per minute with a burst. Its whole state is one time, at which the full burst is
-// available again; each request moves it later by one interval.
-//
+// The generic cell rate algorithm: a rate per minute with a burst. Its only state is the time at which the full burst
+// is available again; each request moves it later by one interval. All times are whole microseconds, so that memory and
+// Redis compute the same result.
 //     now            burst * interval from now
 //      |-------------|------------------> time
-//           full at: at most here, else the request is rejected
-//
-// In whole microseconds, so that memory and Redis compute the same result.
+//             full at: at most here, else the request is rejected
 
 export interface Rate {
   perMinute: number;
-  /** How many may come at once. */
+  /** Number of requests that may come at once. */
   burst: number;
 }
 
 interface Taken {
   isAllowed: boolean;
-  /** When the full burst is available again: the new state. */
+  /** The new state: when the full burst is available again. */
   fullAtUs: number;
-  /** How long until the next is allowed; 0: now. */
+  /** Time until the next request is allowed; 0 for now. */
   waitUs: number;
 }
 
@@ -94,7 +91,7 @@ export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / 
 
 const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
 
-/** How many are allowed now, and how long until the full burst is available again. */
+/** Number of requests allowed now, and time until the full burst is available again. */
 function statusAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
   const fullInUs = spentOf(fullAtUs, nowUs);
   const intervalUs = intervalOf(rate);
@@ -114,7 +111,7 @@ export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
   };
 }
 
-/** `isOwn`: the limit is the key's own, not that of the account that its keys share. */
+/** `isOwn`: the limit is the key's own, not the limit shared by the account's keys. */
 const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
 
 export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {
@@ -123,7 +120,7 @@ export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs:
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
 
-/** Rejects a whole text that is longer than a whole monthly quota: no retry can help. */
+/** Rejects a text that exceeds the whole monthly quota, so that no retry can help. */
 export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
   if (quota === undefined || chars <= quota) return;
   const subject = isOwn ? 'this key' : 'all keys of this account together';

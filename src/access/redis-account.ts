@@ -1,6 +1,6 @@
-// The limits of a key, and of all that it descends from, in Redis or Valkey, shared by all replicas: each operation of
-// redis-account.lua is one round trip. The usage ledger is the source of truth for the monthly quota: where Redis has no count
-// of the month, the ledger is read and the count is set from it.
+// The limits of a key and its ancestors in Redis or Valkey, shared by all replicas. Each operation of redis-account.lua
+// is one round trip. The usage ledger is authoritative for the monthly quota: if Redis has no count of the month, it is
+// set from the ledger.
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Redis, toScript } from '../store/redis.ts';
@@ -13,19 +13,19 @@ export interface AccountReply {
   nowUs: number;
   /** The current month by the clock of Redis. */
   month: Month;
-  /** Which of the owners decided the outcome; 0 is the key's own. */
+  /** Index of the owner that decided the outcome; 0 is the key's own. */
   decider: number;
-  /** The key's own first; none where the reply is only about the call. */
+  /** The key's own owner first. Empty if the reply is only about the call. */
   owners: readonly OwnerState[];
 }
 
 export interface OwnerState {
   fullAtUs: number;
-  /** Spent in the month; undefined where Redis has no count. */
+  /** Characters spent in the month; undefined if Redis has no count. */
   spentChars: number | undefined;
 }
 
-/** Whose account it is, and the owners whose limits hold together, the key's own first. */
+/** An account, and the owners whose limits apply, the key's own first. */
 export interface Chain {
   accountId: string;
   ownerIds: readonly string[];
@@ -45,11 +45,11 @@ export interface Slot {
 }
 
 export interface SlotOptions {
-  /** The slot that it is in place of, whose characters it has besides its own. */
+  /** The slot that it replaces and whose characters it includes. */
   replaced: Slot | undefined;
-  /** Whether a request is refunded where too few characters are left. */
+  /** Whether the request is refunded if too few characters are left. */
   refundsRequest: boolean;
-  /** Whether it is taken where none is free. */
+  /** Whether it is taken even if none is free. */
   needsNoSlot: boolean;
 }
 
@@ -59,15 +59,15 @@ export interface RedisAccountsOptions {
   /** A unique name of this replica. */
   replica: string;
   spentSince: LimiterOptions['spentSince'];
-  /** The clock, in epoch milliseconds, in place of the server's. */
+  /** The clock in epoch milliseconds. Default: the server's. */
   now?: (() => number) | undefined;
 }
 
-/** How long a slot is held after its replica has last renewed it. */
+/** How long a slot stays taken after its replica has last renewed it. */
 const leaseMs = 30_000;
-/** How long Redis stores that a key has ended: longer than any replica caches that it was valid. */
+/** How long Redis stores that a key has ended: longer than any replica caches its validity. */
 const endedMs = 3_600_000;
-/** How often the ledger is read for one reply, where a read takes longer than Redis accepts. */
+/** How often the ledger is read for one reply, if a read takes longer than Redis accepts. */
 export const ledgerReadsMax = 3;
 
 const script = toScript(readFileSync(new URL('./redis-account.lua', import.meta.url), 'utf8'));
@@ -90,7 +90,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
         args: chainOf(caller).flatMap(({ limits }) => ratesOf(rateOf(limits))),
       });
     },
-    /** Counts for a name that is no key's. */
+    /** Counts for a name that is not a key. */
     takeNamed: (name: string, rate: Rate) =>
       run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
     read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
@@ -103,23 +103,23 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
       const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? '', replaced?.recordedChars ?? 0];
       return run('take_slot', toChain(caller), { month: slot.month, args });
     },
-    /** With `isRefunded`, refunds a request; with `isLast`, takes this replica out of the queues. */
+    /** With `isRefunded`, refunds a request; with `isLast`, removes this replica from the queues. */
     leaveQueue(caller: Limited, { isRefunded, isLast }: { isRefunded: boolean; isLast: boolean }) {
       const intervals = chainOf(caller).map(({ limits }) => (isRefunded ? intervalOf(rateOf(limits)) : 0));
       return run('leave_queue', toChain(caller), { args: [isLast ? replica : '', ...intervals] });
     },
     endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
       run('end_slot', chain, { month, args: [name, spokenChars] }),
-    /** Extends the leases of slots, tells what is recorded of them, and takes back those that Redis has lost. */
+    /** Extends the leases of slots, reports their recorded characters, and takes slots again that Redis has lost. */
     renewSlots(chain: Chain, slots: readonly Slot[]) {
       const args = slots.flatMap(({ name, recordedChars }) => [name, recordedChars]);
       return run('renew_slots', chain, { args: [leaseMs * 1000, ...args] });
     },
-    /** Frees slots whose outcome Redis missed; the count of the month is then read from the ledger again. */
+    /** Releases slots whose end Redis missed. The count of the month is then read from the ledger again. */
     dropSlots: (chain: Chain, slots: readonly Slot[]) => run('drop_slots', chain, { args: namesOf(slots) }),
     running: async (ownerId: string, accountId: string) =>
       (await run('running', { accountId, ownerIds: [ownerId] }, { args: [] })).decider + 1,
-    /** Returns a slot with a name of its own, to be taken. */
+    /** Creates a slot with a unique name, which is not taken yet. */
     newSlot(chars: number): Slot {
       const month = monthNow();
       return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}`, recordedChars: 0 };
@@ -127,9 +127,9 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
   };
 }
 
-/** What the owners have spent, from the ledger where Redis has no count. */
+/** Characters that the owners have spent, from the ledger if Redis has no count. */
 function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) {
-  /** The state of an owner, or a later one that has a count of the month. */
+  /** The state of an owner, or a later state that has a count of the month. */
   const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
     const ownerId = ownerIds[i]!;
     let { nowUs, month } = reply;
@@ -167,16 +167,19 @@ function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) 
 
 const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
 const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
-/** The interval, and what the burst adds up to. */
+/** The interval, and the length of the full burst. */
 const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)];
 
-/** The outcome, the time, the owner that decided, and of each owner when all requests are available, and its count. */
+/**
+ * The outcome, the time, the deciding owner, and for each owner the time at which all requests are available, and its
+ * count.
+ */
 type ScriptReply = [AccountReply['outcome'], number, number, ...(number | string | null)[]];
 
 type RunScript = ReturnType<typeof createScriptRunner>['run'];
 
 function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
-  /** The difference of the server's clock to ours, which gives the current month of the server. */
+  /** Difference between the server's clock and the local one, which gives the server's current month. */
   let clockOffsetMs = 0;
   const monthNow = () => monthAt(now ? now() : Date.now() + clockOffsetMs);
 
@@ -209,7 +212,7 @@ function toStates(states: readonly (number | string | null)[]): OwnerState[] {
   });
 }
 
-/** A key that has ended, alone or with all that descend from it, and keys that it had replaced. */
+/** A key that has ended, alone or with all its descendants, and keys that it had replaced. */
 export interface EndedKey {
   accountId: string;
   keyId: string;
@@ -217,7 +220,7 @@ export interface EndedKey {
   predecessorsEnded?: readonly string[];
 }
 
-/** Makes all replicas reject the keys that have ended. */
+/** Makes all replicas reject keys that have ended. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
   { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,

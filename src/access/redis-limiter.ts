@@ -1,5 +1,5 @@
-// The limits of API keys where several replicas share them through Redis or Valkey: the contract of limiter.ts, with one
-// round trip for each decision and the clock of the server. While Redis is away, the fallback limiter decides.
+// The limits of API keys for several replicas that share Redis or Valkey: the contract of limiter.ts, with one round
+// trip per decision and the server's clock. While Redis is unreachable, the fallback limiter decides.
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { type Redis, RedisAway } from '../store/redis.ts';
@@ -28,19 +28,22 @@ import { openSlotLeases, type SlotLeases } from './slot-leases.ts';
 export interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
   markEnded(ended: EndedKey): Promise<void>;
-  /** Charges a failed attempt of an address. Returns when all attempts are available again, in microseconds from now. */
+  /**
+   * Charges a failed attempt of an address. Resolves to the time in microseconds until all attempts are available
+   * again.
+   */
   takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;
-  /** Settles when Redis knows of every slot that was freed. */
+  /** Resolves when Redis knows all released slots. */
   close(): Promise<void>;
 }
 
-/** For the metrics. */
+/** For metrics. */
 export interface LimiterState {
   isAway: boolean;
-  /** How often Redis has become unavailable. */
+  /** Number of times that Redis became unavailable. */
   outages: number;
-  /** How many requests and syntheses the fallback limiter has decided. */
+  /** Number of requests and syntheses that the fallback limiter decided. */
   decidedAlone: number;
 }
 
@@ -111,7 +114,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
   };
 }
 
-/** What a running synthesis holds, in Redis and, where it was admitted without, here. */
+/** The slot of a running synthesis in Redis and, if it was admitted during an outage, in the fallback limiter. */
 interface Held extends HeldSlot {
   local: Synthesis | undefined;
 }
@@ -137,7 +140,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
     return synthesis;
   };
 
-  /** Takes a slot, by these means, for a synthesis that may go on from another. */
+  /** Takes a slot with these functions, for a synthesis that may continue another one. */
   const follow = async (
     caller: Limited,
     { chars, replaces }: { chars: number; replaces: Synthesis | undefined },
@@ -145,7 +148,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
   ): Promise<Synthesis> => {
     const chain = toChain(caller);
     const before = replaces && held.get(replaces);
-    // Renewed meanwhile, a slot that has been replaced would be taken again.
+    // A replaced slot is no longer renewed, because a renewal would take it again.
     if (before) leases.release(chain, before.slot);
     const taken = await take(before).catch((error: unknown) => {
       if (before) leases.hold(chain, before.slot);
@@ -169,7 +172,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
         return { slot, local: undefined };
       });
     },
-    /** The same where Redis is away: holds the slot, so that Redis learns of it later. */
+    /** Takes a slot while Redis is unreachable, and holds it so that Redis learns of it later. */
     takeAlone: (alone: Limiter, caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis> =>
       follow(caller, { chars, replaces: options.replaces }, async (before) => {
         const local = await alone.takeSynthesis(caller, chars, { ...options, replaces: before?.local });

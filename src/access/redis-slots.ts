@@ -1,5 +1,5 @@
-// A concurrency slot in Redis for a caller: taken together with the characters of the quota, in place of one that it holds, or
-// when one is free; until then the caller waits in a queue.
+// A concurrency slot in Redis: taken together with the characters of the quota, either in place of a held slot or when
+// one is free. Until then the caller waits in a queue.
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
@@ -20,7 +20,7 @@ interface Granted {
   slot: Slot;
 }
 
-/** A slot that is held, and its characters. */
+/** A held slot and its characters. */
 export interface HeldSlot {
   slot: Slot;
   chars: number;
@@ -44,7 +44,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const leaveQueue = (caller: Limited, isRefunded: boolean) =>
     accounts.leaveQueue(caller, { isRefunded, isLast: polling.isEmptyOf(accountIdOf(caller)) });
 
-  /** Replaces the slot that is held, where Redis has not lost it; otherwise waits for one. */
+  /** Replaces the held slot, if Redis has not lost it. Otherwise waits for one. */
   const take = async (
     caller: Limited,
     chars: number,
@@ -60,7 +60,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
     const granted =
       kept ??
       (await waitForSlot(caller, signal, request).catch((error: unknown) => {
-        // Nobody in this replica waits any more.
+        // No caller of this replica is waiting any more.
         if (signal.aborted && polling.isEmptyOf(accountIdOf(caller))) leaveQueue(caller, false).catch(() => {});
         throw error;
       }));
@@ -76,12 +76,12 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
 
   return {
     take,
-    /** A slot of the account was given back. */
+    /** Called when a slot of the account was released. */
     wake: (accountId: string) => polling.wake(accountId),
   };
 }
 
-/** Why no slot was taken, if none was: too few characters are left in the month of an owner. */
+/** The refusal if no slot was taken because an owner has too few characters left in the month; undefined otherwise. */
 function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: AccountReply, chars: number) {
   if (outcome !== 'characters') return undefined;
   const quota = chainOf(caller)[decider]!.limits.charactersPerMonth!;
@@ -89,7 +89,7 @@ function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: 
   return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, month.endsMs - nowUs / 1000);
 }
 
-/** Requests a slot once; undefined where none is free, and `onFull` is called with whose it lacks. */
+/** Requests a slot once. Undefined if none is free; `onFull` is then called with the owner that has none. */
 async function requestSlot(
   { accounts, leases }: { accounts: RedisAccounts; leases: SlotLeases },
   { caller, chars, ...options }: { caller: Limited; chars: number } & SlotOptions,
@@ -99,7 +99,7 @@ async function requestSlot(
   for (let attempt = 0; attempt <= ledgerReadsMax * chain.ownerIds.length; attempt++) {
     const slot = accounts.newSlot(chars);
     const reply = await accounts.takeSlot(caller, slot, options).catch((error: unknown) => {
-      // Redis may have taken the slot all the same.
+      // Redis may have taken the slot nevertheless.
       leases.drop(chain, slot);
       throw error;
     });
@@ -122,7 +122,10 @@ interface Polling {
 
 const pollEveryMs = 20;
 
-/** Queue for slots that other replicas can release too. Per owner only the head polls, and at once when one is released here. */
+/**
+ * A queue for slots that other replicas can release too. Only the first caller per owner polls; it polls at once when a
+ * slot is released in this process.
+ */
 export function createSlotPolling<Answer>() {
   const pollings = new Map<string, Polling>();
   const pollingOf = (owner: string, accountId: string): Polling => {
@@ -136,7 +139,9 @@ export function createSlotPolling<Answer>() {
   return {
     isEmpty: (owner: string) => !pollings.has(owner),
     isEmptyOf: (accountId: string) => !pollings.values().some((polling) => polling.accountId === accountId),
-    /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
+    /**
+     * The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts.
+     */
     async wait(owner: string, accountId: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
       const endsMs = performance.now() + slotWaitMs;
       const polling = pollingOf(owner, accountId);
@@ -151,7 +156,7 @@ export function createSlotPolling<Answer>() {
         if (turns.held + turns.waiting === 0) pollings.delete(owner);
       }
     },
-    /** A slot of the account was given back here. */
+    /** Called when a slot of the account was released in this process. */
     wake(accountId: string): void {
       for (const polling of pollings.values()) {
         if (polling.accountId !== accountId) continue;
@@ -174,7 +179,7 @@ async function pollUntil<Answer>(
     signal.throwIfAborted();
     if (!polling.isWoken && performance.now() >= endsMs) return undefined;
     polling.isWoken = false;
-    // An answer counts even when the signal has aborted meanwhile: it may be a slot, which the caller then gives back.
+    // An answer counts even if the signal has aborted: it may be a slot, which the caller then releases.
     const answer = await poll();
     if (answer === undefined) continue;
     polling.isWoken = true;

@@ -1,9 +1,7 @@
-// Encrypted tokens that only this service can create and read, and that expire: sign-in cookies, bearer tokens, tickets.
-// A token is a JWE in compact form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret:
-//
+// Encrypted, expiring tokens that only this service can create and read: sign-in cookies, bearer tokens, tickets. A
+// token is a JWE in compact form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret. It is
+// valid only for the purpose in `use`.
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
-//
-// `use` is the purpose of the token; for any other purpose it is not valid.
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +11,9 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
-/** Length of a token that clients send, and of what a longer one has besides its facts: header, use, times and tag. */
+/**
+ * Longest token that clients may send, and the overhead of a longer one besides its facts: header, use, times and tag.
+ */
 const tokenCharsMax = 4096;
 /** The facts are encoded in base64. */
 const charsMaxFor = (factsBytesMax: number | undefined) =>
@@ -27,8 +27,9 @@ export function createSeal(secret: string) {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();
   return {
     /**
-     * Encrypts facts into a token that is valid for so many seconds. A token of facts that may be many, which stays in the
-     * database, is closed and opened with the size of their JSON; what `open` would refuse for its size is an error.
+     * Encrypts facts into a token that is valid for `seconds` seconds. Large facts, for tokens stored in the database,
+     * must be closed and opened with the same `factsBytesMax`; a token that `open` would refuse as too long is an
+     * error.
      */
     async close(use: SealUse, facts: Facts, seconds: number, factsBytesMax?: number): Promise<string> {
       const { EncryptJWT } = await import('jose');
@@ -40,7 +41,7 @@ export function createSeal(secret: string) {
       if (text.length > charsMaxFor(factsBytesMax)) throw new Error(`the facts are too large for a token of ${use}`);
       return text;
     },
-    /** The facts of a token; undefined if it is for another use, was not created here, was changed, or has expired. */
+    /** The facts of a token. Undefined if it has another use, was not created here, was changed, or has expired. */
     async open(use: SealUse, text: string | undefined, factsBytesMax?: number): Promise<Facts | undefined> {
       if (!text || text.length > charsMaxFor(factsBytesMax)) return undefined;
       const { jwtDecrypt } = await import('jose');
@@ -53,7 +54,7 @@ export function createSeal(secret: string) {
 
 const secretBytes = 32;
 
-/** The secret, if it exists already. */
+/** The secret, if it already exists. */
 export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
   return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
 }

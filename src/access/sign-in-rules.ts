@@ -1,5 +1,5 @@
-// The rules for who may make keys by signing in: by subject, by the domain of a verified e-mail address, or by group.
-// Without a rule, nobody may. The first person to sign in has no more rights than others.
+// Rules for who may make keys by signing in: by subject, by domain of a verified e-mail address, or by group. Without a
+// rule, nobody may. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { usualLimits } from './key-limits.ts';
@@ -22,7 +22,7 @@ export interface SignInRules {
   groups: readonly string[];
 }
 
-/** Fails with `access_denied` for a person whom no rule allows. */
+/** Throws `access_denied` if no rule allows the person. */
 export function checkSignInRules({ subjects, domains, groups }: SignInRules, claims: Claims): void {
   const { sub, email, email_verified, groups: own } = claims;
   const domain = email_verified === true && typeof email === 'string' ? email.split('@').at(-1)!.toLowerCase() : '';
@@ -43,10 +43,10 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
-/** What a bearer token and a session may do; a token may have been asked for with fewer. */
+/** Scopes of bearer tokens and sessions. A token may have been requested with fewer. */
 export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
 
-/** A caller who may manage keys and nothing else. `id` identifies the person or client permanently. */
+/** A caller that may manage keys and nothing else. `id` permanently identifies the person or client. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];

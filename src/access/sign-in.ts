@@ -1,5 +1,6 @@
-// Sign-in for managing keys: people sign in at the issuer, machines use client credentials or exchange a token of the
-// issuer. There is no session table: sessions are sealed cookies, bearer tokens are sealed strings, and both expire soon.
+// Sign-in for managing keys: people sign in at the issuer; machines use client credentials or exchange a token of the
+// issuer. There is no session table: sessions are encrypted cookies, bearer tokens are encrypted strings, and both
+// expire soon.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from './key-verifier.ts';
@@ -21,28 +22,28 @@ export interface Session {
   holder: KeyCaller;
   /** The name that the page shows. */
   name: string;
-  /** The token that every change from a page must have. */
+  /** The token that every change from a page must carry. */
   csrf: string;
 }
 
 export interface SignIn {
   readonly hasIssuer: boolean;
-  /** Returns the address to redirect to, and a cookie for `finish`. */
+  /** Returns the URL to redirect to, and a cookie for `finish`. */
   begin(redirectUri: string): Promise<{ url: string; cookie: string }>;
-  /** Returns the session cookie of the person redirected to `url` with the cookie of `begin`. */
+  /** Returns the session cookie of the person who was redirected to `url` with the cookie of `begin`. */
   finish(url: URL, loginCookie: string | undefined): Promise<string>;
   session(cookie: string | undefined): Promise<Session | undefined>;
-  /** The caller of a bearer token, or a Failure `invalid_token`. */
+  /** Returns the caller of a bearer token. Throws `invalid_token`. */
   verifyToken(token: string): Promise<KeyCaller>;
-  /** A bearer token for a client with some of `tokenScopes`, or undefined if its id or secret is wrong. */
+  /** A bearer token for a client with some of `tokenScopes`; undefined if its id or secret is wrong. */
   tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined>;
-  /** A bearer token with some of `tokenScopes` in exchange for one of the issuer. */
+  /** A bearer token with some of `tokenScopes` in exchange for a token of the issuer. */
   tokenForToken(token: string, scopes: readonly Scope[]): Promise<string>;
 }
 
 export interface SignInOptions {
   seal: Seal;
-  /** Undefined if none is configured. */
+  /** Undefined if no issuer is configured. */
   issuer: Issuer | undefined;
   signInRules: SignInRules;
   /** Each as "id:SHA-256 of its secret". */
@@ -71,7 +72,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
     const name = String(claims.name ?? claims.email ?? claims.sub).slice(0, 100);
     return { kind: 'user', name, claims: claimsOfRules(signInRules, claims) };
   };
-  /** Checks the current rules each time: a session sealed under older rules grants nothing. */
+  /** Checks the current rules each time: a session created under older rules grants nothing by itself. */
   const toHolder = (facts: Readonly<Record<string, unknown>>): KeyCaller => {
     if (facts.kind === 'client') {
       const id = String(facts.id);

@@ -1,23 +1,23 @@
-// The leases of the concurrency slots that this process holds in Redis: renewed while their syntheses run, together with how
-// much of these the usage ledger has, and released when they end. Slots that ended while Redis was away are dropped when it is
-// back. What those syntheses spoke is only in the usage ledger, so the owner's count of the month is then read from there again.
+// The leases of this process's concurrency slots in Redis: renewed during synthesis, together with the characters in
+// the usage ledger, and released at the end. Slots that ended during an outage are dropped when Redis is reachable
+// again; the owner's count of the month is then read from the ledger again.
 import type { Redis } from '../store/redis.ts';
 import type { Chain, RedisAccounts, Slot } from './redis-account.ts';
 
 interface OwnerSlots {
   chain: Chain;
   held: Set<Slot>;
-  /** Freed here, but not yet in Redis. */
+  /** Released here, but not yet in Redis. */
   dropped: Set<Slot>;
 }
 
 /** A third of a lease. */
 const renewEveryMs = 10_000;
-/** The size of a round trip, so that none takes long. */
+/** Number of slots per round trip, so that none takes long. */
 const slotsAtOnce = 500;
 const ownersAtOnce = 20;
 
-/** The first owner of a chain stands for it: its ancestors never change. */
+/** The first owner identifies the chain, because its ancestors never change. */
 const nameOf = ({ ownerIds }: Chain) => ownerIds[0]!;
 
 export type SlotLeases = ReturnType<typeof openSlotLeases>;
@@ -59,21 +59,21 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   const timer = setInterval(() => track(synchronizeAll()), renewEveryMs).unref();
   redis.onBack(() => track(synchronizeAll()));
 
-  /** Frees a slot of which it is unknown whether Redis holds it. */
+  /** Releases a slot of which it is unknown whether Redis holds it. */
   const drop = (chain: Chain, slot: Slot) => {
     const { held, dropped } = slotsOf(chain);
     held.delete(slot);
-    // One slot is enough to have the count of the month read again; the leases of the others expire.
+    // One slot is enough to have the count of the month read again. The leases of the others expire.
     if (dropped.size < slotsAtOnce) dropped.add(slot);
   };
 
   return {
     /** Renews the lease of the slot from now on. */
     hold: (chain: Chain, slot: Slot) => void slotsOf(chain).held.add(slot),
-    /** Stops renewing it. */
+    /** Stops renewing the lease. */
     release: (chain: Chain, slot: Slot) => void slotsOf(chain).held.delete(slot),
     drop,
-    /** Settles when Redis has freed the slot, or is away. */
+    /** Resolves when Redis has released the slot or is unreachable. */
     async end(chain: Chain, slot: Slot, spokenChars: number): Promise<void> {
       if (redis.isAway) return drop(chain, slot);
       slotsOf(chain).held.delete(slot);
@@ -85,7 +85,7 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
       track(ended);
       await ended;
     },
-    /** Settles when Redis has freed all slots that have ended. */
+    /** Resolves when Redis has released all ended slots. */
     async close() {
       clearInterval(timer);
       await Promise.all(pending);
@@ -96,11 +96,11 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
 async function synchronize(accounts: RedisAccounts, { chain, held, dropped }: OwnerSlots): Promise<void> {
   const heldNow = [...held];
   for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
-    // A slot that has ended since must not be taken again.
+    // A slot that has ended in the meantime must not be taken again.
     const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
     if (slots.length > 0) await accounts.renewSlots(chain, slots);
   }
-  // Then the month is read again, and Redis must know what the ledger has of those that still run.
+  // Afterwards the month is read again, so Redis must know the recorded characters of the running syntheses.
   const droppedNow = [...dropped];
   if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
   for (const slot of droppedNow) dropped.delete(slot);

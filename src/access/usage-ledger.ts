@@ -1,7 +1,7 @@
-// Writes the usage ledger in batches: entries of the same few moments are summed per key, voice and day and written in one
-// transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger. What the store cannot
-// take, because it is full or away, is owed: it waits in memory, summed in the same way, and is written when the store
-// takes it again. The number of owed rows is limited; beyond it `checkRoom` refuses further work before it begins.
+// Writes the usage ledger in batches: entries are summed per key, voice and day and written in one transaction. `add`
+// resolves after the write, so usage is in the ledger before the caller learns of the speech. If the store is full or
+// unreachable, entries are kept in memory ("pending") and written later. Their number is limited; beyond it, `checkRoom`
+// refuses further work.
 import { Failure } from '../errors.ts';
 import { isOutcomeUnknown } from '../store/row-store.ts';
 import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
@@ -32,57 +32,57 @@ export function monthAt(nowMs: number): Month {
   return { name: date.toISOString().slice(0, 7), beginsMs: Date.UTC(year, month), endsMs: Date.UTC(year, month + 1) };
 }
 
-/** Rows that may be owed before further work is refused; each running synthesis may add one. */
-const owedRowsMaxDefault = 10_000;
+/** Number of pending rows above which further work is refused. Each running synthesis may still add one. */
+const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** A batch waits while every turn of the event loop adds to it, but no longer than so many. */
+/** A batch waits while every turn of the event loop adds to it, for at most this many turns. */
 const turnsMax = 4;
-/** Rows in one transaction, so that other statements can run in between. */
+/** Rows per transaction, so that other statements can run in between. */
 const rowsAtOnceMax = 500;
 
 type Sums = Map<string, UsageRow>;
 
 interface Batch {
   sums: Sums;
-  /** How many were added. */
+  /** Number of added entries. */
   count: number;
   written: Promise<void>;
 }
 
 export interface UsageLedger {
-  /** Settles when it is written, or owed. */
+  /** Resolves when the entry is written, or pending in memory. */
   add(spoken: UsageRow): Promise<void>;
-  /** Throws the Failure of the store where no further rows can be owed. */
+  /** Throws the store's Failure if no more rows may be pending. */
   checkRoom(): void;
-  /** The number of rows that wait in memory. */
-  readonly owedRows: number;
-  /** Whether further rows can be owed. */
+  /** Number of rows that wait in memory. */
+  readonly pendingRows: number;
+  /** Whether more rows may be pending. */
   readonly hasRoom: boolean;
-  /** Writes what is owed; a Failure that names the rows which cannot be written. */
+  /** Writes the pending rows. Throws a Failure with the rows that cannot be written. */
   close(): Promise<void>;
 }
 
 export interface UsageLedgerOptions {
-  owedRowsMax?: number;
+  pendingRowsMax?: number;
   retryMs?: number;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
 export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: UsageLedgerOptions): UsageLedger {
-  const { owedRowsMax = owedRowsMaxDefault, onFault } = options;
-  const owed = createOwedRows(rows, options);
-  const hasRoom = () => owed.count < owedRowsMax;
+  const { pendingRowsMax = pendingRowsMaxDefault, onFault } = options;
+  const pending = createPendingRows(rows, options);
+  const hasRoom = () => pending.count < pendingRowsMax;
   let batch: Batch | undefined;
 
   const write = async (sums: Sums) => {
-    if (owed.failure) return owed.add(sums, owed.failure);
+    if (pending.failure) return pending.add(sums, pending.failure);
     try {
       await rows.addAll([...sums.values()]);
     } catch (error) {
-      if (!isOwable(error)) throw error;
-      if (!owed.failure) onFault(error);
-      owed.add(sums, error);
+      if (!canRetry(error)) throw error;
+      if (!pending.failure) onFault(error);
+      pending.add(sums, error);
     }
   };
 
@@ -106,33 +106,33 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
       return batch.written;
     },
     checkRoom() {
-      const { failure } = owed;
+      const { failure } = pending;
       if (!failure || hasRoom()) return;
       const message = 'Usage cannot be recorded: the database is unavailable and the buffer is full. Try again later.';
       throw new Failure(failure.reason, { message, retryAfterSeconds: 1 }, failure);
     },
-    get owedRows() {
-      return owed.count;
+    get pendingRows() {
+      return pending.count;
     },
     get hasRoom() {
       return hasRoom();
     },
     async close() {
       await batch?.written.catch(() => {});
-      await owed.close();
+      await pending.close();
     },
   };
 }
 
-/** Writes owed rows again and again until the store has taken all of them. */
-function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
+/** Writes the pending rows repeatedly until the store has accepted all of them. */
+function createPendingRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
   const sums: Sums = new Map();
   let failure: Failure | undefined;
   let writingCount = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
-  /** Ends with the first failure, or when nothing is owed. */
+  /** Stops at the first failure, or when no rows are pending. */
   const flush = async () => {
     while (sums.size > 0) {
       const some = [...sums].slice(0, rowsAtOnceMax);
@@ -142,7 +142,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
         await rows.addAll(some.map(([, row]) => row));
       } catch (error) {
         const unwritten = JSON.stringify(some.map(([, row]) => row));
-        if (!isOwable(error)) throw new Error(`usage possibly not recorded: ${unwritten}`, { cause: error });
+        if (!canRetry(error)) throw new Error(`usage possibly not recorded: ${unwritten}`, { cause: error });
         for (const [, row] of some) addTo(sums, row);
         failure = error;
         return;
@@ -166,7 +166,7 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   };
 
   return {
-    /** Why rows are owed; undefined where none are. */
+    /** Why rows are pending; undefined if none are. */
     get failure() {
       return failure;
     },
@@ -189,14 +189,14 @@ function createOwedRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefa
   };
 }
 
-/** Whether the store has not taken the rows, and may take them later. */
-const isOwable = (error: unknown): error is Failure =>
+/** Whether the store did not accept the rows, but may accept them later. */
+const canRetry = (error: unknown): error is Failure =>
   error instanceof Failure &&
   ['storage_full', 'storage_unavailable'].includes(error.reason) &&
   !isOutcomeUnknown(error);
 
 function addTo(sums: Sums, spoken: UsageRow): void {
-  // Ids of keys and days have no spaces.
+  // Ids of keys, and days, contain no spaces.
   const name = `${spoken.keyId} ${spoken.day} ${spoken.voiceId}`;
   const before = sums.get(name);
   sums.set(name, before ? plus(before, spoken) : spoken);

@@ -1,5 +1,5 @@
-// Books read for callers, so that their chapters can be edited and sent as a job. Few are read at once, and one of an account:
-// each takes a process and its memory.
+// Reads books for callers, so that they can edit the chapters and send them as a job. One account reads one book at a
+// time, and few books are read at once, since each needs a process and its memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
@@ -15,7 +15,7 @@ import { toEnum } from './messages.ts';
 import type { Handlers } from './service-handlers.ts';
 
 const retryAfterSeconds = 5;
-/** Of a charset that is reported. */
+/** An unknown charset is quoted up to this length. */
 const charsetCharsMax = 40;
 
 export function createBookHandlers() {
@@ -56,7 +56,7 @@ const alreadyReading = () =>
     retryAfterSeconds,
   });
 
-/** The media type, and its charset, which must be known. */
+/** Parses the Content-Type. Throws a Failure if its charset is unknown. */
 function parseType(contentType: string): { type: string; charset: string | undefined } {
   const [type = '', ...parameters] = contentType.split(';');
   const charset = /(?:^|;)\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(parameters.join(';'))?.slice(1).join('');
@@ -75,7 +75,7 @@ function toMessage(book: Book) {
     title,
     author,
     language,
-    // A job takes it as it is.
+    // The cover in the form in which a job accepts it.
     cover: cover ?? new Uint8Array(),
     metadata,
     chapters: chapters.map(({ title, text, part, headingLevel }) => ({
@@ -92,7 +92,7 @@ function toMessage(book: Book) {
   };
 }
 
-/** What of a book goes into the request for a job; without the cover where a job does not take it. */
+/** The fields of a book for a job request. The cover is left out if a job would not accept it. */
 export function toJobFields({ title, author, metadata, cover }: Book) {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
   return {

@@ -12,30 +12,30 @@ export interface Call {
   address: string;
   /** Aborts with a Failure, or with `callerLeft`. */
   signal: AbortSignal;
-  /** Aborts with a Failure when the service begins to stop: what can end soon should, and what is begun may finish. */
+  /** Aborts with a Failure when the service begins to stop. Watchers should end soon; short work may finish. */
   leaving: AbortSignal;
-  /** When it began, on the clock of `performance.now`. */
+  /** Start of the call, on the clock of `performance.now`. */
   begunMs: number;
-  /** Reports the state of the caller's limits, for the headers of the answer. */
+  /** Reports the caller's limits, for the headers of the response. */
   reportLimits(status: LimitStatus): void;
-  /** Reports what it speaks, for the log, the metrics and the trace; later facts add to earlier ones. */
+  /** Reports facts of the speech, for the log, the metrics and the trace. Later facts add to earlier ones. */
   reportSpeech(facts: SpeechFacts): void;
 }
 
-/** What is known of the speech of a call; never its text. */
+/** Facts about the speech of a call. They never contain its text. */
 export interface SpeechFacts {
   voiceId?: string;
   engine?: string;
   format?: string;
   characters?: number;
-  /** Whether it came out of the cache. */
+  /** Whether the audio came from the cache. */
   isCached?: boolean;
   audioSeconds?: number;
-  /** From the beginning of the call to its first sound. */
+  /** Time from the start of the call to its first audio. */
   firstSoundMs?: number;
 }
 
-/** The caller of an operation that is open to all. */
+/** The caller of an operation that needs no key. */
 export const anonymous: KeyCaller = {
   callerId: '',
   keyId: '',
@@ -46,28 +46,28 @@ export const anonymous: KeyCaller = {
   grant: { range: { path: '' }, scopes: [] },
 };
 
-/** Why a call ends whose caller has gone. It is not a failure. */
+/** The abort reason of a call whose client has disconnected. It is not a failure. */
 export const callerLeft = new Error('the caller has left');
 
-/** Who changes something with this call, for the audit record. */
+/** The actor of this call, for audit records. */
 export const actorOf = (call: Call): Actor => toActor(call.caller, call);
 
-/** What is reported of a call when it has ended. */
+/** The report of a call that has ended. */
 export interface EndedCall {
   requestId: string;
   /** The name of the operation. */
   method: string;
-  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
-  door: string;
+  /** The API or protocol, such as "grpc", "connect", "rest" or "sse". */
+  api: string;
   callerId: string | undefined;
   keyId: string | undefined;
-  /** The id of its trace, where there is one. */
+  /** The id of the call's trace, if it has one. */
   traceId: string | undefined;
-  /** What it spoke; empty where it is no speech. */
+  /** Facts of the speech; empty if the operation is not speech. */
   speech: SpeechFacts;
-  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
+  /** Name of the gRPC status: "OK", "CANCELLED" if the client disconnected, or the status of the failure. */
   status: string;
-  /** Its cause is for the log only. */
+  /** The failure, if any. Its cause is only for the log. */
   failure: Failure | undefined;
   durationMs: number;
   messageCount: number;

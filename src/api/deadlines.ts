@@ -1,8 +1,7 @@
-// Ends what takes too long. One timer serves all that have the same limit, since nearly all of them end long before it: to
-// set and clear a timer costs more than to be noted in a line.
+// Timeouts with one timer per duration. Nearly all calls end in time, so this is cheaper than a timer for each call.
 
 export interface Deadlines {
-  /** Calls `end` after `timeoutMs`, unless the function that it returns is called first. */
+  /** Calls `end` after `timeoutMs`, unless the returned function is called first. */
   watch(timeoutMs: number, end: () => void): () => void;
 }
 
@@ -22,7 +21,7 @@ export function createDeadlines(): Deadlines {
   };
 }
 
-/** All with one limit, so that whoever came first is late first. */
+/** All entries with the same timeout, so that the oldest entry always expires first. */
 class Line {
   readonly #timeoutMs: number;
   readonly #watched = new Set<Watched>();

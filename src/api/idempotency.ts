@@ -1,7 +1,6 @@
-// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the same request under the same key of the same caller
-// gets the same answer for a day, from any replica and after a restart, so that a client whose connection broke may simply
-// retry. A different request under that key, or the same one while it still runs, is rejected. The key of a failed request
-// can be used again, and that of a process that has died: a request in progress holds a lease that its process renews.
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a request that is repeated with the same key gets the
+// same answer for a day, from any replica. A different request, or one that is still running, is rejected. A key can be
+// used again after its request failed or its process died: a running request holds a lease that its process renews.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { isDead, processName } from '../runtime/id.ts';
@@ -11,15 +10,15 @@ import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs }
 export interface Once<Answer> {
   key: string;
   callerId: string;
-  /** Requests with equal values are the same. */
+  /** The values that identify the request: requests with equal values are the same. */
   request: unknown;
-  /** Returns the answer, the id of its subject, and until when the answer is valid. */
+  /** Returns the answer, the id of the answer's subject, and the time until which the answer is valid. */
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
 }
 
 export interface Idempotency {
   once<Answer>(once: Once<Answer>): Promise<Answer>;
-  /** Deletes the answers about a deleted subject: the next request under their keys is a new one. */
+  /** Deletes the answers about a deleted subject, so that their keys can be used again. */
   forgetAbout(callerId: string, subject: string): Promise<void>;
 }
 
@@ -29,7 +28,7 @@ export interface IdempotencyOptions {
   rows: AnswerRows;
   /** Whether the subject of an answer still exists. */
   isAlive(subject: string): Promise<boolean>;
-  /** The name of this process. */
+  /** Name of this process, which owns the leases. */
   runner?: string;
   leaseMs?: number;
 }
@@ -40,7 +39,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     const { ownerId, name } = begun;
     const before = await rows.begin(begun, Date.now());
     if (before?.answer && !(await isAlive(before.subject))) await rows.deleteBySubject(ownerId, before.subject);
-    // A process of this machine leaves no lease behind: its successor need not wait.
+    // The lease of a dead process on this machine is released at once.
     else if (before && before.answer === null && before.runner !== null && isDead(before.runner))
       await rows.release(ownerId, name, before.runner);
     else return before;
@@ -55,7 +54,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       await rows.deleteExpired(Date.now(), deletedAtOnce);
       const before = await repeatOrTake(begun);
       if (before) return repeat(before, fingerprint);
-      // A renewal that fails is tried again; where none succeeds in time, the lease ends as that of a dead process.
+      // A failed renewal is retried. If no renewal succeeds in time, the lease expires.
       const renew = () => void rows.renew(callerId, key, runner, Date.now() + leaseMs).catch(() => {});
       const renewing = setInterval(renew, Math.min(answerRenewalMs, leaseMs / 3)).unref();
       try {
@@ -85,7 +84,7 @@ function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
   return JSON.parse(answer);
 }
 
-/** The key of a request, if any; a Failure if malformed. */
+/** Returns the key of the request, if any. Throws a Failure if the key is malformed. */
 export function parseIdempotencyKey(given: string | string[] | undefined): string | undefined {
   if (given === undefined) return undefined;
   const key = String(given);

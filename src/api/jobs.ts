@@ -1,5 +1,5 @@
-// Jobs: long texts that are spoken in the background. Each belongs to the key that made it, and to those that replace it; for
-// others it does not exist.
+// Jobs: long texts that are spoken in the background. A job is visible only to the key that made it and to the keys
+// that replace this key.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -47,9 +47,9 @@ export type JobHandlers = ReturnType<typeof createJobHandlers>;
 export interface JobHandlersOptions extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
   runner: Pick<JobRunner, 'wake' | 'leave'>;
   links: FileLinks;
-  /** Records the request; its characters are recorded as they are spoken. */
+  /** Records the request. Its characters are recorded while they are spoken. */
   noteUsage(usage: UsageRow): Promise<void>;
-  /** Fails where the address may not be called, or the key has nothing to sign with. */
+  /** Throws a Failure if the URL may not be called or the key has no secret to sign with. */
   checkWebhook(url: string, keyId: string): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ export function createJobHandlers(options: JobHandlersOptions) {
   } satisfies Handlers<typeof JobService>;
 }
 
-/** An event is sent when the job has changed, and every 15 seconds; none after the last one was sent. */
+/** Sends an event when the job changes, and at least every 15 seconds, until the job has ended. */
 async function* watch(
   { leaving, signal }: Call,
   find: () => Promise<JobRow>,
@@ -152,7 +152,10 @@ async function* watch(
   }
 }
 
-/** The chapters were read after the row: one that was done in between is sent at the next look, with its revision. */
+/**
+ * The chapters were read after the row. A chapter that was completed in between has a higher revision and is sent with
+ * the next event.
+ */
 function* eventsSince(chapters: readonly ChapterRow[], row: JobRow, afterRevision: number, links: FileLinks) {
   const job = toJob(row, chapters, links);
   const done = chapters
@@ -164,14 +167,14 @@ function* eventsSince(chapters: readonly ChapterRow[], row: JobRow, afterRevisio
   yield { kind, revision: job.revision, job };
 }
 
-/** Where stored files are served. */
+/** Base URL of stored audio. */
 interface FileLinks {
   baseUrl(): string;
 }
 
 export type JobView = ReturnType<typeof toJob>;
 
-/** A job as its owner sees it, from its rows. */
+/** The message of a job, from its rows. */
 export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }: FileLinks) {
   const settings: JobSettings = JSON.parse(row.settings);
   const { format, sampleRateHz, voiceId, captions } = toPartRequest(settings.speech, {}, 'a');
@@ -213,10 +216,10 @@ export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }:
 
 const toTime = (ms: number | null) => (ms === null ? undefined : timestampFromMs(ms));
 const toError = ({ reason, text = '', ...where }: JobFault) => ({ ...where, error: reason, text });
-/** To the millisecond. */
+/** Rounds to milliseconds. */
 const roundSeconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** Of the chapters up to the first that is not done. */
+/** Start and end of each chapter, up to the first chapter that is not done. */
 function spansOf(
   chapters: readonly ChapterRow[],
   { format, sampleRateHz, gapSeconds }: { format: FormatName; sampleRateHz: number; gapSeconds: number },
@@ -238,8 +241,8 @@ function etaOf({ status, chars, charsDone, busyMs }: JobRow): number | undefined
 }
 
 /**
- * The same request has the same through every API: defaults that are spelled out, and the order of metadata, which are a map
- * in gRPC and an object in JSON, say nothing.
+ * Hash of a job request. Equal requests have equal hashes on every API: explicit defaults and the order of metadata
+ * make no difference.
  */
 function fingerprintOf({ settings: { speech: _, ...settings }, speech, chapters }: JobRequest): string {
   const metadata = Object.fromEntries(
@@ -268,7 +271,10 @@ const tooManyJobs = () =>
     limit: jobsPerAccountMax,
   });
 
-/** What can be refused before anything is spoken is refused here. Returns who says each chapter, and how much. */
+/**
+ * Refuses requests that cannot be spoken before anything is charged. Returns the voice and the number of characters of
+ * each chapter.
+ */
 async function checkSpeech(
   speech: JobHandlersOptions['speech'],
   { settings, chapters }: JobRequest,
@@ -290,7 +296,7 @@ async function checkSpeech(
   return said;
 }
 
-/** A refusal names the chapter that it is for. */
+/** Adds the name of the chapter to the fields of a Failure. */
 async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Promise<Planned>): Promise<Planned> {
   try {
     return await plan();
@@ -307,7 +313,7 @@ async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () 
 
 interface SaidChapter {
   voiceId: string;
-  /** With what lexicons say, as it is charged. */
+  /** Characters after lexicons are applied, which is the charged number. */
   chars: number;
 }
 

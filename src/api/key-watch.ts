@@ -1,6 +1,6 @@
-// Ends the running calls of an API key that is revoked or expires: the key of every call is looked up again each half
-// second, or at once when a key is known to have changed, so that a revocation takes effect within a second wherever it
-// was made. While the store does not answer, no key counts as ended.
+// Ends the running calls of an API key that is revoked or expires. Each key is looked up every half second, and at once
+// when a key is known to have changed, so that a revocation takes effect within a second. If the store does not answer,
+// keys count as valid.
 import { Failure } from '../errors.ts';
 import { keyCheckMs } from './call-limits.ts';
 
@@ -8,9 +8,9 @@ export type IsInForce = (keyId: string) => Promise<boolean>;
 type End = (failure: Failure) => void;
 
 export interface KeyWatch {
-  /** Calls `end` once the key has ended. Returns what stops the watch. */
+  /** Calls `end` when the key ends. Returns a function that stops watching. */
   watch(keyId: string, end: End): () => void;
-  /** Some key may have ended: checks them all now. */
+  /** Checks all keys now, because one may have ended. */
   check(): void;
   close(): void;
 }
@@ -27,7 +27,7 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
   let isDue = false;
   const check = async () => {
     isDue = true;
-    // One at a time, however long the store takes.
+    // Only one check runs at a time, however slow the store is.
     if (isChecking) return;
     isChecking = true;
     try {

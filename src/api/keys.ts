@@ -1,5 +1,5 @@
-// API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys; and the secret that
-// signs the webhooks of the caller's key.
+// Handlers for API keys: callers create, list, change, replace and revoke keys, within the permissions of their own
+// key. Also manages the secret that signs the webhooks of the caller's key.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
@@ -41,7 +41,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
         reportUnknownOfSpec(message, violations);
         const given = toNewFields(message.spec, cleared);
         const { voiceIds, grant } = call.caller;
-        // A key of the operator or an admin begins an account.
+        // A key made by the operator or an admin starts a new account.
         const accountId = accountOf({ path: grant.range.path, ownerId: '' });
         const user = { voiceIds, accountId, usesAllVoices: given.scopes?.includes('admin') };
         const fields = withVoiceIds(given, voices, user, violations);
@@ -53,7 +53,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
     listApiKeys: checked(
       ({ limit, cursor }: ListApiKeysRequest, _call, violations) => pageOf({ limit, cursor }, ['api_keys'], violations),
       async (_message, call, page) => {
-        // One more shows whether there is a next page.
+        // One extra row shows whether there is a next page.
         const found = await keys.list(actorOf(call), { size: page.size + 1, beforeKeyId: page.after });
         const { items, nextCursor } = toPage(found, page, ({ keyId }) => keyId);
         return { apiKeys: items.map(toKey), nextCursor };
@@ -82,7 +82,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
         toMade(await keys.rotate(keyId, graceSeconds, actorOf(call))),
     ),
     revokeApiKey: async ({ keyId }, call) => toRevoked(await keys.revoke(keyId, actorOf(call))),
-    /** With what it may do at present, as its ancestors are. */
+    /** Shows the effective permissions, after the limits of the ancestor keys. */
     async getOwnApiKey(_message, call) {
       const { keyId, grant } = call.caller;
       const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = grant;
@@ -102,18 +102,21 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
   } satisfies Handlers<typeof ApiKeyService>;
 }
 
-/** A field of a newer version could be a limit, without which the key would be worth more. */
+/**
+ * An unknown field could be a limit of a newer version, without which the key would have more permissions than
+ * intended.
+ */
 const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
 
-/** The fields with ids in place of aliases in the list of voices. `user` is the holder of the new or changed key. */
+/** Replaces aliases in the list of voices by voice ids. `user` is the holder of the new or changed key. */
 export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;
   const usable = voicesFor(voices, user);
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable.lookUp(name)?.voice.voiceId;
-    // If the caller's key is limited to some voices, every other name exceeds its grant, and is reported as that.
+    // If the caller's key is limited to some voices, any other name exceeds its grant, and is reported as such.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
       violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is not a voice that this key can use`);
     return found ?? name;
@@ -122,8 +125,8 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
 }
 
 /**
- * The fields of a new key. One that is null in JSON is the usual default, be it more than the caller has, which is then
- * refused; one that is absent is at most what the caller has.
+ * The fields of a new key. A field that is null in JSON gets its usual default, which is refused if it exceeds the
+ * caller's grant. An absent field gets at most the caller's grant.
  */
 export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly string[]): KeyFields {
   const fields = toFields(spec);
@@ -131,7 +134,7 @@ export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly stri
   return { ...fields, ...resets, limits: { ...fields.limits, ...resets.limits } };
 }
 
-/** A list without an item is as absent over gRPC, which knows no other. */
+/** An empty list counts as absent over gRPC, which cannot distinguish them. */
 function toFields(spec: ApiKeySpec | undefined) {
   const { requestsPerMinute, concurrency, charactersPerMonth } = spec?.limits ?? {};
   return {
@@ -148,7 +151,7 @@ function toFields(spec: ApiKeySpec | undefined) {
   } satisfies KeyFields;
 }
 
-/** The fields that the paths name; one that is not set is reset to its default. */
+/** The fields named by the paths. A named field without a value is reset to its default. */
 function toChange(spec: ApiKeySpec | undefined, paths: ReadonlySet<string>): KeyFields {
   const { name = 'unnamed', scopes = defaultScopes, ...others } = toFields(spec);
   const { expiresInDays = null, voiceIds = null, allowedIps = null, limits: given } = others;

@@ -1,4 +1,4 @@
-// Lexicons: listed, created, replaced and deleted by callers, among those that they may use.
+// Handlers for lexicons: callers list, create, replace and delete the lexicons that they may use.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CreateLexiconRequest,

@@ -1,6 +1,6 @@
-// Live speech: text comes in while sound goes out. Turns are spoken one after the other, each from its first flush or
-// interrupt to the next; inputs are taken while the output is not read, so that an interrupt is never kept waiting. After
-// `interrupted`, nothing of the turns before it is sent.
+// A session of live speech: receives text while it sends audio. Turns are spoken one after the other; a turn ends at a
+// flush or an interrupt. Inputs are handled even if the client reads no output, so that an interrupt takes effect at
+// once. After `interrupted`, nothing of the earlier turns is sent.
 
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -14,13 +14,15 @@ import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
   | { type: 'start'; start: LiveStart }
-  /** A phrase that ends with a sentence is spoken at once. */
+  /** A phrase that ends a sentence is spoken at once. */
   | { type: 'text'; text: string; isPhrase?: boolean }
-  /** Ends the turn: what there is is spoken, whole sentence or not. */
+  /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
   | { type: 'flush' }
-  /** Ends the turn and stops its sound. `turn` is the one that was being heard, by default the first that is not over. */
+  /**
+   * Ends the turn and stops its audio. `turn` is the turn that was being heard; by default the first unfinished turn.
+   */
   | { type: 'interrupt'; playedMs?: number | undefined; turn?: number | undefined }
-  /** Ends the last turn, and the session when all is spoken. */
+  /** Ends the last turn. The session ends when everything is spoken. */
   | { type: 'end' };
 
 export interface LiveInfo {
@@ -31,7 +33,7 @@ export interface LiveInfo {
   format: FormatName;
   contentType: string;
   sampleRateHz: number;
-  /** What is known when the audio begins. */
+  /** Facts known when the audio begins. */
   warnings: readonly string[];
 }
 
@@ -47,24 +49,24 @@ export type LiveEvent =
 export interface LiveSessionOptions {
   call: Pick<Call, 'signal' | 'leaving'>;
   start: LiveStart;
-  /** The language of the voice, where the start leaves that open. */
+  /** The language of the voice, used if the start names none. */
   languageCode: string;
   speakTurn(turn: LiveTurn, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
 
 export class LiveSession {
   readonly #options: LiveSessionOptions;
-  /** Those that are not over, the oldest first. */
+  /** Unfinished turns, the oldest first. */
   readonly #turns: LiveTurn[] = [];
-  /** The one that text is added to. */
+  /** The turn to which text is added. */
   #open: LiveTurn | undefined;
-  /** Those that were spoken to their end, the oldest first: they may still be heard. */
+  /** Completely spoken turns, the oldest first. Their audio may still be playing at the client. */
   #spoken: LiveTurn[] = [];
   #turnCount = 0;
   #waitingChars = 0;
   readonly #interrupted: LiveEvent[] = [];
   readonly #total = { chars: 0, seconds: 0 };
-  /** The first half of a surrogate pair, whose second half comes with the next text. */
+  /** First half of a surrogate pair; the second half arrives with the next text. */
   #half = '';
   #isEnding = false;
   #failed: { error: unknown } | undefined;
@@ -78,7 +80,7 @@ export class LiveSession {
     this.#idle = setTimeout(() => this.fail(new Failure('engine_timeout', { message })), liveIdleMs).unref();
   }
 
-  /** Takes an input; a Failure where it is not allowed. */
+  /** Handles an input. Throws a Failure if the input is not allowed now. */
   handle(input: LiveInput): void {
     this.#idle.refresh();
     if (this.#isEnding) throw invalid('No message may follow end.');
@@ -93,12 +95,12 @@ export class LiveSession {
     this.#wake();
   }
 
-  /** No input follows. */
+  /** Called when no more input will arrive. */
   end(): void {
     if (!this.#isEnding) this.handle({ type: 'end' });
   }
 
-  /** Ends the session with an error, at once. */
+  /** Ends the session with an error at once. */
   fail(error: unknown): void {
     this.#failed ??= { error };
     for (const turn of this.#turns) turn.stop.abort(error);
@@ -215,7 +217,7 @@ export class LiveSession {
     this.#pauseLater(turn);
   }
 
-  /** Speaks what there is of a text that does not go on, once all before it is spoken. */
+  /** Speaks an incomplete text if no more text arrives within `inMs` and everything before it is spoken. */
   #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
       if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
@@ -232,7 +234,7 @@ export class LiveSession {
       throw new Failure('invalid_request', { details });
     }
     const known = [...this.#spoken, ...this.#turns];
-    // It was interrupted before, or another one is heard since: a client may say so twice.
+    // The turn was already interrupted, or a later turn is being heard. A client may send an interrupt twice.
     if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
     clearTimeout(this.#pause);
     this.#half = '';
@@ -247,7 +249,7 @@ export class LiveSession {
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
-      // A turn before the one that is heard was played to its end.
+      // A turn before the one being heard was played completely.
       const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
       this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
     }

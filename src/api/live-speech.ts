@@ -1,4 +1,5 @@
-// Live speech, as an operation: the voice is found when it starts, and each turn is charged as its text is spoken.
+// Live speech as an operation: the voice is found when the session starts, and each turn is charged while its text is
+// spoken.
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -9,7 +10,7 @@ import type { LiveTurn } from './live-turn.ts';
 import type { Metering } from './metering.ts';
 
 export interface LiveOperations {
-  /** Speaks text while it arrives; the first input starts it. Nothing is charged before something is spoken. */
+  /** Speaks text while it arrives. The first input starts the session. Nothing is charged until something is spoken. */
   liveSpeech(call: Call, inputs: AsyncIterable<LiveInput>): AsyncIterable<LiveEvent>;
 }
 
@@ -34,7 +35,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();
     } finally {
-      // Not awaited: inputs that wait for their writer would keep it waiting.
+      // Not awaited: an iterator that waits for the client would block here.
       given.return?.()?.catch(() => {});
     }
   },
@@ -53,13 +54,13 @@ async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
   }
 }
 
-/** The end of the inputs is the end of the text. */
+/** Reads the inputs. Their end counts as the input `end`. */
 async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
   try {
     for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
     session.end();
   } finally {
-    // At once: the events before the failure may wait for their reader for long.
+    // Called at once, because the events before the failure may wait long for their reader.
     inputs.return?.()?.catch(() => {});
   }
 }

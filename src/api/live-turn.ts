@@ -1,5 +1,6 @@
-// A turn of live speech: its text, and what of it has been sent and heard. When a turn is interrupted, it tells the text up
-// to the word that was being heard: by the times of the words, or where these are not known yet, by the pace of those before.
+// A turn of live speech: its text, and how much of it has been sent and heard. When a turn is interrupted, it reports
+// the text up to the word being heard, found by the times of the words, or by the pace of earlier words if these times
+// are not known yet.
 import { audioFormats } from '../audio/formats.ts';
 import { charsPerSecond } from '../speech/estimate.ts';
 import type { LiveStart } from '../speech/live-request.ts';
@@ -8,12 +9,12 @@ import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../
 import { createWordAt } from '../speech/word-timing.ts';
 import { countChars } from '../text/count-chars.ts';
 
-/** Where in the text and in the sound a segment begins whose words have no times yet. */
+/** A segment without word times: its position in the text and in the audio. */
 interface Untimed {
   fromChars: number;
   toChars: number;
   startSeconds: number;
-  /** Those that have times already, though not all of the segment's have. */
+  /** Words of the segment that have times already. */
   wordsSoFar(): readonly { end: number; startSeconds: number }[];
 }
 
@@ -31,15 +32,15 @@ export class LiveTurn {
   isInterrupted = false;
   #info: SpeechInfo | undefined;
   #firstAudioMs: number | undefined;
-  /** What has been sent of it: characters whose speaking has begun, and sound. */
+  /** Characters of the text whose audio has been sent at least in part. */
   begunChars = 0;
-  /** Characters that are said whose speaking has begun: what is charged. */
+  /** Spoken characters that have been started: these are charged. */
   spokenChars = 0;
   #spokenCharsDone = 0;
   sentSeconds = 0;
   #partsDone = 0;
   #untimed: Untimed | undefined;
-  /** The words that have been timed, by their offsets in the turn. */
+  /** Words with times; offsets are relative to the turn. */
   readonly #words: { end: number; startSeconds: number; endSeconds: number }[] = [];
 
   constructor(index: number, { languageCode, start }: { languageCode: string; start: Pick<LiveStart, 'markup'> }) {
@@ -47,7 +48,7 @@ export class LiveTurn {
     this.text = new LiveText(languageCode, start.markup);
   }
 
-  /** Whether there is nothing to say in it. */
+  /** Whether the turn has no text to speak. */
   get isBlank(): boolean {
     return this.text.received.trim() === '';
   }
@@ -56,12 +57,12 @@ export class LiveTurn {
     return this.#firstAudioMs !== undefined;
   }
 
-  /** Whether all parts of its text that are complete have been spoken. */
+  /** Whether all complete parts of the text have been spoken. */
   get isCaughtUp(): boolean {
     return !this.text.hasPart(this.#partsDone);
   }
 
-  /** Takes note of what is sent. */
+  /** Updates the state of the turn with an event that is sent. */
   note(event: SpeechEvent): void {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') this.#noteAudio(event);
@@ -74,13 +75,16 @@ export class LiveTurn {
     } else if (event.type === 'done') this.sentSeconds = event.seconds;
   }
 
-  /** The event with the offsets of its words in the turn. */
+  /** The words of the event, with offsets relative to the turn. */
   locate({ chunkIndex, words }: SpeechTimestamps) {
     const { offset: before } = this.text.partAt(chunkIndex);
     return words.map((word) => ({ ...word, offset: before + word.offset }));
   }
 
-  /** What was heard when so much had been played; without that, as if it was played as soon as it was sent. */
+  /**
+   * Returns the text that was heard after `playedMs` of audio. Without `playedMs`, assumes that audio is played as soon
+   * as it is sent.
+   */
   heardAt(playedMs?: number): Heard {
     const sinceFirstMs = this.#firstAudioMs === undefined ? 0 : performance.now() - this.#firstAudioMs;
     const heardMs = Math.round(Math.min(playedMs ?? sinceFirstMs, this.sentSeconds * 1000));
@@ -131,7 +135,7 @@ export class LiveTurn {
     return this.#wordEndAfter(chars, untimed.fromChars);
   }
 
-  /** The end of the word that has this character in it, or else of the last one before it. */
+  /** The end of the word that contains this character, or of the last word before it. */
   #wordEndAfter(chars: number, fromChars: number): number {
     const rest = createWordAt(this.text.received)(fromChars, this.text.chars - fromChars);
     let end = fromChars;

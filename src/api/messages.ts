@@ -1,4 +1,4 @@
-// What handlers share: names of enum values, pages, update masks, and times.
+// Shared by handlers: names of enum values, pages, update masks, and times.
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -8,23 +8,23 @@ import type { FieldViolation } from '../errors.ts';
 import { updatePathsMax } from './call-limits.ts';
 import { type Page, parsePage } from './page.ts';
 
-/** The value of an enum by its name: VoiceStatus.READY by "ready". */
+/** The enum value with this name: `VoiceStatus.READY` for "ready". */
 export const toEnum = <Value extends number>(desc: GenEnum<Value>, name: string): Value =>
   enumNames(desc).toNumber(name)! as Value;
 
-/** The name of a value; undefined for the unspecified one. */
+/** The name of an enum value; undefined for the unspecified value. */
 export const nameOf = <Name extends string>(desc: GenEnum<number>, value: number | undefined): Name | undefined =>
   value === undefined ? undefined : (enumNames(desc).toName(value) as Name | undefined);
 
 export const toTime = (time: Date | undefined) => time && timestampFromDate(time);
 
-/** The same members by a type of which messages are made: both `create` and `writeMessage` take undefined for absent. */
+/** Casts away undefined members: `create` and `writeMessage` treat undefined as absent. */
 export const defined = <T extends object>(fields: T) => fields as { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 export const unlessEmpty = <T>(items: readonly T[] | undefined): readonly T[] | undefined =>
   items?.length ? items : undefined;
 
-/** The requested page of a list, which is identified by its name and filters. */
+/** Parses the requested page of a list. `list` is the name of the list and its filters. */
 export function pageOf(
   { limit, cursor }: { limit?: number | undefined; cursor: string },
   list: readonly string[],
@@ -36,7 +36,7 @@ export function pageOf(
   return page;
 }
 
-/** The paths of an update mask, each once; none where they are not valid. */
+/** The distinct paths of an update mask, or an empty set if the mask is invalid. */
 export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violations: Violations): ReadonlySet<string> {
   const { paths } = mask ?? { paths: [] };
   const { length: actual } = paths;
@@ -46,14 +46,14 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
     violations.report('update_mask', 'length', message, { limit: updatePathsMax, actual });
     return new Set();
   }
-  // The mask of a request in JSON is what could be read: why that is nothing has been reported.
+  // The mask of a JSON request contains only the readable fields; why it is empty has already been reported.
   if (mask && actual === 0 && violations.details.length > 0) return new Set();
   if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
   violations.report('update_mask', 'enum', `must name at least one of ${allowed.join(', ')}`, { allowed });
   return new Set();
 }
 
-/** Reports the fields of messages that are not in this version of the protos, by the paths of the messages. */
+/** Reports fields that this version of the protos does not have. The keys are the paths of the messages. */
 export function reportUnknown(messages: Readonly<Record<string, Message | undefined>>, violations: Violations): void {
   for (const [path, message] of Object.entries(messages))
     for (const { no } of message?.$unknown ?? [])

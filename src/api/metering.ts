@@ -1,8 +1,7 @@
-// Charges a synthesis to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
-// usage is stored before the sound is acknowledged (a whole text before its answer, a chunk before its end is reported),
-// so that what a caller knows to be spoken is counted even if the service is killed in the next moment; where the store
-// is full or away, the ledger holds the usage in memory. Characters that were not spoken, because the synthesis failed or
-// its caller left, are given back.
+// Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
+// is stored before the audio is acknowledged (a whole text before its response, a chunk before its end is reported), so
+// that it is counted even if the service is killed right after. If the store is full or unreachable, the ledger keeps
+// usage in memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -19,20 +18,20 @@ import { turnWaitMsMax } from './call-limits.ts';
 export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
-/** The request that is charged, and its voice. */
+/** The request to charge, and its voice. */
 type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 
 export interface Metering {
-  /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
+  /** Takes a concurrency slot while the work runs, and charges no characters. For work that is not speech. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
-  /** Closes the sound that nobody will read, because the charge fails or the caller has left. */
+  /** Charges a request. Closes the audio if the charge fails or the client has disconnected. */
   charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
   chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
-  /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
+  /** Charges a turn of live speech part by part. Holds a concurrency slot while a part is spoken. */
   chargeTurn(
     call: Call,
     planned: Pick<PlannedLive, 'request' | 'voice'>,
@@ -85,7 +84,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
           yield event;
         }
       } finally {
-        // The caller left or the stream failed: the part of the last chunk that was sent counts.
+        // If the client disconnected or the stream failed, the sent part of the last chunk is charged.
         const settled = account.settle().catch(onFault);
         synthesis.end(account.spokenChars);
         await settled;
@@ -112,7 +111,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
   };
 }
 
-/** Passes an error on, for which nobody will read the sound. */
+/** Closes the audio that nobody will read, and rethrows the error. */
 const closing =
   (delivered: Delivered) =>
   (error: unknown): never => {
@@ -133,11 +132,11 @@ const createNote =
     return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
   };
 
-/** Counts what a stream has spoken, and how much of it is recorded as usage. */
+/** Counts the characters that a stream has spoken, and the usage that has been recorded. */
 class StreamAccount {
   readonly #call: Call;
   readonly #note: Note;
-  /** Characters of the chunks that are done. */
+  /** Characters of the completed chunks. */
   #charsDone = 0;
   #info: SpeechInfo | undefined;
   #hasSound = false;
@@ -150,7 +149,7 @@ class StreamAccount {
     this.#note = note;
   }
 
-  /** Counts the event. True for the end of a chunk: its usage is stored before that is reported. */
+  /** Counts the event. Returns true for the end of a chunk, whose usage must be stored before the event is sent. */
   isToSettle(event: SpeechEvent): boolean {
     this.#count(event);
     return event.type === 'chunk_done' || event.type === 'done';
@@ -174,7 +173,7 @@ class StreamAccount {
     }
   }
 
-  /** Records what is not recorded yet, and tells a synthesis that goes on how much is. */
+  /** Records the usage that is not recorded yet, and reports the recorded characters to a running synthesis. */
   async settle(running?: Pick<Synthesis, 'recorded'>): Promise<void> {
     const before = this.#noted;
     const requests = this.#hasSound ? 1 : 0;
@@ -198,9 +197,9 @@ type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | 
 class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };
   readonly #takeSlot: TakeSlot;
-  /** With the characters of all parts since the slot was taken. */
+  /** The slot, and the characters of all parts since it was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
-  /** Characters of the parts before these. */
+  /** Characters of the parts before the slot was taken. */
   #charsBefore = 0;
   #isTaking = false;
   #isClosed = false;
@@ -221,7 +220,7 @@ class TurnCharges implements LivePlace {
     }
   }
 
-  /** Nothing is spoken for now. */
+  /** Releases the slot while nothing is spoken. */
   rest(): void {
     if (!this.#held) return;
     const { chars, synthesis } = this.#held;
@@ -230,18 +229,18 @@ class TurnCharges implements LivePlace {
     this.#held = undefined;
   }
 
-  /** So many characters of the turn are in the usage ledger. */
+  /** Called when `turnChars` characters of the turn are in the usage ledger. */
   recorded(turnChars: number): void {
     if (this.#held) this.#held.synthesis.recorded?.(this.#ofHeld(turnChars, this.#held.chars));
   }
 
-  /** The turn is over; what was not spoken is given back. */
+  /** Ends the turn. Characters that were not spoken are refunded. */
   close(): void {
     this.#isClosed = true;
     if (!this.#isTaking) this.rest();
   }
 
-  /** How many of the first characters of the turn are among those that are held. */
+  /** How many of the first `turnChars` characters of the turn belong to the slot. */
   #ofHeld(turnChars: number, heldChars: number): number {
     return Math.max(0, Math.min(heldChars, turnChars - this.#charsBefore));
   }

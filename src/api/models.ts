@@ -1,6 +1,6 @@
-// Models that can be installed while the service runs: listed with their licences, installed, watched, cancelled and removed
-// by callers. A model is named by its row in the operator's table, never by an address; one whose licence forbids commercial
-// use is installed only for a caller who accepts that.
+// Handlers for models: callers list models with their licences, and install, watch, cancel and remove them while the
+// service runs. A model is named by its row in the operator's table, never by a URL. If its licence forbids commercial
+// use, the caller must accept that.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type GetVoiceModelRequest,
@@ -23,7 +23,7 @@ import { modelWatchMs } from './call-limits.ts';
 import { toEnum } from './messages.ts';
 import type { Handlers } from './service-handlers.ts';
 
-/** How long a removal waits until its engine has noticed and offers the voices no more. */
+/** How long a removal waits for the engine to withdraw the model's voices. */
 const noticedMsMax = 5_000;
 const noticedPollMs = 50;
 
@@ -35,7 +35,7 @@ interface ModelHandlersOptions {
 
 export function createModelHandlers({ installs, engines, voices }: ModelHandlersOptions) {
   const voicesOf = ({ caller }: Call): readonly OfferedVoice[] => voicesFor(voices, caller).list();
-  /** The voices of the model that the caller may use. */
+  /** Ids of the model's voices that the caller may use. */
   const voiceIdsOf = ({ row, engine }: InstallableModel, installed: readonly string[], call: Call): string[] => {
     const own = new Set(voicesOf(call).map(({ voice }) => voice.voiceId));
     const offered = engines.find(({ name }) => name === engine)?.voices ?? [];
@@ -92,7 +92,7 @@ export function createModelHandlers({ installs, engines, voices }: ModelHandlers
   } satisfies Handlers<typeof ModelService>;
 }
 
-/** A key with a list of voices creates and ends no others. */
+/** A key that is limited to some voices may neither add nor remove voices. */
 function checkIsUnlimited({ caller }: Call): void {
   if (caller.voiceIds)
     throw new Failure('access_denied', { message: 'A key that is limited to certain voices cannot install models.' });
@@ -128,7 +128,7 @@ const toModel = (
   install: install && toInstall(install),
 });
 
-/** Whether it is installed or not. */
+/** The id of the model's best voice, whether the model is installed or not. */
 const bestVoiceIdOf = ({ name, bestVoice, voices }: ModelRow): string => {
   if (bestVoice !== null) return `${name}-${bestVoice}`;
   return voices === 1 ? name : '';

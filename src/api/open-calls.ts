@@ -1,7 +1,6 @@
-// The running calls that need no key: how many there may be on one connection, from one address and in all, how long each
-// may take, and how long it waits for a client that reads nothing. One timer watches them all. When there is no room, a
-// call of the address that has the most ends for one of an address that has fewer. An address that goes on calling though
-// it is refused is barred for a while: transports drop its calls unanswered.
+// Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
+// the time they wait for a client that reads nothing. If there is no room, the address with the most calls loses one to
+// an address with fewer. An address that is refused too often is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
@@ -16,22 +15,22 @@ export interface OpenCallLimits {
   /** How long a stream waits for a client that reads nothing. */
   stallMs: number;
   checkEveryMs: number;
-  /** Of refusals of an address, before it is barred. */
+  /** Rate of refusals per address; an address that exceeds it is barred. */
   refusals: Rate;
 }
 
 export interface OpenCall {
   /** An IP address. */
   address: string;
-  /** Stands for the connection; undefined if it is not known. */
+  /** Identifies the connection; undefined if it is unknown. */
   connection: object | undefined;
   isStream: boolean;
-  /** Since when, by performance.now(), a result waits to be read. */
+  /** Time on the clock of performance.now() since which a result waits to be read. */
   waitingSinceMs(): number | undefined;
   abort(failure: Failure): void;
 }
 
-/** Of those that are remembered as refused. */
+/** Number of addresses whose refusals are remembered. */
 const addressesMax = 10_000;
 
 export class OpenCalls {
@@ -39,7 +38,7 @@ export class OpenCalls {
   readonly #shares: FairShares<OpenCall>;
   readonly #onConnection = new WeakMap<object, number>();
   readonly #sinceMs = new Map<OpenCall, number>();
-  /** By network, when all its refusals are available again. */
+  /** Per network: the time when all its refusals are available again. */
   readonly #refusedUntilUs = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -48,14 +47,14 @@ export class OpenCalls {
     this.#shares = new FairShares({
       inAllMax: limits.inAllMax,
       perAddressMax: limits.perAddressMax,
-      // A call that runs is not ended for another of the same address.
+      // A running call is never displaced by a call of the same address.
       ownDisplacedPerSecond: 0,
       displace: (call) => call.abort(noRoom()),
     });
     this.#timer = setInterval(() => this.#endOverdue(), limits.checkEveryMs).unref();
   }
 
-  /** Counts the call until the function that it returns is called, or throws the Failure that refuses it. */
+  /** Counts the call until the returned function is called. Throws a Failure if the call is refused. */
   enter(call: OpenCall): () => void {
     const { perConnectionMax, perAddressMax } = this.#limits;
     const { address, connection } = call;
@@ -78,7 +77,7 @@ export class OpenCalls {
     };
   }
 
-  /** Whether calls from there are to be dropped: too many were refused. */
+  /** Whether calls from this address are dropped, because too many were refused. */
   isBarred(address: string): boolean {
     const untilUs = this.#refusedUntilUs.get(networkOf(address));
     return untilUs !== undefined && !takeOne(untilUs, nowUs(), this.#limits.refusals).isAllowed;

@@ -1,5 +1,5 @@
-// The operations of Sonant, by name, with the scopes that each needs: those of the method option `required_scopes` in the
-// protos. Both APIs call them through the runner.
+// The operations of Sonant by name, with the scopes that each needs, from the method option `required_scopes` in the
+// protos. Every API calls operations through the runner.
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
@@ -7,19 +7,19 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 
 export interface Operation {
-  /** For logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
+  /** Name for logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
   name: string;
-  /** A key needs all of them; without scopes, any valid key will do. */
+  /** A key needs all of these scopes. If there are none, any valid key is accepted. */
   scopes: readonly string[];
-  /** Whether it can revoke the key of its own call, which must not end the call. */
+  /** Whether the operation can revoke the key of its own call. The revocation must not end the call. */
   managesKeys: boolean;
-  /** Set where it needs no key; such streams may last longer than calls with one result. */
+  /** Set if the operation needs no key. Such streams may last longer than unary calls. */
   isOpen?: 'unary' | 'stream';
 }
 
 const known = new Map<DescMethod, Operation>();
 
-/** The operation behind an RPC. */
+/** The operation of an RPC. */
 export function operationOf(method: DescMethod): Operation {
   const operation = known.get(method) ?? {
     name: `${method.parent.typeName}/${method.name}`,
@@ -35,6 +35,6 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
     Object.entries(method as Readonly<Record<string, DescMethod>>).map(([name, each]) => [name, operationOf(each)]),
   ) as { readonly [Name in keyof Service['method']]: Operation };
 
-/** By the names of their RPCs. */
+/** Operations by RPC name. */
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);

@@ -1,14 +1,14 @@
-// Pages of a list. A cursor holds the position of the last item before the page, such as its id, so that items which
-// are added or deleted meanwhile cause no gaps and no duplicates. It is valid for its list and the filters of that list.
+// Pages of a list. A cursor holds the position of the last item of the previous page, such as its id, so that added or
+// deleted items cause no gaps and no duplicates. A cursor is valid only for its list and filters.
 import { createHash } from 'node:crypto';
 import type { FieldViolation } from '../errors.ts';
 import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './call-limits.ts';
 
 export interface Page {
   size: number;
-  /** The position of the last item before it; undefined for the first page. */
+  /** Position of the last item of the previous page; undefined for the first page. */
   after: string | undefined;
-  /** What cursors of the list begin with. */
+  /** Prefix of the list's cursors. */
   tokenPrefix: string;
 }
 
@@ -18,7 +18,10 @@ export interface PageOf<Item> {
   nextCursor: string;
 }
 
-/** The requested page of a list, which is identified by its name and filters. Violations are added to those found before. */
+/**
+ * Parses the requested page of a list, which is identified by its name and filters. Violations are added to
+ * `violations`.
+ */
 export function parsePage(
   { limit = pageSizeDefault, cursor }: { limit?: number | undefined; cursor: string },
   list: readonly string[],
@@ -38,7 +41,7 @@ export function parsePage(
   return { size: limit, after, tokenPrefix };
 }
 
-/** The first items, as many as the page has, with the token of the page behind them, if there are more. */
+/** Cuts the items to the page size. Adds the cursor of the next page if there are more items. */
 export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string): PageOf<Item> {
   const first = items.slice(0, page.size);
   const hasMore = items.length > page.size;

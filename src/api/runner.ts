@@ -1,7 +1,6 @@
-// The one way into every operation, whichever API a call comes through: admits the caller, checks its scopes, gives the
-// call its time limits, ends it when its key is revoked, its caller leaves or the service stops, and reports its end
-// exactly once, for the log and the metrics. A call ends at once when its signal aborts, whether or not the operation
-// watches the signal.
+// Runs every operation, whichever API a call comes through: admits the caller, checks scopes, applies time limits, and
+// reports the end of each call exactly once. A call ends when its key is revoked, its client disconnects or the service
+// stops, even if the operation ignores its signal.
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import { readerStallMs } from '../net/request-limits.ts';
@@ -18,26 +17,26 @@ export interface RunnerOptions {
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
-  /** Default: calls are not traced. */
+  /** Undefined: calls are not traced. */
   tracing?: Tracing | undefined;
   timeLimits?: TimeLimits | undefined;
-  /** Of calls that need no key. */
+  /** Limits of calls that need no key. */
   openLimits?: OpenCallLimits | undefined;
 }
 
 export interface Runner {
   begin(incoming: Incoming): RunningCall;
-  /** Whether calls without a key from that address are to be dropped unanswered. */
+  /** Whether keyless calls from this address are dropped unanswered. */
   isBarred(address: string): boolean;
-  /** Keys may have ended: checks those of running calls now. */
+  /** Checks the keys of running calls now, because some may have ended. */
   checkKeys(): void;
-  /** Tells running calls that the service is about to stop. */
+  /** Announces to running calls that the service is about to stop. */
   leave(): void;
-  /** Aborts with a Failure then. */
+  /** Aborts with a Failure when `leave` is called. */
   readonly leaving: AbortSignal;
-  /** Whether no call runs. */
+  /** Whether no call is running. */
   isIdle(): boolean;
-  /** Ends every call that still runs with `overloaded`. */
+  /** Ends every running call with `overloaded`. */
   stop(): void;
 }
 

@@ -1,5 +1,5 @@
-// A call from its headers to its last result: admitted, started, limited in time, ended exactly once. It ends at once when
-// it is aborted, whether or not the operation watches its signal.
+// A call from its headers to its last result: admitted, started, limited in time, and ended exactly once. An aborted
+// call ends at once, even if the operation ignores its signal.
 import { type Admit, checkScopes, type Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
 import type { LimitStatus } from '../access/rate-limit.ts';
@@ -17,26 +17,30 @@ export interface TimeLimits {
   readerStallMs: number;
 }
 
-/** What is known of a call when its headers have come. */
+/** Facts known when the headers of a call have arrived. */
 export interface Incoming {
-  door: string;
+  /** The API or protocol, such as "grpc", "connect", "rest" or "sse". */
+  api: string;
   requestId: string;
   address: string;
-  /** Stands for the connection that it came on, where that is known. */
+  /** Identifies the connection of the call, if it is known. */
   connection?: object | undefined;
   deadlineMs?: KeyCaller['deadlineMs'];
-  /** Reads the trace that the caller has begun; called where calls are traced. */
+  /** Reads the caller's trace headers. Called only if calls are traced. */
   readTrace?: (() => TraceHeaders) | undefined;
   reportLimits(status: LimitStatus): void;
-  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
+  /**
+   * For an API whose library has its own errors: converts thrown errors to Failures, and Failures to the library's
+   * errors.
+   */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
 }
 
-/** What all calls of a runner share. */
+/** Objects shared by all calls of a runner. */
 export interface Shared {
   admit: Admit;
   onCallEnd(call: EndedCall): void;
-  /** Undefined where calls are not traced. */
+  /** Undefined if calls are not traced. */
   tracing: Tracing | undefined;
   timeLimits: TimeLimits;
   openCalls: OpenCalls;
@@ -47,7 +51,7 @@ export interface Shared {
   stopped: AbortController;
 }
 
-/** Failures that ended a call and were reported with it. */
+/** Failures that have been reported as the end of a call. */
 const reported = new WeakSet<Failure>();
 export const wasReported = (error: unknown): boolean => error instanceof Failure && reported.has(error);
 
@@ -59,23 +63,23 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
-  /** Those that it was admitted to: one of them is run. */
+  /** The operations that the call was admitted to; one of them is run. */
   #admittedTo: readonly Operation[] = [];
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undo what `#start` and `admitAnyone` have set up. */
+  /** Undoes the set-up of `#start` and `admitAnyone`. */
   #release = () => {};
   #leaveOpen = () => {};
-  /** Since when a result of a stream waits to be read. */
+  /** Time since which a result of the stream waits to be read. */
   #waitingSinceMs: number | undefined;
-  /** Rejects the result that is awaited. */
+  /** Rejects the awaited result. */
   #refuse: (reason: unknown) => void = () => {};
 
   constructor(incoming: Incoming, shared: Shared) {
     this.#incoming = incoming;
     this.#shared = shared;
-    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.door, kind: 'server' });
+    this.#span = shared.tracing?.begin(incoming.readTrace?.() ?? {}, { name: incoming.api, kind: 'server' });
   }
 
   get caller(): KeyCaller {
@@ -83,16 +87,16 @@ export class RunningCall {
     return this.#caller;
   }
 
-  /** The API that the call comes through, where that is known only after its beginning. */
-  set door(door: string) {
-    this.#incoming = { ...this.#incoming, door };
+  /** Sets the API of the call, if it is known only after the call has begun. */
+  set api(api: string) {
+    this.#incoming = { ...this.#incoming, api };
   }
 
   get callerId(): string | undefined {
     return this.#caller?.callerId;
   }
 
-  /** Admits a caller who may call one of the operations, or throws the Failure that refuses it. */
+  /** Admits a caller that may call one of the operations. Throws a Failure if the caller is refused. */
   async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;
     const scopes = operations.map((operation) => operation.scopes);
@@ -107,7 +111,7 @@ export class RunningCall {
     await this.#shared.admit({ key: undefined, ticketKeyId: this.caller.keyId, address });
   }
 
-  /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
+  /** Admits a call to an operation that needs no key. Throws a Failure if the call is refused. */
   admitAnyone({ isOpen }: Operation): void {
     this.#leaveOpen = this.#shared.openCalls.enter({
       address: this.#incoming.address,
@@ -118,13 +122,16 @@ export class RunningCall {
     });
   }
 
-  /** Narrows a call that was admitted to several operations to this one, or throws `insufficient_scope`. */
+  /**
+   * Narrows a call that was admitted to several operations to one. Throws `insufficient_scope` if its key may not call
+   * this one.
+   */
   narrow(operation: Operation): void {
     checkScopes(this.caller, operation.scopes);
     this.#admittedTo = [operation];
   }
 
-  /** Runs an operation that has one result. */
+  /** Runs an operation with one result. */
   run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
     const { unaryCallMs } = this.#shared.timeLimits;
     const take = () => {
@@ -138,18 +145,18 @@ export class RunningCall {
     );
   }
 
-  /** Runs an operation that has a stream of results. */
+  /** Runs an operation with a stream of results. */
   stream<T>(operation: Operation, work: (call: Call) => AsyncIterable<T>): AsyncIterable<T> {
     return this.streamFrom(() => work(this.startStream(operation)));
   }
 
-  /** The results of a stream that was started. It is ended when its reader returns, or reads nothing for too long. */
+  /** Returns the results of a started stream. The stream ends when its reader returns or reads nothing for too long. */
   streamFrom<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     const stall = this.#watchStall();
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
       stall.close();
-      // Not awaited: an operation that does not watch its signal would keep the caller waiting.
+      // Not awaited: an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
     const read = () => {
@@ -187,7 +194,7 @@ export class RunningCall {
     return this.#hasEnded;
   }
 
-  /** Ends the call, if it has not ended, with the reason for which it was aborted, or with the error. Returns either. */
+  /** Ends the call, if it is running, with its abort reason or the error. Returns the reason of the end. */
   fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
     this.#operation ??= operation;
     const { signal } = this.#ending;
@@ -202,13 +209,13 @@ export class RunningCall {
     return failure;
   }
 
-  /** Ends the call with the error, and returns what is to be thrown to the API. */
+  /** Ends the call with the error. Returns the error to throw to the API. */
   thrown(error: unknown): unknown {
     const failure = this.fail(error);
     return this.#incoming.errors?.write(failure) ?? failure;
   }
 
-  /** Aborts the operation; whoever waits for its result gets the reason. Without effect on a call that has ended. */
+  /** Aborts the operation and rejects the awaited result. Has no effect on a call that has ended. */
   abort(reason: unknown): void {
     this.#ending.abort(reason);
     this.#refuse(this.#ending.signal.reason);
@@ -219,7 +226,7 @@ export class RunningCall {
     return this.#start(operation, this.#shared.timeLimits.streamCallMs);
   }
 
-  /** From here on the call is limited in time, and ends when its key does. */
+  /** Starts the time limit and the watch of the key. */
   #start(operation: Operation, timeoutMs: number): Call {
     this.#operation = operation;
     const { requestId, address, deadlineMs, reportLimits } = this.#incoming;
@@ -249,7 +256,10 @@ export class RunningCall {
     };
   }
 
-  /** One timer for a whole stream; it counts only while a result waits to be read. Calls without a key share theirs. */
+  /**
+   * One timer for the whole stream, which counts only while a result waits to be read. Calls without a key share one
+   * timer.
+   */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
     const giveUp = () => {
@@ -269,8 +279,8 @@ export class RunningCall {
   }
 
   /**
-   * The result of the work, or the reason for which the call was aborted meanwhile; `take` has the result before it is
-   * awaited, `toThrown` makes the error of what it failed with. What the work starts belongs to the trace of the call.
+   * Resolves with the result of the work, or rejects with the abort reason. `take` receives the result before the
+   * caller does; `toThrown` converts an error of the work. Spans started by the work belong to the call's trace.
    */
   #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -302,11 +312,11 @@ export class RunningCall {
     this.#hasEnded = true;
     this.#release();
     this.#leaveOpen();
-    const { requestId, door } = this.#incoming;
+    const { requestId, api } = this.#incoming;
     const ended: EndedCall = {
       requestId,
       method: this.#operation?.name ?? '',
-      door,
+      api,
       callerId: this.callerId,
       keyId: this.#caller?.keyId,
       traceId: this.#span?.traceId,
@@ -323,13 +333,13 @@ export class RunningCall {
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });
 
-function endCallSpan(span: Span, { requestId, method, door, status, keyId, speech, failure }: EndedCall): void {
+function endCallSpan(span: Span, { requestId, method, api, status, keyId, speech, failure }: EndedCall): void {
   const { voiceId, engine, format, characters, isCached, audioSeconds, firstSoundMs } = speech;
-  span.name = method || door;
+  span.name = method || api;
   span.set({
     'rpc.method': method,
     'rpc.response.status_code': status,
-    'sonant.door': door,
+    'sonant.api': api,
     'sonant.request_id': requestId,
     'sonant.key_id': keyId,
     'sonant.voice_id': voiceId,

@@ -1,6 +1,6 @@
-// The handlers of a service: a function for each RPC, from its message and the call to what its response is created from. All
-// transports call them in the same way: the rules of the protos are checked first, then what needs more than the message,
-// and the handler runs only if nothing was reported.
+// The handlers of a service: one function per RPC, which takes the message and the call and returns the response. All
+// transports call them in the same way: first the rules of the protos are checked, then the handler's own check runs,
+// and the handler runs only if there are no violations.
 import type {
   DescMethod,
   DescMethodServerStreaming,
@@ -14,17 +14,17 @@ import { checkRules, type Scope } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Call } from './call.ts';
 
-/** What the JSON of a request had that its message cannot show. */
+/** Facts about the JSON of a request that its message cannot represent. */
 export interface GivenInJson {
-  /** Paths that are null, of a method that has `null_resets`. */
+  /** Paths whose value is null, for a method that has `null_resets`. */
   cleared: readonly string[];
-  /** Paths of lists without an item. */
+  /** Paths of empty lists. */
   emptyLists: readonly string[];
 }
 
-/** A handler with a check, whose result it gets: what the check has found, such as the engines that a voice names. */
+/** A handler with a check. `run` receives the result of the check, such as the engines that a voice names. */
 export interface Checked<Request, Result, Plan = any> {
-  /** Only reports, also for a message with violations: a value that breaks a rule may be anything. */
+  /** Adds violations. Also runs for a message that breaks the rules, so values may be anything. */
   check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
 }
@@ -45,11 +45,11 @@ export const checked = <Request, Result, Plan>(
 ): Checked<Request, Result, Plan> => ({ check, run });
 
 export interface Received extends Scope, Partial<GivenInJson> {
-  /** Found while the message was read. */
+  /** Violations found while the message was decoded. */
   violations?: Violations;
 }
 
-/** Calls the handler of a unary RPC, or throws a Failure with all violations of its message. */
+/** Calls the handler of a unary RPC. Throws a Failure with all violations of the message. */
 export async function callUnary(
   { input, localName }: DescMethod,
   handlers: object,
@@ -65,7 +65,7 @@ export async function callUnary(
   return isChecked ? handler.run(message, call, plan) : handler(message, call);
 }
 
-/** The same for an RPC with a stream of responses. */
+/** Like `callUnary`, for an RPC with a stream of responses. */
 export async function* callStream(...asked: Parameters<typeof callUnary>): AsyncGenerator<any> {
   yield* await callUnary(...asked);
 }

@@ -1,5 +1,5 @@
-// Speech: a whole text into stored audio, a text into a stream, an estimate, and the end of stored audio. A request is
-// planned once, before it is charged: what cannot be spoken costs nothing.
+// Speech operations: a whole text to stored audio, a text to a stream, estimates, and deletion of stored audio. A
+// request is planned before it is charged: text that cannot be spoken is not charged.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -15,21 +15,21 @@ import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
-  /** A Failure where a stream of the request would be refused before an engine is asked. */
+  /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
   check(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Resolves when all of the text is spoken; for a link, when it is stored. */
+  /** Resolves when the whole text is spoken and, for a link, stored. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
   /** Charges no characters, but takes a slot of the key while it runs. */
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
-  /** A Failure `not_found` where the caller has no such audio. */
+  /** Throws `not_found` if the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
 }
 
 export interface SynthesizeOptions {
   /** Bypasses the cache. */
   fresh: boolean;
-  /** The most bytes that the answer can hold, where it holds the sound. */
+  /** Largest audio that fits into the response, if the audio is part of the response. */
   inlineBytesMax?: number;
 }
 
@@ -57,11 +57,11 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const found = await speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
       const cached = fresh ? undefined : await delivery.findCached(found, caller);
-      // What was spoken once can be spoken: it is not planned again.
+      // Cached audio needs no plan: its text was spoken before.
       const planned = cached ? undefined : found.plan();
       if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
       return metering.charge(call, found, async () => {
-        // It may have been removed meanwhile.
+        // The cached audio may have been removed in the meantime.
         const delivered =
           (cached && (await delivery.openCached(cached, found))) ??
           (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
@@ -100,7 +100,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
   };
 }
 
-/** Audio is refused before it is spoken where even this part of its estimated size is too much: estimates are rough. */
+/** A request is refused before synthesis if even this share of its estimated size is too large. Estimates are rough. */
 const estimateShare = 0.5;
 
 function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
@@ -115,7 +115,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
 
 const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
 
-/** Most are clearly small enough without a look at their text. */
+/** Most requests are clearly small enough, without an estimate from their text. */
 const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
 
 async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,6 @@
-// Tickets: a browser's EventSource and WebSocket cannot send an API key, so a page first gets a URL that starts its stream,
-// once, within a minute, at any replica. A ticket is either for the events of one request or for live speech; presented for
-// the other, it is refused, and used up. The URL of events with a Last-Event-ID resumes the stream, as EventSource does by
-// itself when a connection breaks.
+// Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL that starts
+// its stream once, within a minute, on any replica. A ticket is either for the events of one request or for live
+// speech. Used for the other, it is refused and used up. With a Last-Event-ID, the URL of events resumes its stream.
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';
@@ -14,31 +13,33 @@ export interface Ticket {
   ticketId: string;
   expiresAtMs: number;
   request: SpeechRequest;
-  /** Id of the key that the ticket was issued to; the key is verified again when the ticket is used. */
+  /** Id of the key that the ticket was issued to. The key is verified again when the ticket is used. */
   keyId: string;
 }
 
 export interface Tickets {
   issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** The ticket, which is then used; undefined if it is unknown, used or expired. */
+  /** Returns the ticket and uses it up. Undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
   issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** The same for a ticket of live speech. */
+  /** Like `use`, for a ticket of live speech. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
-/** What a ticket is for; its seal holds for nothing else. */
+/** The use of a ticket; its seal is valid for no other. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
-/** Its facts are short, or a request as it came in a body; its fields have other names, and some that were not given. */
+/**
+ * Largest sealed content. For events, it contains a request as large as a request body, plus field names and defaults.
+ */
 const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
   ticket: requestBytesMax + 4096,
   'live-ticket': undefined,
 };
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
-/** A ticket for a single letter takes memory too. */
+/** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
 const charsHeldBy = ({ chunks }: SpeechRequest) =>
   Math.max(
     chunks.reduce((sum, { length }) => sum + length, 0),

@@ -1,5 +1,5 @@
-// Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key, those it has replaced, and its
-// descendants.
+// Usage of the caller's keys between two days, grouped by key, voice or day. A caller sees its own key, the keys it has
+// replaced, and the keys derived from it.
 import { type GetUsageRequest, UsageGroupingSchema, type UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { dayOf, isDay } from '../access/usage-ledger.ts';
 import type { Violations } from '../contract/violations.ts';
@@ -33,7 +33,7 @@ export const createUsageHandlers = (usage: Pick<UsageRows, 'sum'>) =>
     ),
   }) satisfies Handlers<typeof UsageService>;
 
-/** The first and the last day, such as "2026-01-31", both included. An empty one is the default. */
+/** Parses the first and the last day, such as "2026-01-31", both inclusive. An empty day gets its default. */
 function toDays(given: Pick<GetUsageRequest, 'from' | 'to'>, violations: Violations): { from: string; to: string } {
   const today = dayOf(Date.now());
   const day = (field: 'from' | 'to', fallback: string) => {

@@ -1,5 +1,5 @@
-// Which voices of a list are wanted: of a language, of an engine, or with words in their texts. What is searched of a voice
-// is folded once for each voice, and the words of a query once for each query.
+// Filters a list of voices by language, engine, or words in their texts. The folded texts of a voice are cached; the
+// words of a query are folded once per query.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -7,14 +7,17 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 export interface VoiceFilter {
-  /** Canonical BCP-47; empty for all, here and below. */
+  /** Canonical BCP-47. Empty matches all voices, as in the other fields. */
   languageCode: string;
   engine: string;
-  /** Words in the id, aliases, name, description or labels. */
+  /** Words to find in id, aliases, name, description or labels. */
   text: string;
 }
 
-/** An empty string is no filter. `names` are those of the fields in an API. Violations are added to those found before. */
+/**
+ * Parses a filter; an empty string is no filter. `names` are the names of the fields in the API. Violations are added
+ * to those found before.
+ */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,
   names: { text: string; languageCode?: string },
@@ -50,7 +53,7 @@ export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offer
   };
 }
 
-/** By what a voice is made of, which is another object after the voice has changed. */
+/** Folded texts by the object that describes a voice. A changed voice has a new object. */
 const searchTexts = new WeakMap<object, string>();
 
 function searchTextOf({ voice, kept }: OfferedVoice): string {

@@ -1,4 +1,4 @@
-// Voices: listed, previewed, made, cloned, changed and ended by callers, among those that they may use.
+// Handlers for voices: callers list, preview, create, clone, change and delete the voices that they may use.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
@@ -49,7 +49,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
   const { findCurrent } = voices;
   const inVoice = (offered: OfferedVoice, call: Call) => ({ voice: toVoice(offered, call) });
 
-  /** Reports what the check finds, after it has run again where it misses a voice or lexicon. */
+  /** Adds the faults that the check finds. Runs the check again with current rows if it misses a voice or lexicon. */
   const checkCurrent = async <Plan>(
     violations: Violations,
     check: (faults: FieldViolation[]) => Plan | Promise<Plan>,
@@ -112,7 +112,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
         const fields = toNewFields(spec);
         const check = (faults: FieldViolation[]) => {
           const found = management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
-          // A blend that could not be read was to stand in place of bindings.
+          // The request had a blend that could not be read, so the missing bindings are not reported.
           const missing = faults.findIndex(({ field, reason }) => field === 'bindings' && reason === 'required');
           if (missing >= 0 && violations.has('blend')) faults.splice(missing, 1);
           return found;
@@ -158,11 +158,11 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
 
 export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
 
-/** What the APIs of other vendors need of voices. */
+/** Operations on voices for the APIs of other vendors. */
 export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
-    /** All that can speak now, in the order of voices, each with the aliases by which the caller finds it. */
+    /** All voices that can speak now, in the usual order, each with the aliases by which the caller can find it. */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
       const ready = usable.list().filter(({ status }) => status === 'ready');
@@ -170,7 +170,7 @@ export function createVoiceOperations(voices: Voices) {
       return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
     },
     getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
-    /** The caller's own or everyone's voice, or the default voice where there is no such voice or none is named. */
+    /** Finds the caller's or a public voice. Returns the default voice if the voice does not exist or none is named. */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
       const { offered } = findDefault(usable);
@@ -185,7 +185,7 @@ export function createVoiceOperations(voices: Voices) {
   };
 }
 
-/** The same for all voices: Sonant does what an engine cannot. */
+/** Equal for all voices, because Sonant itself provides what an engine lacks. */
 const capabilities = {
   sampleRates: [...outputSampleRatesHz],
   outputFormats: [...formatNames],
@@ -238,7 +238,7 @@ const toBindings = (spec: VoiceSpec | undefined) =>
   spec?.bindings.map(({ engine, voiceId }) => ({ engine, voiceId })) ?? [];
 const toBlend = (spec: VoiceSpec | undefined) => spec?.blend.map(({ voiceId, weight }) => ({ voiceId, weight })) ?? [];
 
-/** What is empty in a new voice has its default. */
+/** Fields of a new voice; empty fields get their default. */
 const toNewFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   name: spec?.name,
   description: spec?.description || undefined,
@@ -252,7 +252,7 @@ const toNewFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   lexiconIds: spec?.lexiconIds,
 });
 
-/** The fields that the mask names; one that is not set is reset to its default. */
+/** The fields named by the mask. A named field without a value is reset to its default. */
 function toChange(spec: VoiceSpec | undefined, paths: ReadonlySet<string>, violations: Violations): VoiceFields {
   const names = enumNames(VoiceAccessSchema).names;
   const access = toAccess(spec?.access);

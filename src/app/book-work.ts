@@ -17,7 +17,7 @@ import { openStoredClips } from './open-storage.ts';
 export interface BookWork {
   jobs: JobHandlers;
   clips: ClipStore;
-  /** The call for the handlers: the user of the command line may use all voices. */
+  /** The call that is passed to handlers. The user of the command line may use all voices. */
   call: Call;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
   noteRemoved() {},
 };
 
-/** `onFault` receives errors that end no job. Fails if another command uses the folder. */
+/** `onFault` receives errors that do not end a job. Fails if another command uses the folder. */
 export async function openBookWork(
   { speech }: Pick<App, 'speech'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },

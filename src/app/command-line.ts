@@ -64,7 +64,7 @@ export async function openKeys(config: Config) {
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
-/** Publishes to the replicas of the service that a key has ended. */
+/** Publishes to the service's replicas that a key has ended. */
 async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
   const { redisUrl: url, redisPrefix: prefix } = config;
   if (!changed.isEnded || url === '') return;

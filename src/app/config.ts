@@ -187,7 +187,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   return values;
 }
 
-/** Our messages for those of the parser, which shows the line: it may contain a secret. */
+/** Sonant's messages for those of the parser, which show the line and so possibly a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'this setting already has a value above; remove one of the two'],
   [/string|escape/, 'quoted text must end on its line, and a \\ in it must be written as \\\\'],

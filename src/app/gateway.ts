@@ -61,7 +61,7 @@ export interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
-  /** Those that listeners count; by default, those of this one alone. */
+  /** Connections counted over all listeners. Default: only this listener's. */
   connections?: Connections;
   /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
@@ -70,7 +70,7 @@ export interface GatewaySettings {
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
-  /** How long a message of a WebSocket may wait to be read. */
+  /** How long a WebSocket message may wait for the peer to read it. */
   readerStallMs?: number;
 }
 
@@ -98,7 +98,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
-  /** By their services: what gRPC calls too. */
+  /** Handlers by service; gRPC calls them too. */
   handlers: {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
@@ -114,17 +114,17 @@ export interface GatewayOperations {
 }
 
 export interface Gateway {
-  /** 0 where it does not listen. */
+  /** 0 if the server does not listen. */
   readonly port: number;
-  /** What its readiness depends on, that it is not stopping among them. */
+  /** The conditions of readiness, including that the service is not stopping. */
   readonly checks: readonly ReadinessCheck[];
-  /** Serves a connection that another listener has taken. */
+  /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void;
-  /** Discards the held events of that voice. */
+  /** Discards the stored events of this voice. */
   forgetVoice(voiceId: string): void;
-  /** Fails readiness checks; requests are still served, each as the last of its connection. */
+  /** Makes readiness checks fail. Requests are still served, each as the last one of its connection. */
   leave(): void;
-  /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  /** Lets running requests finish within `timeoutMs`, then ends them with `overloaded` and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -177,7 +177,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
     const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
-    // Readers at other replicas have no socket here.
+    // Readers on other replicas have no socket here.
     await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
     timers.forEach(clearTimeout);
     destroyAll(sockets);
@@ -275,8 +275,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
 }
 
 /**
- * Requests that receive failures in the form of another vendor's API, also where there is no such route. OpenAI and
- * ElevenLabs both have paths below /v1, Cartesia any.
+ * The format of failures by path and header, also for paths without a route. OpenAI and ElevenLabs both use paths below
+ * /v1. A header identifies requests to the API of Cartesia on any path.
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],

@@ -22,7 +22,7 @@ export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
 export function createServiceMetrics() {
   const metrics = createMetrics();
-  const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, transport ("door") and status.');
+  const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, API ("api") and status.');
   const callSeconds = metrics.distribution('sonant_call_seconds', 'Duration of calls.');
   const observeRpc = createRpcMetrics(metrics);
   const observeHttp = createHttpMetrics(metrics);
@@ -35,8 +35,8 @@ export function createServiceMetrics() {
     engineWatch: createEngineWatch(metrics),
     onAdmit: (kind: 'interactive' | 'bulk', waitedMs: number): void => slotWait({ class: kind }, waitedMs / 1000),
     onCallEnd(call: EndedCall): void {
-      const { method, door, status, durationMs } = call;
-      calls({ method, door, status });
+      const { method, api, status, durationMs } = call;
+      calls({ method, api, status });
       callSeconds({ method }, durationMs / 1000);
       observeRpc(call);
       speech(call);
@@ -60,9 +60,9 @@ export function createServiceMetrics() {
       );
     },
     watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
-    watchLedger(ledger: { readonly owedRows: number }): void {
+    watchLedger(ledger: { readonly pendingRows: number }): void {
       const help = 'Usage records in memory that are not yet in the database.';
-      metrics.gauge('sonant_usage_owed_rows', help, () => [[{}, ledger.owedRows]]);
+      metrics.gauge('sonant_usage_pending_rows', help, () => [[{}, ledger.pendingRows]]);
     },
     watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
       metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
@@ -107,8 +107,8 @@ function createRpcMetrics(metrics: Metrics) {
     otelName: 'rpc.server.call.duration',
   });
   const systems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };
-  return ({ method, door, status, durationMs }: EndedCall): void => {
-    const system = systems[door];
+  return ({ method, api, status, durationMs }: EndedCall): void => {
+    const system = systems[api];
     if (system === undefined) return;
     const labels = { 'rpc.system.name': system, 'rpc.method': method, 'rpc.response.status_code': status };
     observe(labels, durationMs / 1000);

@@ -100,7 +100,7 @@ export async function openStoredVoices(
   );
   const lexiconRows = createLexiconRows(store);
   const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
-  // The lexicons bound to a voice must be known before the voice is.
+  // Lexicons bound to a voice must be loaded before the voice.
   const listChanged: typeof rows.listChanged = async (...asked) => {
     const changed = await rows.listChanged(...asked);
     if (changed.some(({ lexiconIds }) => lexiconIds !== null)) await lexiconCache.refresh();

@@ -46,7 +46,7 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   const ledger = createUsageLedger(createUsageRows(store), { onFault });
   opened.defer(async () => {
     // Pending usage rows need disk space, which removing stored audio can provide.
-    if (ledger.owedRows > 0) await room.restore().catch(onFault);
+    if (ledger.pendingRows > 0) await room.restore().catch(onFault);
     await ledger.close();
   });
   metrics.watchLedger(ledger);

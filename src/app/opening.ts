@@ -1,4 +1,4 @@
-// What every stage of opening the service works with.
+// Inputs shared by all stages of opening the service.
 import type { EngineDefinition } from '../engines/engine.ts';
 import { removeLeftTemporaryFolders } from '../runtime/files.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -12,7 +12,7 @@ interface Begun {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
-  /** Closes in reverse order what was opened. */
+  /** Closes all opened parts in reverse order. */
   opened: AsyncDisposableStack;
 }
 

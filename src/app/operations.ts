@@ -1,4 +1,4 @@
-// Wires the operations, and the runner that calls pass, from what the service is built of.
+// Creates the operations, and the runner through which all calls go.
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
@@ -53,7 +53,7 @@ export interface OperationsOptions {
   jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 

@@ -1,4 +1,4 @@
-// Builds the service from a Config, and closes it in reverse order. The only file that imports every room.
+// Builds the service from a Config, and closes it in reverse order. The only file that imports every folder.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FirstKey } from '../access/first-key.ts';
@@ -270,7 +270,10 @@ function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, 
   );
 }
 
-/** Returns the port, or undefined if none is configured. The listener closes after all others. */
+/**
+ * Opens the operators' port. Returns its number, or undefined if none is configured. The listener closes after all
+ * others.
+ */
 async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks }: Gateway) {
   const { adminAddr: address } = config;
   if (address === '') return undefined;
@@ -319,7 +322,10 @@ export async function openModels(
   });
 }
 
-/** Drains all listeners in parallel and waits for every one, even if one fails: what they use is closed afterwards. */
+/**
+ * Drains all listeners in parallel and waits for all of them, even if one fails, because the parts that they use are
+ * closed afterwards.
+ */
 export async function drainListeners(
   listeners: readonly { drain(timeoutMs: number): Promise<void> }[],
   timeoutMs: number,

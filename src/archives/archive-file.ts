@@ -1,4 +1,4 @@
-// Opens an archive by its first bytes, whatever its name is: tar, plain or compressed by gzip or bzip2, or zip.
+// Opens an archive by its first bytes, whatever its name: tar (plain, gzip or bzip2) or zip.
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -7,7 +7,7 @@ import { type ArchiveEntry, ArchiveFault } from './entry-rules.ts';
 import { readTar } from './tar.ts';
 import { readZip } from './zip.ts';
 
-/** Names that archives have. */
+/** Usual file extensions of archives. */
 export const archiveEnding = /\.(tar|tar\.gz|tgz|tar\.bz2|tbz2?|zip)$/i;
 
 const readBytes = 2 ** 20;
@@ -18,7 +18,7 @@ export interface ArchiveFile extends AsyncDisposable {
   entries: AsyncIterable<ArchiveEntry>;
 }
 
-/** `onRead` is told how many bytes of the archive were read so far. */
+/** `onRead` receives the number of bytes of the archive that were read so far. */
 export async function openArchive(path: string, onRead: (bytes: number) => void): Promise<ArchiveFile> {
   const file = await open(path);
   try {
@@ -59,7 +59,7 @@ async function* readFile(file: FileHandle, onRead: (bytes: number) => void): Asy
 
 async function* gunzip(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const stream = createGunzip({ chunkSize: readBytes });
-  // Its fault reaches who reads the stream.
+  // The reader of the stream receives its error.
   pipeline(Readable.from(bytes), stream, () => {});
   yield* stream;
 }

@@ -1,10 +1,10 @@
-// Decompresses bzip2, streams one after the other included, and checks every checksum. In plain JavaScript, since each of the
-// packages for it is unmaintained, or slower, or wants the whole file in memory. One stream:
+// Decompresses bzip2, including concatenated streams, and checks every checksum. Written in plain JavaScript because
+// each package for it is unmaintained, slower, or needs the whole file in memory. Format of a stream:
 //     "BZh" | level "1" to "9" | blocks: 0x314159265359 ... | 0x177245385090 | checksum of all blocks 32 | to the next byte
 import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
-/** A block of the longest codes, with all its tables. */
+/** Largest compressed block: one with the longest codes and all its tables. */
 const packedBlockBytesMax = 2_500_000;
 const pieceBytes = 1 << 20;
 
@@ -50,14 +50,14 @@ const checksumTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The block being decompressed: read whole, then given out in pieces. */
+/** The block being decompressed: read completely, then returned in pieces. */
 class Block {
   checksum = 0;
   #sorted = new Uint32Array(0);
   #left = 0;
   #link = 0;
   #last = -1;
-  /** Equal bytes in a row so far, up to four; then how often the last is still repeated. */
+  /** Length of the current run of equal bytes, up to four; then the remaining repetitions of the last byte. */
   #alike = 0;
   #repeats = 0;
   #sum = -1;
@@ -134,7 +134,7 @@ const groupSymbols = 50;
 const codeBitsMax = 20;
 const lookupBits = 11;
 const tablesMax = 6;
-/** More are in no block; encoders may write some more, which are never used. */
+/** Blocks never use more. Encoders may write some more, which are ignored. */
 const selectorsMax = 18_002;
 
 const damaged = (): ArchiveFault => new ArchiveFault('is damaged: its compressed data cannot be read');
@@ -142,7 +142,7 @@ const damaged = (): ArchiveFault => new ArchiveFault('is damaged: its compressed
 interface CodeTable {
   /** By the next 11 bits: symbol << 5 | length; 0 for longer codes. */
   lookup: Int32Array;
-  /** By length: the last code, what to subtract from a code to get its place in `symbols`. */
+  /** By length: the last code, and the number to subtract from a code to get its index in `symbols`. */
   lastCode: Int32Array;
   offset: Int32Array;
   symbols: Uint16Array;
@@ -159,7 +159,7 @@ interface BlockHeader {
 
 function readBlockHeader(reader: BitReader): BlockHeader {
   const checksum = ((reader.bits(16) << 16) | reader.bits(16)) >>> 0;
-  // Only bzip2 before 0.9.5 of 1999 wrote it.
+  // Only bzip2 before 0.9.5 (1999) wrote randomized blocks.
   if (reader.bits(1) === 1) throw new ArchiveFault('is compressed in an obsolete form of bzip2');
   const origin = reader.bits(24);
   const used = readUsed(reader);
@@ -230,7 +230,7 @@ function createTable(lengths: Uint8Array): CodeTable {
   return { lookup, lastCode, offset, symbols };
 }
 
-/** Reads the symbols of a block into `sorted`, a byte each, and returns how many; `counts` counts each byte. */
+/** Reads the symbols of a block into `sorted`, one byte each, and returns their number. `counts` counts each byte. */
 function readSymbols(
   reader: BitReader,
   { used, selectors, tables }: BlockHeader,
@@ -290,7 +290,7 @@ function readSymbols(
   throw damaged();
 }
 
-/** Links each byte in `sorted` to the one that follows it: place << 8 | byte. */
+/** Links each byte in `sorted` to the next one: index << 8 | byte. */
 function linkSorted(sorted: Uint32Array, length: number, counts: Int32Array): void {
   const places = new Int32Array(256);
   for (let value = 1; value < 256; value++) places[value] = places[value - 1]! + counts[value - 1]!;
@@ -304,7 +304,7 @@ const paddingBytes = 8;
 
 class BitReader {
   bytes = new Uint8Array(0);
-  /** The place of the next bit in `bytes`. */
+  /** Position of the next bit in `bytes`. */
   at = 0;
   #filled = 0;
   #source: AsyncIterator<Uint8Array>;
@@ -314,12 +314,12 @@ class BitReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Whether more was read than there is. */
+  /** Whether more bits were read than exist. */
   get isPastEnd(): boolean {
     return this.at > 8 * this.#filled;
   }
 
-  /** Whether there is nothing more after the byte begun last. */
+  /** Whether nothing follows the current byte. */
   get isAtEnd(): boolean {
     return this.#isEnded && this.at + 7 >= 8 * this.#filled;
   }
@@ -347,7 +347,7 @@ class BitReader {
     this.#filled += chunk.length;
   }
 
-  /** 1 to 24 bits. */
+  /** Reads 1 to 24 bits. */
   bits(count: number): number {
     const { bytes, at } = this;
     const byte = at >>> 3;

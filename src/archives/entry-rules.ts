@@ -1,11 +1,11 @@
-// What an archive of a model may have in it: files and folders, each under a plain relative path, once, a limited number of
-// limited size. Everything is checked before anything of the entry is written.
+// Rules for the content of a model's archive: files and folders under plain relative paths, without duplicates, within
+// limits of number and size. All rules are checked before any byte of an entry is written.
 
 import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 
-/** A file or folder, as the reader of its archive finds it. The content is read once, before the next entry. */
+/** A file or folder in an archive, as its reader yields it. The content must be read before the next entry. */
 export interface ArchiveEntry {
   name: string;
   kind: 'file' | 'folder';
@@ -15,17 +15,17 @@ export interface ArchiveEntry {
 
 export class ArchiveFault extends Error {}
 
-/** Also for folders that are copied. */
+/** These limits also apply to copied folders. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const nameBytesMax = 255;
-/** An archive of weights is at most ten times smaller than they are; one of zeros is a thousand times smaller, or more. */
+/** Weights compress at most tenfold; zeros compress a thousandfold or more. */
 const ratioMax = 200;
 const unratedBytes = 64 * 2 ** 20;
 
 export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB, which is too much for a model`;
 
 export class EntryRules {
-  /** Paths in lower case, so that two files are never one where case does not count. */
+  /** Paths in lower case, so that no two files collide on a case-insensitive file system. */
   #kinds = new Map<string, 'file' | 'folder'>();
   #bytes = 0;
   #packedBytes: number;
@@ -34,7 +34,7 @@ export class EntryRules {
     this.#packedBytes = packedBytes;
   }
 
-  /** The path in normal form; undefined for the folder itself. */
+  /** The normalized path; undefined for the folder itself. */
   accept(name: string, kind: 'file' | 'folder', bytes: number): string | undefined {
     const parts = parsePath(name);
     if (parts.length === 0 && kind === 'folder') return undefined;
@@ -56,7 +56,7 @@ export class EntryRules {
     if (this.#kinds.size > contentLimits.files) throw new ArchiveFault(tooLarge);
   }
 
-  /** To be called with what is decompressed, before it is written. */
+  /** Must be called with decompressed bytes before they are written. */
   count(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
@@ -79,11 +79,11 @@ function parsePath(name: string): string[] {
 
 const shownChars = 80;
 
-/** As it may be printed: what could steer a terminal is escaped. */
+/** The name for printing: characters that could control a terminal are escaped. */
 const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Links are followed: the folder is the operator's own. */
+/** Links are followed, because the folder is the operator's own. */
 export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
   const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
   const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });

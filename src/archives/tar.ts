@@ -1,15 +1,15 @@
-// Reads a tar archive (POSIX ustar and pax, and GNU's long names) entry by entry, files and folders only. A header:
-//     name 100 | mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's
-//     name 32 | group's name 32 | device 16 | prefix of the name 155 | padding 12
-// Then come the bytes of the file, and zeros up to a multiple of 512; two headers of zeros are the end.
+// Reads a tar archive (POSIX ustar and pax, GNU long names) entry by entry, files and folders only. The bytes of a file
+// follow its header, padded with zeros to a multiple of 512. Two zero headers end the archive. Header: name 100 | mode
+// 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's name 32 | group's
+// name 32 | device 16 | prefix of the name 155 | padding 12
 import { type ArchiveEntry, ArchiveFault, contentLimits } from './entry-rules.ts';
 
 const blockBytes = 512;
-/** Of a long name, or of a pax header. */
+/** Size of a long name or a pax header. */
 const extensionBytesMax = 65_536;
 
 const extensionsMax = 2 * contentLimits.files;
-/** What may follow the end: tar fills up its last record. */
+/** Data that may follow the end: tar fills its last record. */
 const paddingBytesMax = 2 ** 20;
 
 const damaged = () => new ArchiveFault('is damaged: a header is invalid');
@@ -25,7 +25,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   while (true) {
     const header = await bytes.take(blockBytes);
     if (header.length < blockBytes) throw cutShort();
-    // Reading on to the end has the checksums of the compression verified.
+    // Reads to the end, so that the decompressor verifies its checksums.
     if (header.every((byte) => byte === 0)) return bytes.drain(paddingBytesMax);
     checkHeader(header);
     const type = String.fromCharCode(header[156]!);
@@ -46,7 +46,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     if (!kind) throw new ArchiveFault('contains an entry that is neither a file nor a folder');
     const left = { bytes: kind === 'folder' ? 0 : size };
     const name = stated.name ?? headerName(header);
-    // Archives from before ustar mark folders so.
+    // Archives older than ustar mark folders with a slash.
     const isFolder = kind === 'folder' || (name.endsWith('/') && size === 0);
     yield { name, kind: isFolder ? 'folder' : 'file', bytes: left.bytes, content: bytes.stream(left) };
     await bytes.skip(left.bytes + (kind === 'folder' ? 0 : padding));
@@ -54,7 +54,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** What is stated in front of a header, and goes before it. */
+/** Fields stated before a header, which override it. */
 interface Stated {
   name?: string;
   size?: number;
@@ -71,13 +71,13 @@ function checkHeader(header: Uint8Array): void {
 function headerName(header: Uint8Array): string {
   const name = readText(header.subarray(0, 100));
   const isUstar = readText(header.subarray(257, 262)) === 'ustar';
-  // GNU's archives have times where the prefix is.
+  // GNU archives have times in place of the prefix.
   const isPosix = isUstar && header[262] === 0;
   const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** Octal digits, or a binary number with the highest bit set. */
+/** Reads octal digits, or a binary number if the highest bit is set. */
 function readNumber(field: Uint8Array): number {
   if ((field[0]! & 0x80) !== 0) {
     const value = field.subarray(1).reduce((sum, byte) => 256 * sum + byte, field[0]! & 0x7f);
@@ -89,13 +89,13 @@ function readNumber(field: Uint8Array): number {
   return Number.parseInt(digits === '' ? '0' : digits, 8);
 }
 
-/** Up to the first zero byte. Bytes that are no text become U+FFFD, which no name may have. */
+/** Reads up to the first zero byte. Invalid UTF-8 becomes U+FFFD, which names may not contain. */
 function readText(field: Uint8Array): string {
   const end = field.indexOf(0);
   return Buffer.from(end < 0 ? field : field.subarray(0, end)).toString('utf8');
 }
 
-/** Lines of "length key=value\n". */
+/** Reads lines of "length key=value\n". */
 function readPax(extension: Uint8Array): Stated {
   const stated: Stated = {};
   let rest = Buffer.from(extension);
@@ -114,7 +114,7 @@ function readPax(extension: Uint8Array): Stated {
   return stated;
 }
 
-/** Reads a stream of chunks by numbers of bytes. */
+/** Reads a given number of bytes from a stream of chunks. */
 class ByteReader {
   #source: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -135,7 +135,7 @@ class ByteReader {
     return taken;
   }
 
-  /** Fewer than `count` only at the end. */
+  /** Exactly `count` bytes, or fewer at the end. */
   async take(count: number): Promise<Uint8Array> {
     const taken = new Uint8Array(count);
     let length = 0;
@@ -165,7 +165,7 @@ class ByteReader {
     throw new ArchiveFault('has data after its end');
   }
 
-  /** The next `left.bytes` bytes; `left` is what was not read of them. */
+  /** The next `left.bytes` bytes. `left` is updated to the bytes that were not read. */
   async *stream(left: { bytes: number }): AsyncGenerator<Uint8Array> {
     while (left.bytes > 0) {
       const chunk = await this.some(left.bytes);

@@ -1,19 +1,19 @@
-// Unpacks an archive into a new folder, in a worker thread, so that a service goes on meanwhile: files and folders only,
-// inside that folder, within limits of count and size. A refused archive may leave a part behind; nothing is outside.
+// Unpacks an archive into a new folder, in a worker thread: files and folders only, within that folder and within
+// limits of number and size. A refused archive may leave a part in the folder, but nothing outside.
 import { basename } from 'node:path';
 import { Failure } from '../errors.ts';
 import { runInThread } from '../runtime/run-once.ts';
 import type { UnpackingNews, UnpackingTask } from './unpacking-thread.ts';
 
-/** A block of bzip2 takes 4 MB, and the blocks read ahead 8 MB. */
+/** A bzip2 block takes 4 MB, and the blocks read ahead 8 MB. */
 const heapMegabytesMax = 128;
 
 export interface Unpacking {
   archive: string;
-  /** A folder that is not there yet. */
+  /** A folder that does not exist yet. */
   to: string;
   signal: AbortSignal;
-  /** The share of the archive that was read, 0 to 1. */
+  /** Receives the share of the archive that was read, 0 to 1. */
   onProgress?(share: number): void;
 }
 

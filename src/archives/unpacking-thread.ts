@@ -1,5 +1,5 @@
-// The thread that unpacks one archive: see unpack-archive.ts. Files are new and are never opened through a link, since their
-// folder is new as well.
+// The thread that unpacks one archive; see unpack-archive.ts. Files are created in a new folder, so they are never
+// opened through a link.
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -43,7 +43,7 @@ async function writeContent(path: string, content: AsyncIterable<Uint8Array>, ru
   }
 }
 
-/** What the decompressors of Node, and disks, say of an archive; undefined for what is no fault of it. */
+/** Explains errors of Node's decompressors and of disks; undefined if the archive is not at fault. */
 function explain(error: unknown): string | undefined {
   if (error instanceof ArchiveFault) return error.message;
   const { code } = error as NodeJS.ErrnoException;

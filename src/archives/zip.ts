@@ -36,7 +36,7 @@ function unpacked(file: FileHandle, { method, packedBytes }: ZipRow, start: numb
   const packed = file.createReadStream({ start, end: start + packedBytes - 1, autoClose: false });
   if (method === 0) return packed;
   const inflate = createInflateRaw();
-  // Its fault reaches who reads the stream.
+  // The reader of the stream receives its error.
   pipeline(packed, inflate, () => {});
   return inflate;
 }
@@ -50,7 +50,7 @@ const fileTypes = { mask: 0o170000, file: 0o100000, folder: 0o040000, none: 0 };
 
 const damagedDirectory = () => new ArchiveFault('is damaged: its directory cannot be read');
 
-/** Where the bytes of an archive are. */
+/** Reads the bytes of an archive at given positions. */
 export interface ZipSource {
   bytes: number;
   /** `count` bytes from `at`; fewer only at the end. */
@@ -69,7 +69,7 @@ export interface ZipRow {
 
 interface ZipRules {
   filesMax: number;
-  /** The message for an archive with more of them. */
+  /** The message if an archive has more of them. */
   tooLarge: string;
 }
 
@@ -142,7 +142,7 @@ function readRow(entry: Buffer, nameBytes: number, extraBytes: number): ZipRow {
   return { name, kind, method, checksum: entry.readUInt32LE(16), packedBytes, bytes, at: number(42) };
 }
 
-/** The ZIP64 values of fields that are too large for 32 bits, in this order: bytes, packed bytes, offset. */
+/** ZIP64 values for fields that are too large for 32 bits, in this order: bytes, packed bytes, offset. */
 function findZip64Extra(extra: Buffer): Buffer {
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + extra.readUInt16LE(at + 2);
@@ -152,7 +152,7 @@ function findZip64Extra(extra: Buffer): Buffer {
   return Buffer.alloc(0);
 }
 
-/** Entries that share their bytes make a zip bomb. */
+/** Entries that share bytes make a zip bomb. */
 function rejectOverlaps(rows: readonly ZipRow[]): void {
   let end = 0;
   for (const { at, packedBytes } of [...rows].sort((one, other) => one.at - other.at)) {
@@ -161,7 +161,7 @@ function rejectOverlaps(rows: readonly ZipRow[]): void {
   }
 }
 
-/** Where the packed bytes of a file begin. */
+/** Start of the packed bytes of a file. */
 export async function findZipContent(source: ZipSource, { at, packedBytes }: ZipRow): Promise<number> {
   const header = await readAt(source, at, 30);
   if (header.readUInt32LE(0) !== 0x04034b50) throw damagedDirectory();

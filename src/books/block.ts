@@ -1,32 +1,32 @@
-// The text of a document as it is read: headings, paragraphs and breaks, and the places that can be linked to.
+// The text of a document as blocks: headings, paragraphs and breaks, with the places that links can lead to.
 import type { BookPart } from './book.ts';
 
 export interface Block {
   kind: 'heading' | 'text' | 'break' | 'code';
-  /** Of a heading, 1 to 6; else 0. */
+  /** Level of a heading, 1 to 6; otherwise 0. */
   level: number;
-  /** Words separated by one space, lines of verse and of code by a line feed. */
+  /** Words separated by one space; lines of verse and code are separated by a line feed. */
   text: string;
-  /** The part that the markup states. */
+  /** The part of the book that the markup states. */
   part?: BookPart | undefined;
-  /** Whether it is a note below or beside the text. */
+  /** Whether it is a footnote or a side note. */
   isNote: boolean;
-  /** Whether it stands in the main content of a page. */
+  /** Whether it is in the main content of a page. */
   isMain: boolean;
 }
 
 export interface TextDocument {
-  /** What the document calls itself. */
+  /** The title that the document states. */
   title: string;
   language: string;
-  /** Of `meta`, by their names in lower case. */
+  /** Contents of `meta` elements by lower-case name. */
   meta: ReadonlyMap<string, string>;
   blocks: Block[];
-  /** For each id, the number of the block that it stands in or before. */
+  /** For each id, the number of the block that contains or follows it. */
   anchors: ReadonlyMap<string, number>;
 }
 
-/** What an empty line or a rule between scenes is written as: not spoken, but a pause. */
+/** Replaces an empty line or a rule between scenes. It is a pause and is not spoken. */
 export const breakText = '* * *';
 
 export const charsOf = (blocks: readonly Block[]): number => blocks.reduce((sum, { text }) => sum + text.length, 0);

@@ -1,5 +1,5 @@
-// What is wrong with a book, for the person who brought it: a sentence that goes on from the name of the book, and a
-// stable reason.
+// A fault of a book, for the person who provided it: a sentence that continues the name of the book, and a stable
+// reason.
 
 export type BookFaultReason =
   | 'empty'

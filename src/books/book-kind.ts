@@ -1,9 +1,9 @@
-// Finds out what kind of file a book is: by its first bytes, then by its type or its name, then by its text.
+// Detects the kind of a book file: by its first bytes, then by its type or name, then by its text.
 import { extname } from 'node:path';
 import type { BookKind } from './book.ts';
 import { BookFault } from './book-fault.ts';
 
-/** The media types that are read, and the extensions. */
+/** Supported media types and extensions. */
 export const bookTypes: Readonly<Record<string, BookKind>> = {
   'application/epub+zip': 'epub',
   'text/html': 'html',
@@ -24,7 +24,7 @@ const extensions: Readonly<Record<string, BookKind>> = {
   '.text': 'text',
 };
 
-/** What people bring as books, but is not read; named, so that they know what to convert. */
+/** Unsupported kinds of books, named in the error so that people know what to convert. */
 const otherKinds: readonly (readonly [RegExp, string])[] = [
   [/^%PDF-/, 'a PDF'],
   [/^[\s\S]{60}(?:BOOKMOBI|TEXtREAd)/, 'a Kindle book (MOBI or AZW)'],
@@ -58,7 +58,7 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
 
 const hasBinary = (bytes: Buffer): boolean => {
   const searched = bytes.subarray(0, 64 * 1024);
-  // UTF-16 without a mark has many zeros, but begins with a character of ASCII beside one.
+  // UTF-16 without a byte order mark has many zeros, but begins with an ASCII character and a zero.
   if (searched[0] === 0x3c && searched[1] === 0) return false;
   return searched.includes(0);
 };

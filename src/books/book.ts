@@ -1,17 +1,16 @@
-// A book as it was read: what is known of it, and its chapters in reading order, as plain text in which an empty line ends
-// a paragraph.
+// A book: its metadata, and its chapters in reading order as plain text, in which an empty line ends a paragraph.
 
-/** Front matter, what is told, its notes, and what follows: an index, a colophon. */
+/** Front matter, the text itself, its notes, and back matter such as an index or a colophon. */
 export type BookPart = 'front' | 'body' | 'notes' | 'back';
 
 export const bookParts: readonly BookPart[] = ['front', 'body', 'notes', 'back'];
 
 export interface BookChapter {
   title: string;
-  /** Begins with its heading, as printed. */
+  /** Begins with the heading as printed. */
   text: string;
   part: BookPart;
-  /** 1 to 6; absent where it has no heading of its own. */
+  /** 1 to 6; absent if the chapter has no heading of its own. */
   headingLevel?: number;
 }
 
@@ -20,7 +19,7 @@ export interface BookCover {
   bytes: Uint8Array;
 }
 
-/** What else a book states of itself, each in one line. */
+/** Further metadata of a book, one line each. */
 export interface BookMetadata {
   publisher?: string;
   date?: string;
@@ -32,14 +31,14 @@ export interface BookMetadata {
 
 export interface Book {
   title: string;
-  /** Several are separated by commas; empty where none is stated. */
+  /** Several authors are separated by commas; empty if none is stated. */
   author: string;
-  /** In canonical form; empty where none is stated. */
+  /** In canonical form; empty if none is stated. */
   language: string;
   cover?: BookCover;
   metadata: BookMetadata;
   chapters: BookChapter[];
-  /** What was left out or read otherwise than stated, a sentence each. */
+  /** Sentences about content that was left out or read differently than stated. */
   warnings: string[];
 }
 

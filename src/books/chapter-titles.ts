@@ -1,9 +1,9 @@
-// Recognizes the titles of chapters: a word for a chapter with its number, in several languages, or the name of a part that
-// every reader knows, such as a prologue.
+// Recognizes titles of chapters: a word for "chapter" with a number, in several languages, or the name of a well-known
+// part such as a prologue.
 import { parseRoman } from '../text/number-words.ts';
 
 const number = String.raw`(?:\d{1,4}|[ivxlcdm]{1,9})`;
-/** One to a hundred, as words; long enough that few other words are among them. */
+/** One to a hundred, as words. Long enough to match few other words. */
 const words = String.raw`(?:the )?\p{L}{2,14}(?:[- ]\p{L}{2,9})?`;
 const before =
   'chapter|chap\\.?|canto|stave|letter|lecture|lesson|scene|act|book|part|volume|section|kapitel|kap\\.?|abschnitt|buch|teil|band|chapitre|livre|partie|tome|lettre|capítulo|capitulo|cap\\.?|libro|parte|carta|capitolo|lettera|livro|hoofdstuk|boek|deel|rozdział|rozdzial|księga|część|kapitola|díl|luku|osa|bölüm|bok|del|глава|часть|книга|розділ|частина|κεφάλαιο';
@@ -20,7 +20,7 @@ const chinesePattern = /^第\s*[\d〇零一二三四五六七八九十百千０-
 const koreanPattern = /^제\s*\d{1,4}\s*[장부화권]/u;
 const bareNumberPattern = new RegExp(`^(?:§ ?)?${number}\\.?$`, 'iu');
 
-/** Whether a line is the title of a chapter, whatever stands around it. */
+/** Whether a line is the title of a chapter, whatever surrounds it. */
 export function isChapterTitle(line: string): boolean {
   const title = line.trim();
   return (
@@ -34,10 +34,10 @@ export function isChapterTitle(line: string): boolean {
 
 const isShort = (title: string): boolean => title.length <= 60 && !/[,;!?]$/.test(title);
 
-/** Whether it is nothing but a number, as some chapters are titled. */
+/** Whether the title is only a number. */
 export const isBareNumber = (line: string): boolean => bareNumberPattern.test(line.trim());
 
-/** Whether nothing follows the number of a chapter, so that the next line may be its name. */
+/** Whether nothing follows the chapter's number, so that the next line may be its name. */
 export const isNumberOnly = (title: string): boolean =>
   isBareNumber(title) ||
   new RegExp(
@@ -45,7 +45,7 @@ export const isNumberOnly = (title: string): boolean =>
     'iu',
   ).test(title.trim());
 
-/** Undefined where it is no number. */
+/** Returns undefined unless the text is a number. */
 export function chapterNumberOf(text: string): number | undefined {
   const plain = text.replace(/[^\p{L}\p{N}]/gu, '');
   return /^\d{1,4}$/.test(plain) ? Number(plain) : parseRoman(plain.toUpperCase());

@@ -1,5 +1,5 @@
-// Makes chapters of the text of a book and of the places where they begin. Every paragraph is in one of them: one that has
-// nothing to say but its heading belongs to the next, and notes that stand in the text are gathered at the end.
+// Divides the text of a book into chapters at given places. Every paragraph is in one chapter: a chapter that has only
+// a heading joins the next, and notes within the text are moved to the end.
 import { cutText } from '../text/count-chars.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
@@ -8,12 +8,12 @@ import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts'
 import { partOfTitle } from './part-names.ts';
 
 export interface ChapterStart {
-  /** The number of its first block. */
+  /** Number of its first block. */
   at: number;
-  /** As a table of contents has it; empty for that of its first heading. */
+  /** Title in the table of contents. If empty, the first heading is used. */
   title: string;
   part?: BookPart | undefined;
-  /** Whether the title is spoken where the text does not have it. */
+  /** Whether the title comes from a table of contents. If the text does not begin with it, it is spoken first. */
   isListed?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ChapterOptions {
 const notesTitle = 'Notes';
 const headingSearchedBlocks = 3;
 
-/** A title of several lines in one. */
+/** Joins the lines of a title. */
 export function toTitle(text: string): string {
   const lines = text.split('\n').map((line) => line.replace(/\s+/g, ' ').trim());
   const joined = lines
@@ -39,7 +39,7 @@ interface Draft {
   text: string[];
   part: BookPart;
   level: number;
-  /** Characters that are not of headings. */
+  /** Characters outside headings. */
   chars: number;
 }
 
@@ -83,7 +83,7 @@ function trimBreaks(text: string[]): string[] {
   return text;
 }
 
-/** The first heading, and the one below it where the first is nothing but a number. */
+/** The first heading, joined with the next one if the first is only a number. */
 function headingTitle(said: readonly Block[]): string {
   const at = said.slice(0, headingSearchedBlocks).findIndex(({ kind }) => kind === 'heading');
   if (at < 0) return '';
@@ -98,7 +98,10 @@ const lettersOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
 
-/** Whether a text begins with its title, or with the end of it: contents say "3. The Sea" of "The Sea". */
+/**
+ * Whether the text begins with the title or its last part: a contents entry may read "3. The Sea" for the heading "The
+ * Sea".
+ */
 function isSaid(title: string, text: readonly string[]): boolean {
   const wanted = lettersOf(title);
   const begun = lettersOf(
@@ -112,7 +115,7 @@ function isSaid(title: string, text: readonly string[]): boolean {
   return first.length > 2 && first.length < titleCharsMax && wanted.endsWith(first);
 }
 
-/** What a title says of a part goes before the markup's word that it belongs to the body: many converters say so of all. */
+/** The title overrides markup that says "body", because many converters mark everything as body. */
 function choosePart(start: ChapterStart, said: readonly Block[], title: string): BookPart {
   if (start.part && start.part !== 'body') return start.part;
   const stated = mostCommonPart(said);
@@ -126,7 +129,9 @@ function mostCommonPart(said: readonly Block[]): BookPart | undefined {
   return [...chars].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
-/** Joins what has only a heading with what follows, or with what came before if it is the last; drops what has nothing. */
+/**
+ * Joins a chapter that has only a heading with the next one (the last with the previous one), and drops empty chapters.
+ */
 function joinEmpty(drafts: readonly Draft[]): Draft[] {
   const joined: Draft[] = [];
   let held: Draft | undefined;
@@ -148,7 +153,7 @@ function joinEmpty(drafts: readonly Draft[]): Draft[] {
   return joined;
 }
 
-/** A number alone is kept beside the name that follows it; the title of a part is not. */
+/** A bare number is joined with the name that follows; the title of a part is not. */
 const joinTitles = (held: string, own: string): string => {
   if (own === '') return held;
   return isNumberOnly(held) && !isNumberOnly(own) ? toTitle(`${held}\n${own}`) : own;
@@ -194,7 +199,9 @@ function chooseDepth(headings: readonly Heading[]): number {
   return headings.length > 0 ? 6 : 0;
 }
 
-/** The one heading above all others, with a name or two below it and no sentence, is a title page. */
+/**
+ * If the first heading is the only one at its level, with a name or two and no sentence below it, it is a title page.
+ */
 function partOfFirst(blocks: readonly Block[], [first, second, ...more]: readonly Heading[]): ChapterStart['part'] {
   if (!first || !second || [second, ...more].some(({ level }) => level <= first.level)) return undefined;
   const below = blocks.slice(first.at + 1, second.at);

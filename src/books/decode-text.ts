@@ -1,5 +1,5 @@
-// Decodes the text of a book: by its byte order mark, by what a document or its sender states, as UTF-8, or, where it is not
-// UTF-8, as Windows-1252, in which every byte is a character.
+// Decodes the text of a book: by its byte order mark, by the charset that the document or the sender states, as UTF-8,
+// or otherwise as Windows-1252, in which every byte is a character.
 
 const searchedBytes = 1_024;
 
@@ -14,7 +14,7 @@ export function decodeText(bytes: Uint8Array, stated?: string): string {
   }
 }
 
-/** Whether there is a charset of that name. */
+/** Whether a charset of this name exists. */
 export const isCharset = (label: string): boolean => known(label) !== undefined;
 
 function markedCharset(bytes: Uint8Array): string | undefined {
@@ -22,23 +22,23 @@ function markedCharset(bytes: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
-  // "<?" and "<h" of a document without a mark.
+  // "<?" and "<h" of a document without a byte order mark.
   if (first === 0x3c && second === 0) return 'utf-16le';
   if (first === 0 && second === 0x3c) return 'utf-16be';
   return undefined;
 }
 
-/** By the XML declaration or the `meta` of a document. */
+/** From the XML declaration or a `meta` element. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, searchedBytes)).toString('latin1');
   const declared =
     /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i.exec(head)?.[1] ??
     /<meta[^>]{0,200}?\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(head)?.[1];
-  // A document that is read as bytes is not in the wide encoding that it states.
+  // The declaration was readable as bytes, so a stated UTF-16 must be wrong.
   return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
 }
 
-/** The encoding's name, as the standard has it; undefined where there is none such. */
+/** The encoding's standard name; undefined if there is no such encoding. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
   try {

@@ -1,5 +1,5 @@
-// Reads the text of an HTML or XHTML document, as tag soup if need be, in one pass: what is seen on the page without its
-// navigation, scripts, page numbers and references to notes. Ruby is read by its base text.
+// Reads the text of an HTML or XHTML document, even if malformed, in one pass: the visible text without navigation,
+// scripts, page numbers and references to notes. Ruby is read by its base text.
 import { Parser } from 'htmlparser2';
 import type { Block, TextDocument } from './block.ts';
 import type { BookPart } from './book.ts';
@@ -17,7 +17,7 @@ import {
   statesNoteReference,
 } from './document-tags.ts';
 
-/** A web page has furniture around its content; the document of a book has none. */
+/** A web page has navigation and other parts around its content; a document of a book has none. */
 export type DocumentKind = 'page' | 'chapter';
 
 const anchorsMax = 100_000;
@@ -46,13 +46,13 @@ interface Element {
   isMain: boolean;
   isVerbatim: boolean;
   isRaised: boolean;
-  /** Of a link or a raised text: how many pieces of text came before it. */
+  /** For a link or a raised text: number of pieces of text before it. */
   piecesBefore: number;
   isReference: boolean;
   hasFragment: boolean;
 }
 
-/** A row of a table that is being read. */
+/** The table row that is being read. */
 interface Row {
   element: Element;
   cells: string[];
@@ -77,12 +77,12 @@ class DocumentReader {
   #kind: DocumentKind;
   #stack: Element[] = [root];
   #pieces: string[] = [];
-  /** Of the paragraph that is being read. */
+  /** Heading level of the current paragraph. */
   #level = 0;
   #isCode = false;
   #listed = '';
   #counters: (number | undefined)[] = [];
-  /** The innermost last: a cell may hold a table. */
+  /** The innermost row is last, because a cell may contain a table. */
   #rows: Row[] = [];
   #title: string[] = [];
   #language = '';
@@ -206,7 +206,7 @@ class DocumentReader {
     if (isReference || isOne || isLoose) this.#pieces.length = piecesBefore;
   }
 
-  /** A cell that is in no row is a paragraph. */
+  /** A cell outside a row is a paragraph. */
   #endCell(element: Element): void {
     const row = this.#rows.at(-1);
     if (row) {
@@ -221,7 +221,7 @@ class DocumentReader {
     this.#rows.pop();
   }
 
-  /** What is read of the row; the cells that follow make another. */
+  /** Emits the row read so far. Later cells start a new row. */
   #putRow(): void {
     const row = this.#rows.at(-1);
     if (!row || row.cells.length === 0) return;
@@ -289,11 +289,11 @@ interface LinkText {
   /** Whether it leads to a place in a document. */
   hasFragment: boolean;
   isRaised: boolean;
-  /** The text of its paragraph before it. */
+  /** The text of its paragraph before the link. */
   before: string;
 }
 
-/** Whether a link is a reference to a note, or back from it. A number that begins a paragraph numbers that paragraph. */
+/** Whether a link refers to a note, or back from it. A number at the start of a paragraph numbers that paragraph. */
 function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boolean {
   const marker = text.trim();
   if (!hasFragment || marker === '') return false;
@@ -304,6 +304,6 @@ function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boo
   return isRaised || (/^\d/.test(marker) && /\S$/.test(before));
 }
 
-/** Whether a raised text without a link is one. */
+/** Whether a raised text without a link refers to a note. */
 const isRaisedReference = (text: string, before: string): boolean =>
   before.trim() !== '' && (bracketedPattern.test(text.trim()) || signPattern.test(text.trim()));

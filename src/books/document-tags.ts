@@ -1,4 +1,4 @@
-// What the elements of a document mean for a reader who listens: which are blocks, which are not read, which are notes.
+// The meaning of a document's elements for speech: which are blocks, which are skipped, and which are notes.
 import type { BookPart } from './book.ts';
 import { partOfRoles } from './part-names.ts';
 
@@ -27,13 +27,13 @@ export function headingLevelOf(name: string, { role, 'aria-level': level }: Attr
   return /^[1-6]$/.test(level ?? '') ? Number(level) : 2;
 }
 
-/** Whether it is a formula that says how it is read; XHTML may have a prefix before its name. */
+/** Whether this is a formula with alternative text. XHTML may prefix the tag name. */
 export const statesFormula = (name: string, { alttext }: Attributes): boolean =>
   /^(?:[\w-]+:)?math$/.test(name) && alttext !== undefined && alttext.trim() !== '';
 
 const pageNumberClass = /(?:^|\s)(?:page-?num(?:ber)?s?|pageno|pgnum|x-ebookmaker-pageno|page-?break-?number)(?:\s|$)/i;
 
-/** What is not seen, or not to be heard. */
+/** Whether the element is invisible or not to be read aloud. */
 export function isHidden(name: string, attributes: Attributes): boolean {
   if (unreadTags.has(name) && !statesFormula(name, attributes)) return true;
   if (attributes.hidden !== undefined || attributes['aria-hidden'] === 'true') return true;
@@ -47,7 +47,7 @@ export interface PagePlace {
   isInMain: boolean;
 }
 
-/** Navigation; and on a web page what stands around its content. */
+/** Whether the element is navigation or, on a web page, surrounds the main content. */
 export function isPageFurniture(name: string, attributes: Attributes, { isPage, isInMain }: PagePlace): boolean {
   if (name === 'nav' || attributes.role === 'navigation') return true;
   if (!isPage || isNoteBox(name, attributes)) return false;
@@ -60,21 +60,21 @@ export const isMainTag = (name: string, { role }: Attributes): boolean =>
 
 const noteClass = /(?:^|\s)(?:footnotes?|endnotes?|rearnotes?|fnote)(?:\s|$)/i;
 
-/** A box of notes, which are not read where they stand. */
+/** Whether the element contains notes, which are not read where they are. */
 export const isNoteBox = (name: string, attributes: Attributes): boolean =>
   name !== 'a' &&
   name !== 'sup' &&
   (hasRole(attributes, /(?:^|\s)(?:doc-)?(?:footnotes?|endnotes?|rearnotes?)(?:\s|$)/) ||
     (name !== 'span' && noteClass.test(attributes.class ?? '')));
 
-/** Whether a link says itself that it refers to a note. */
+/** Whether a link is marked as a reference to a note. */
 export const statesNoteReference = (attributes: Attributes): boolean =>
   hasRole(attributes, /(?:^|\s)(?:doc-)?noteref(?:\s|$)/) ||
   /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|fnref)(?:\s|$)/i.test(attributes.class ?? '');
 
 const boilerplateParts: Readonly<Record<string, BookPart>> = { 'pg-header': 'front', 'pg-footer': 'back' };
 
-/** The part that an element states, by its role or as Project Gutenberg marks its own text. */
+/** The part of the book that an element states: by its role, or as Project Gutenberg marks its own text. */
 export function partOfAttributes(name: string, attributes: Attributes): BookPart | undefined {
   const own = boilerplateParts[attributes.id ?? ''];
   if (own) return own;

@@ -1,5 +1,5 @@
-// The files of an EPUB, by their paths: also where a path is percent-encoded, in another case or in another folder than
-// stated. Each file is checked before it is unpacked and while it is: its size, its ratio, and all of them together.
+// The files of an EPUB by path, found even if a path is percent-encoded, in another case or in another folder than
+// stated. Size, compression ratio and total size are checked before and during unpacking.
 import { crc32, inflateRawSync } from 'node:zlib';
 import { ArchiveFault } from '../archives/entry-rules.ts';
 import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../archives/zip.ts';
@@ -50,7 +50,7 @@ export class BookArchive {
     }
   }
 
-  /** The path that is meant; undefined where there is no such file. */
+  /** The path that is meant; undefined if there is no such file. */
   find(path: string): string | undefined {
     if (this.#rows.has(path)) return path;
     const plain = toPlain(path);
@@ -91,7 +91,7 @@ export class BookArchive {
   }
 }
 
-/** As a message may have it: nothing that steers a terminal. */
+/** The path for messages, without characters that could control a terminal. */
 export const showPath = (path: string): string => path.slice(-80).replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
@@ -99,7 +99,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 const toPlain = (path: string): string =>
   decodePercent(path).replaceAll('\\', '/').normalize('NFC').toLowerCase().replace(/^\/+/, '');
 
-/** What is no valid encoding stands for itself. */
+/** Invalid percent encoding is kept as it is. */
 function decodePercent(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -121,7 +121,7 @@ export interface EpubReference {
   fragment: string;
 }
 
-/** `from` is the path of the file that refers. Undefined where it leads out of the book. */
+/** `from` is the path of the referring file. Undefined if the reference leads out of the book. */
 export function resolveReference(from: string, href: string): EpubReference | undefined {
   const [, target = '', fragment = ''] = /^([^#]*)(?:#(.*))?$/s.exec(href.trim()) ?? [];
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined;

@@ -1,4 +1,5 @@
-// Reads an EPUB 2 or 3 as a book: by its package, its table of contents and its documents. Copy protection is refused.
+// Reads an EPUB 2 or 3 as a book, from its package, its table of contents and its documents. Copy-protected books are
+// refused.
 
 import { BookFault } from './book-fault.ts';
 import { type ChapterOptions, toChapters } from './chapters.ts';

@@ -1,4 +1,4 @@
-// Reads the table of contents of an EPUB, and where its parts begin: the `nav` of EPUB 3, or the NCX of EPUB 2
+// Reads the table of contents of an EPUB and the starts of its parts: the `nav` of EPUB 3, or the NCX of EPUB 2
 // (https://www.w3.org/TR/epub-33/#sec-nav, https://daisy.org/activities/standards/daisy/).
 import { toTitle } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
@@ -8,7 +8,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface ContentsEntry {
   title: string;
-  /** Undefined for a heading of others that leads nowhere. */
+  /** Undefined for a heading without a target above other entries. */
   to: EpubReference | undefined;
   children: readonly ContentsEntry[];
 }
@@ -58,7 +58,7 @@ const readList = (list: MarkupElement, path: string): ContentsEntry[] =>
       };
     });
 
-/** The link of an item that has it in a paragraph, not in the list below it. */
+/** The link of an item that contains it in a paragraph, outside the item's sublist. */
 const findOutside = (item: MarkupElement): MarkupElement | undefined =>
   item.children
     .filter(({ name }) => name !== 'ol')

@@ -1,4 +1,4 @@
-// Finds the picture on the cover of an EPUB: as its package states it, on its cover page, or by its name.
+// Finds the cover picture of an EPUB: as its package states, on its cover page, or by its name.
 import type { BookCover } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { coverBytesMax } from './book-limits.ts';
@@ -31,7 +31,7 @@ export async function readCover(
   return contentType ? { cover: { contentType, bytes } } : {};
 }
 
-/** A book is read without its cover rather than not at all. */
+/** A book with an unreadable cover is read without it. */
 async function readWhole(archive: BookArchive, path: string): Promise<Buffer | undefined> {
   try {
     return await archive.read(path);

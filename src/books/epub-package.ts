@@ -11,7 +11,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface EpubItem {
   id: string;
-  /** As stated; the archive finds the file that is meant. */
+  /** As stated; the archive finds the actual file. */
   path: string;
   mediaType: string;
   properties: string;
@@ -23,12 +23,12 @@ export interface EpubPackage {
   language: string;
   metadata: BookMetadata;
   items: readonly EpubItem[];
-  /** The reading order; empty where none is stated. */
+  /** The reading order; empty if none is stated. */
   spine: readonly { item: EpubItem; isLinear: boolean }[];
   ncx: EpubItem | undefined;
   nav: EpubItem | undefined;
   coverId: string;
-  /** Parts of the book by the words of EPUB 2. */
+  /** Parts of the book in the terms of EPUB 2. */
   guide: readonly (EpubReference & { type: string })[];
 }
 
@@ -59,7 +59,7 @@ export async function readPackage(archive: BookArchive): Promise<EpubPackage> {
   };
 }
 
-/** The package that the container names, or the only one there is. */
+/** The package that the container names, or the only one in the archive. */
 async function findPackage(archive: BookArchive): Promise<string> {
   const container = archive.find('META-INF/container.xml');
   if (container !== undefined) {
@@ -111,11 +111,11 @@ function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author'
   };
 }
 
-/** As EPUB 2 states it. */
+/** The role in EPUB 2. */
 const statedRole = (attributes: MarkupElement['attributes']): string | undefined =>
   attributes['opf:role'] ?? attributes.role;
 
-/** As EPUB 3 states them, by the reference to the element that has the role. */
+/** Roles in EPUB 3, by the id of the element that has the role. */
 function refinedRoles(root: MarkupElement): ReadonlyMap<string, string> {
   const roles = new Map<string, string>();
   for (const meta of findAll(root, 'meta')) {
@@ -128,7 +128,7 @@ function refinedRoles(root: MarkupElement): ReadonlyMap<string, string> {
 const propertyOf = (root: MarkupElement, property: string): string =>
   textIn([...findAll(root, 'meta')].find(({ attributes }) => attributes.property === property));
 
-/** A description is often markup in markup. */
+/** Removes tags, because a description often contains escaped markup. */
 const withoutTags = (text: string): string =>
   text
     .replace(/<[^>]{0,200}>/g, ' ')

@@ -1,4 +1,4 @@
-// The text of an EPUB in reading order: the blocks of its documents one after the other, and where each document begins.
+// The text of an EPUB in reading order: the blocks of its documents in sequence, and where each document begins.
 import { type Block, charsOf } from './block.ts';
 import { BookFault } from './book-fault.ts';
 import { bookChaptersMax, bookCharsMax } from './book-limits.ts';
@@ -13,10 +13,10 @@ import { partOfRoles, partOfTitle } from './part-names.ts';
 
 export interface EpubDocument {
   path: string;
-  /** What the document calls itself. */
+  /** The title that the document states. */
   title: string;
   isLinear: boolean;
-  /** The number of its first block, and of the first after it. */
+  /** Number of its first block, and of the first block after it. */
   from: number;
   to: number;
   anchors: ReadonlyMap<string, number>;
@@ -25,9 +25,9 @@ export interface EpubDocument {
 export interface EpubText {
   blocks: Block[];
   documents: EpubDocument[];
-  /** What the first document with one states. */
+  /** The language that the first document with a statement names. */
   language: string;
-  /** The number of the block that a reference leads to; undefined where it leads nowhere. */
+  /** Number of the block that a reference leads to; undefined if it leads nowhere. */
   placeOf(reference: EpubReference): number | undefined;
   warnings: string[];
 }
@@ -68,7 +68,7 @@ const isText = ({ mediaType, path }: EpubItem): boolean =>
   /html|dtbook|^text\/xml$|^application\/xml$/.test(mediaType) ||
   (/\.x?html?$/i.test(path) && !/^image\//.test(mediaType));
 
-/** The documents in the order of the spine; without one, in that of the contents; without those, as the package lists them. */
+/** The documents in the order of the spine, else of the contents, else of the package. */
 function orderOf(archive: BookArchive, { spine, items, nav }: EpubPackage, { entries }: EpubContents) {
   const warnings: string[] = [];
   const isLinear = new Map(spine.map(({ item, isLinear: is }) => [archive.find(item.path), is]));
@@ -94,11 +94,11 @@ const byNumber = new Intl.Collator('en', { numeric: true });
 const pathsOf = (entries: readonly ContentsEntry[]): string[] =>
   entries.flatMap(({ to, children }) => [...(to ? [to.path] : []), ...pathsOf(children)]);
 
-/** What stands between the title of a part and its first chapter is a motto at most. */
+/** Text between the title of a part and its first chapter is at most this long: a motto. */
 const mottoCharsMax = 300;
-/** What comes before the first chapter of the contents, or before what is stated to be the start, is front matter if it is short. */
+/** Text before the first chapter, or before the stated start, is front matter if it is shorter than this. */
 const frontCharsMax = 20_000;
-/** Entries in the middle of a level that have fewer characters are sections; those above them that have more are parts. */
+/** Inner entries of a level with fewer characters are sections; entries above them with more are parts. */
 const chapterCharsMin = 6_000;
 const chapterCharsMax = 100_000;
 const depthMax = 6;
@@ -115,11 +115,11 @@ export function startsOfEpub(text: EpubText, contents: EpubContents): ChapterSta
 }
 
 interface PlacedEntry extends ContentsEntry {
-  /** The number of its first block; undefined where it leads nowhere. */
+  /** Number of its first block; undefined if it leads nowhere. */
   at: number | undefined;
 }
 
-/** Level by level. A deeper entry that leads to the same place names it more closely. */
+/** Goes level by level. A deeper entry for the same place gives a more specific title. */
 function startsByContents(text: EpubText, entries: readonly ContentsEntry[]): ChapterStart[] {
   const starts = new Map<number, ChapterStart>();
   const place = (entry: ContentsEntry): PlacedEntry => ({ ...entry, at: entry.to && text.placeOf(entry.to) });
@@ -141,13 +141,15 @@ interface Family {
   below: readonly PlacedEntry[];
 }
 
-/** Keeps the parts of a book, whose entries are chapters, of the entries of one level; those of a chapter are sections. */
+/**
+ * Keeps the entries of a level that are parts of the book with chapters below; entries within a chapter are sections.
+ */
 function partChooser({ blocks, documents }: EpubText) {
   const charsBefore = [0];
   for (const { kind, text } of blocks) charsBefore.push(charsBefore.at(-1)! + (kind === 'heading' ? 0 : text.length));
   const charsIn = (from: number, to: number) => charsBefore[to]! - charsBefore[from]!;
   const documentStarts = new Set<number | undefined>(documents.map(({ from }) => from));
-  /** The characters of each of the entries, up to the next place. */
+  /** Number of characters of each entry, up to the next place. */
   const charsOfEach = (entries: readonly PlacedEntry[], places: readonly number[]) => {
     const ordered = [...new Set(places)].sort((one, other) => one - other);
     const ends = new Map(ordered.map((at, n) => [at, ordered[n + 1] ?? blocks.length]));
@@ -186,7 +188,7 @@ function startsWithoutContents({ blocks, documents }: EpubText, headed: readonly
   return read.map(({ from, title }) => ({ at: from, title: areTitled && !/\.x?html?$/i.test(title) ? title : '' }));
 }
 
-/** Documents that begin another part of the book, wherever the contents lead. */
+/** Adds documents that begin another part of the book, whatever the contents say. */
 function addParts(starts: Map<number, ChapterStart>, { blocks, documents }: EpubText, isListed: boolean): void {
   const isBegun = (document: EpubDocument) =>
     [...starts.keys()].some((at) => at >= document.from && at < Math.min(document.to, document.from + 3));
@@ -205,7 +207,7 @@ function addParts(starts: Map<number, ChapterStart>, { blocks, documents }: Epub
   }
 }
 
-/** Parts that the landmarks and the guide state, and what comes before the text. */
+/** Adds the parts in the landmarks and the guide, and the front matter. */
 function stateParts(starts: Map<number, ChapterStart>, text: EpubText, { landmarks }: EpubContents): ChapterStart[] {
   let begin = 0;
   for (const { type, ...to } of landmarks) {

@@ -1,4 +1,4 @@
-// Reads a web page as a book: its main content, in chapters by its headings.
+// Reads a web page as a book: its main content, divided into chapters at its headings.
 import type { Block, TextDocument } from './block.ts';
 import type { Book, BookMetadata } from './book.ts';
 import { type ChapterOptions, startsByHeadings, toChapters, toTitle } from './chapters.ts';
@@ -10,7 +10,7 @@ export function readHtmlBook(source: string, options: ChapterOptions): ReadText 
   return toBook(readDocument(source, 'page'), options);
 }
 
-/** The book of one document. */
+/** The book of a single document. */
 export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): ReadText {
   const main = blocks.filter(({ isMain }) => isMain);
   const read = main.some(({ kind }) => kind === 'text') ? main : blocks;
@@ -31,7 +31,7 @@ export function toBook({ title, language, meta, blocks }: TextDocument, options:
   };
 }
 
-/** The first heading, if none is as high as it is. */
+/** The first heading, if no other has its level or a higher one. */
 function headingTitle(blocks: readonly Block[]): string {
   const [first, ...more] = blocks.filter(({ kind }) => kind === 'heading');
   return first && more.every(({ level }) => level > first.level) ? first.text : '';

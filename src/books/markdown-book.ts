@@ -1,5 +1,5 @@
-// Reads Markdown as a book: CommonMark and GitHub's tables, by the library `marked`, whose HTML is read like any other. YAML
-// before the text states its metadata; footnotes are notes.
+// Reads Markdown as a book: CommonMark and GitHub's tables, with the library `marked`, whose HTML is read like any
+// other. YAML before the text contains metadata; footnotes are notes.
 import { marked } from 'marked';
 import { parse as parseYaml } from 'yaml';
 import type { BookMetadata } from './book.ts';
@@ -33,7 +33,7 @@ const withoutEmpty = ({ title, author, language }: Stated): Partial<ReadText> =>
   ...(language && { language }),
 });
 
-/** Undefined where it is no YAML, or no mapping: then the lines are text between two rules. */
+/** Undefined if it is not a YAML mapping: then the lines are text between two rules. */
 function readFrontMatter(yaml: string): Stated | undefined {
   const fields = parseMapping(yaml);
   if (!fields) return undefined;
@@ -71,7 +71,7 @@ function toText(value: unknown): string {
 const fencePattern = /^ {0,3}(`{3,}|~{3,})/;
 const definitionPattern = /^ {0,3}\[\^([^\]\s]{1,80})\]:[ \t]*(.*)$/;
 
-/** Takes the footnotes, `[^1]` in the text and `[^1]: ...` below it, out of the text. Code is left as it is. */
+/** Extracts the footnotes, `[^1]` in the text and `[^1]: ...` below it. Code is left unchanged. */
 function takeFootnotes(source: string): { text: string; notes: string[] } {
   const kept: string[] = [];
   const notes: string[] = [];

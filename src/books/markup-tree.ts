@@ -1,5 +1,5 @@
-// The small documents of an EPUB, such as its package and its contents, as a tree; also where they are not well-formed. Names
-// are in lower case, and those of elements without their prefix.
+// Parses small documents of an EPUB, such as its package and its contents, into a tree, even if they are malformed.
+// Names are in lower case; element names have no prefix.
 import { Parser } from 'htmlparser2';
 import { BookFault } from './book-fault.ts';
 import { elementDepthMax, packageElementsMax } from './book-limits.ts';
@@ -8,7 +8,7 @@ export interface MarkupElement {
   name: string;
   attributes: Readonly<Record<string, string>>;
   children: MarkupElement[];
-  /** Of it and of all in it. */
+  /** Text of the element and all its descendants. */
   text: string;
 }
 
@@ -39,7 +39,7 @@ export function parseMarkup(source: string, kind: 'xml' | 'xhtml'): MarkupElemen
   return root;
 }
 
-/** All elements of that name, at any depth, in order. */
+/** All descendants with this name, in document order. */
 export function* findAll(element: MarkupElement, name: string): Generator<MarkupElement> {
   for (const child of element.children) {
     if (child.name === name) yield child;

@@ -1,6 +1,6 @@
-// Reads a plain text as a book. Chapters begin at lines that say so in one of several languages, at numbers that count up, or
-// at short lines that stand apart; a list of contents before them is no chapter. What Project Gutenberg writes around its
-// texts is front and back matter, and states title and author.
+// Reads plain text as a book. Chapters begin at lines with a chapter word in one of several languages, at numbers that
+// count up, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's own text is front and
+// back matter, and states title and author.
 import { type Block, breakText } from './block.ts';
 import { bookChaptersMax } from './book-limits.ts';
 import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
@@ -10,7 +10,7 @@ import { partOfTitle } from './part-names.ts';
 
 const titleLinesMax = 3;
 const titleLineCharsMax = 80;
-/** Contents and chapters. */
+/** Titles in the contents and at the chapters. */
 const titlesMax = 2 * bookChaptersMax;
 const startMark = /^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG/;
 const endMark = /^(?:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)/;
@@ -49,7 +49,7 @@ function toBlock(paragraph: PlainParagraph, isHeading: boolean): Block {
   return { kind, level: isHeading ? 1 : 0, text, isNote: false, isMain: false };
 }
 
-/** The title of a chapter may stand right above its text. A list of titles is left whole. */
+/** Splits a chapter title from the text directly below it. A list of titles is kept together. */
 function splitHeading(paragraph: PlainParagraph): PlainParagraph[] {
   const [first, second, ...rest] = paragraph.lines;
   if (second === undefined || !isChapterTitle(first!) || isChapterTitle(second)) return [paragraph];
@@ -77,7 +77,7 @@ function findStarts(paragraphs: readonly PlainParagraph[], from: number, to: num
   return apart.length >= 2 ? apart.slice(0, bookChaptersMax) : titled.filter((at) => isChapterTitle(first(at)));
 }
 
-/** Its other lines are its name, not more titles. */
+/** The remaining lines of a chapter title are its name, so none may be a chapter title itself. */
 const isTitled = (paragraph: PlainParagraph): boolean => {
   const [first, ...more] = paragraph.lines;
   if (isChapterTitle(first!)) return !more.some(isChapterTitle);
@@ -86,7 +86,7 @@ const isTitled = (paragraph: PlainParagraph): boolean => {
 
 const isSingle = ({ lines }: PlainParagraph): boolean => lines.length === 1;
 
-/** Three and more titles with nothing between them, all of which come again, are a list of contents. */
+/** Three or more consecutive titles that all appear again later are a list of contents. */
 function withoutContents(found: readonly number[], paragraphs: readonly PlainParagraph[]): number[] {
   const keyOf = (at: number) =>
     paragraphs[at]!.lines.join(' ')
@@ -105,7 +105,7 @@ function withoutContents(found: readonly number[], paragraphs: readonly PlainPar
 const isNextTo = (found: readonly number[], at: number, first: number): boolean =>
   at === first || found[at]! - found[at - 1]! === 1;
 
-/** Those numbers that go on counting from 1. */
+/** The numbers that count up from 1. */
 function countingUp(found: readonly number[], textOf: (at: number) => string): number[] {
   const counted: number[] = [];
   let next = 1;
@@ -118,7 +118,7 @@ function countingUp(found: readonly number[], textOf: (at: number) => string): n
   return counted;
 }
 
-/** A short line that begins like a title, ends in no punctuation, and stands between empty lines before prose. */
+/** A short line that begins like a title, has no final punctuation, and stands between empty lines before prose. */
 function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
   const { lines, blankBefore } = paragraphs[at]!;
   const [line] = lines;
@@ -128,7 +128,7 @@ function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
   return blankBefore >= 2 || line === line!.toUpperCase() || joinLines(after).length > 3 * line!.length;
 }
 
-/** The name of a chapter may stand below its number. */
+/** The name of a chapter may follow below its number. */
 function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: number): string {
   const title = toTitle(paragraphs[at]!.lines.join('\n'));
   const below = at + 1 < to ? paragraphs[at + 1] : undefined;
@@ -136,7 +136,7 @@ function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: n
   return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
 }
 
-/** A short line that is no sentence: one with a full stop is in capitals. */
+/** A short line that is not a sentence: with a full stop only if it is in capitals. */
 const isName = (line: string): boolean =>
   line.length <= 60 &&
   !isChapterTitle(line) &&
@@ -168,7 +168,7 @@ const languageNames: Readonly<Record<string, string>> = {
   esperanto: 'eo',
 };
 
-/** What the header of Project Gutenberg states. */
+/** The metadata in the header of Project Gutenberg. */
 function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'title' | 'author' | 'language'> {
   const lines = paragraphs.flatMap((paragraph) => paragraph.lines);
   const value = (name: string) => {
@@ -182,7 +182,7 @@ function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'titl
   };
 }
 
-/** A title page: a short line, and a line that names who wrote it. */
+/** A title page: a short line, and a line that names the author. */
 function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; author: string } {
   const lines = paragraphs.slice(0, 6).flatMap((paragraph) => paragraph.lines);
   const at = lines
@@ -199,13 +199,13 @@ function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; au
 }
 
 interface PlainParagraph {
-  /** Without indents. */
+  /** Lines without indents. */
   lines: string[];
-  /** Empty lines before it. */
+  /** Number of empty lines before it. */
   blankBefore: number;
 }
 
-/** A text is wrapped at 60 to 80 columns. */
+/** Wrapped text has 60 to 80 columns. */
 const wrappedCharsMin = 45;
 const wrappedCharsMax = 100;
 
@@ -230,7 +230,9 @@ function readPlainParagraphs(source: string): PlainParagraph[] {
   return paragraphs;
 }
 
-/** Whether empty lines separate paragraphs: elsewhere each line is one, with an empty line at most between chapters. */
+/**
+ * Whether empty lines separate paragraphs. If not, each line is a paragraph, with empty lines at most between chapters.
+ */
 function hasBlankLines(lines: readonly string[]): boolean {
   const blank = lines.filter((line) => line.trim() === '').length;
   const long = lines.filter((line) => line.length > wrappedCharsMax).length;

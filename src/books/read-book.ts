@@ -1,4 +1,4 @@
-// Reads a book from its file: plain text, Markdown, HTML, or EPUB 2 and 3, in a process of its own.
+// Reads a book file in a child process: plain text, Markdown, HTML, or EPUB 2 and 3.
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -11,9 +11,9 @@ import type { ReadingNews, ReadingTask } from './reading-process.ts';
 export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {
   /** The path of a file, or its bytes. */
   source: string | Uint8Array;
-  /** Of all chapters together. */
+  /** Limit for all chapters together. */
   charsMax?: number;
-  /** Whether blocks of code are read, line by line; else they are left out. */
+  /** Whether blocks of code are read line by line. Otherwise they are left out. */
   readsCode?: boolean;
   signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-// The process that reads one book from its standard input: see read-book.ts.
+// The process that reads one book from its standard input; see read-book.ts.
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { basename, extname } from 'node:path';
@@ -16,10 +16,10 @@ import { readPlainBook } from './plain-book.ts';
 export interface ReadingTask extends ChapterOptions {
   byteCount: number;
   charsMax: number;
-  /** A media type. */
+  /** The media type. */
   type?: string;
   charset?: string;
-  /** Of the file; its extension tells the kind, and it is the title of a book without one. */
+  /** Name of the file. Its extension shows the kind; it is the title of a book that has none. */
   name?: string;
 }
 
@@ -47,13 +47,13 @@ async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book
 function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): ReadText | Promise<ReadText> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
-  // Frees the bytes before the text takes its memory: garbage is collected late.
+  // Frees the bytes before the text needs memory, because garbage collection is late.
   bytes.buffer.transfer(0);
   if (kind === 'html') return readHtmlBook(text, task);
   return kind === 'markdown' ? readMarkdownBook(text, task) : readPlainBook(text, task);
 }
 
-/** Pieces of a stream, and the whole that they are joined to, would take more than twice the memory. */
+/** Reads into one buffer: the pieces of a stream and their joined copy would take more than twice the memory. */
 async function readInput(byteCount: number): Promise<Buffer<ArrayBuffer>> {
   const bytes = Buffer.from(new ArrayBuffer(byteCount));
   let at = 0;

@@ -1,5 +1,5 @@
-// The output of `say` and `book`: its format, and a file, which is written atomically, or a pipe, which is written while the
-// audio is generated. Both apply backpressure.
+// The output of `say` and `book`: its format, and a file, which is written atomically, or a pipe, which is written
+// while the audio is generated. Both apply back-pressure.
 import { once } from 'node:events';
 import { constants, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -143,8 +143,8 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
 }
 
 /**
- * Whether the descriptor was closed when the program started, as after `>&-`. Node then opens /dev/null in its place, for
- * reading and writing; a shell opens it for `> /dev/null` only for writing.
+ * Whether the descriptor was closed when the program started, as after `>&-`. Node then opens /dev/null in its place,
+ * for reading and writing; a shell opens it for `> /dev/null` only for writing.
  */
 function isClosed(fd: number): boolean {
   const { rdev } = fstatSync(fd);
@@ -156,7 +156,7 @@ function isClosed(fd: number): boolean {
   }
 }
 
-/** Writes fail after the reader has closed the pipe. */
+/** Output to a pipe. Writes fail after the reader has closed it. */
 function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {

@@ -1,5 +1,5 @@
-// The interface of a command and its table of options, from which arguments are parsed, help texts are written and shells
-// complete; and what else commands use: exit errors, tables, opened parts of the service.
+// The interface of a command and its table of options, from which arguments are parsed, help texts are written and
+// shells complete. Also has exit errors, tables and opened parts of the service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
@@ -110,7 +110,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return await Promise.race([lines.question(question, { signal }), ended]);
 }
 
-/** What is wrong with the arguments, by the message of `parseArgs`, which quotes the option or argument first. */
+/** Explains an error of `parseArgs`, whose message quotes the faulty option or argument first. */
 function explainArgs({ message }: Error, known: readonly string[]): string {
   const [quoted = '', given = ''] = /'([^']*)'/.exec(message) ?? [];
   const name = given.replace(/^.*(?=--)/, '').replace(/ <value>$/, '');

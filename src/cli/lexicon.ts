@@ -142,7 +142,7 @@ const toJson = (lexicon: StoredLexicon) => ({
 
 interface LexiconFile {
   spec: LexiconSpec;
-  /** Found while it was read. */
+  /** Violations that were found while the file was read. */
   violations: Violations;
 }
 

@@ -1,5 +1,5 @@
-// Plays sound while it is made, through the first player program that is installed. Players read raw samples from
-// standard input; the last line of their standard error is reported when they fail.
+// Plays audio while it is generated, with the first installed player program. Players read raw samples from standard
+// input; the last line of their standard error is reported if they fail.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';

@@ -1,4 +1,5 @@
-// The progress of a command on a terminal: a bar, the remaining time, and how far a book is. In a pipe, nothing is shown.
+// The progress of a command on a terminal: a bar, the remaining time, and the position in a book. Nothing is shown in a
+// pipe.
 
 const width = 30;
 const redrawMs = 100;

@@ -1,11 +1,11 @@
-// Reads what flags stand for as the REST API reads a body: by the contract, with its rules.
+// Reads the values of flags as the REST API reads a body: by the contract and its rules.
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { checkRules } from '../contract/rules.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import type { Violations } from '../contract/violations.ts';
 
-/** Members that are undefined are absent. `violations` has what breaks the rules. */
+/** Undefined members are absent. Violations are added to `violations`. */
 export function readRequest<Desc extends DescMessage>(
   desc: Desc,
   members: Fields,
@@ -18,5 +18,5 @@ export function readRequest<Desc extends DescMessage>(
   return { message, violations };
 }
 
-/** The number that a flag gives; NaN, which breaks every rule, where it is none. */
+/** The number in a flag. NaN, which breaks every rule, if it is not a number. */
 export const toNumber = (text: string | undefined) => (text === undefined ? undefined : Number(text));

@@ -27,7 +27,7 @@ import { CommandError, UsageError, withFlagNames } from './command.ts';
 import { createBookProgress } from './progress.ts';
 import { isPassing, readEvents, readReply, type ServiceClient, Unreachable, withRetries } from './service-client.ts';
 
-/** What the command reads of a job. */
+/** The members of a job that the command reads. */
 interface JobJson {
   id: string;
   status: string;
@@ -304,7 +304,7 @@ async function* download(link: string, { client, signal }: Served): AsyncGenerat
   }
 }
 
-/** The job that makes a file, kept in the work folder beside the file. */
+/** The job that makes the file, stored in the work folder beside it. */
 interface ServedJob {
   /** URL of the service. */
   url: string;

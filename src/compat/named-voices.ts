@@ -1,5 +1,5 @@
-// Voices as the lists of other vendors' APIs have them: once under their id, and once more under each of their aliases, so
-// that a client finds the voice that it looks for. A page is asked for by the id that the page before ended with.
+// Voices for the lists of other vendors' APIs: once under their id, and again under each alias, so that clients find
+// the voice that they look for. The cursor of a page is the last id of the previous page.
 import { parseVoiceFilter, toPredicate } from '../api/voice-filter.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -10,7 +10,7 @@ export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** The vendor's names of the parameters of a list; without one, it has no such parameter. */
+/** The vendor's names of list parameters. A parameter without a name does not exist there. */
 interface ListNames {
   size: string;
   text: string;
@@ -20,7 +20,7 @@ interface ListNames {
 
 const pageSizeMax = 100;
 
-/** A page of the voices that the query looks for, how many there are in all, and the id that leads to the next page. */
+/** A page of the matching voices, their total number, and the id that leads to the next page. */
 export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
   const violations: FieldViolation[] = [];
   const take = (name: string | undefined) => {
@@ -36,7 +36,7 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
   const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
   const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
   const found = ready.flatMap((offered) =>
-    // An alias is found as the name that it is, not with the others of its voice.
+    // An alias is matched by its own name, not by the other names of its voice.
     toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
   );
   const ids = found.map(({ id }) => id);

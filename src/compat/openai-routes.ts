@@ -1,6 +1,6 @@
-// /v1: the speech endpoints of OpenAI's API. The API key is a bearer token or in X-API-Key. Failures and events have the
-// form of OpenAI's. Its clients know the voices that OpenAI publishes: for one that the caller has not, the default voice
-// speaks, as X-Ignored-Fields and X-Voice-Id report, unless SONANT_STRICT is set. Other unknown voices are not found.
+// /v1: the speech endpoints of OpenAI's API, with failures and events in OpenAI's format. The API key is a bearer token
+// or in X-API-Key. If the caller lacks a voice that OpenAI publishes, the default voice speaks, reported in
+// X-Ignored-Fields and X-Voice-Id, unless SONANT_STRICT is set. Other unknown voices are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../api/operation.ts';
 import type { SpeechOperations } from '../api/speech.ts';
@@ -41,14 +41,14 @@ import { toNamedVoices } from './named-voices.ts';
 export interface OpenAiRoutesOptions {
   speech: SpeechOperations;
   voices: VoiceOperations;
-  /** Takes the key as a bearer token too. */
+  /** Also accepts the key as a bearer token. */
   admitTo: AdmitTo;
   isStrict: boolean;
 }
 
 /** Voices that OpenAI publishes. */
 const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
-/** With names that OpenAI clients expect to find; a request for speech may have any other too. */
+/** Model names that OpenAI clients expect. A request for speech may have any other name too. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
 const { streamSpeech } = speechOperations;
@@ -94,7 +94,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   });
 }
 
-/** Usage is counted in characters, where OpenAI counts tokens. */
+/** Usage is counted in characters, while OpenAI counts tokens. */
 async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): AsyncGenerator<string> {
   let hasBegun = false;
   try {
@@ -114,7 +114,7 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 interface ParsedOpenAi extends ParsedSpeech {
-  /** As it was sent; undefined for none. */
+  /** The voice as it was sent; undefined if there is none. */
   voice: string | undefined;
   isEvents: boolean;
 }
@@ -123,9 +123,9 @@ const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ js
 const known = ['model', 'instructions', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
 const sampleRateHz = 24_000;
-/** BCP-47 for an unknown language: the native language of the voice is used. */
+/** BCP-47 for an undetermined language: the voice's own language is used. */
 const ownLanguage = 'und';
-/** In place of a voice that is not named, which is found when the caller is known. */
+/** Placeholder for a request without a voice, which is resolved when the caller is known. */
 const unnamed = 'default';
 
 function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
@@ -145,9 +145,9 @@ function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
     language_code: ownLanguage,
     method: 'streaming',
   };
-  // OpenAI's clients read the first violation.
+  // OpenAI's clients read only the first violation.
   const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
-  // Known, but ignored; the reply reports that.
+  // Known but unsupported; reported as ignored.
   const unsupported = fields.instructions == null ? [] : [{ name: 'instructions', meant: undefined }];
   const given = isUnnamed ? undefined : request.voiceId;
   return { request, voice: given, ignored: [...ignored, ...unsupported], isEvents };

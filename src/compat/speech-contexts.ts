@@ -1,6 +1,6 @@
-// The contexts of one WebSocket of a client of another vendor: each is a call of live speech, and all of them speak at the
-// same time. The vendor's writer puts events into words; after a context is cancelled, only its last messages follow. While
-// the service stops, the connection closes with 1012 as soon as no context speaks.
+// The contexts of one WebSocket of another vendor's client. Each is a call of live speech, and all speak at the same
+// time. The vendor's writer converts events to messages. After a context is cancelled, only its last messages follow.
+// When the service stops, the connection closes with 1012 as soon as no context is speaking.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
@@ -18,11 +18,11 @@ import { liveMessageBytesMax } from '../net/request-limits.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 
-/** The messages of a context, in the vendor's words. */
+/** Converts the events of a context to the vendor's messages. */
 export interface ContextWriter {
   write(event: LiveEvent): Iterable<object> | AsyncIterable<object>;
   fail(failure: Failure): Iterable<object>;
-  /** The last, however the context ended. */
+  /** The last messages, however the context ended. */
   end(): Iterable<object>;
 }
 
@@ -34,7 +34,7 @@ export interface ContextsOptions {
   readerStallMs: number;
 }
 
-/** What the routes of a vendor's API are made of. */
+/** Dependencies of the routes of a vendor's API. */
 export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
   admission: Admission;
@@ -43,13 +43,13 @@ export interface VendorRoutesOptions extends ContextsOptions {
 
 export interface ContextSocket {
   send(message: object): Promise<void>;
-  /** Closes the connection, with a code of RFC 6455, section 7.4. */
+  /** Closes the connection with a status code of RFC 6455, section 7.4. */
   close(code: number): void;
 }
 
-/** What a vendor makes of the messages of its client. */
+/** How a vendor's API handles messages of its client. */
 export interface ContextProtocol {
-  /** The member of a message that has its text. */
+  /** The message field that contains text. */
   textField: string;
   /** A Failure that it throws closes the connection. */
   handle(message: Fields): void;
@@ -58,7 +58,10 @@ export interface ContextProtocol {
   onIdle?(): void;
 }
 
-/** Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next one. */
+/**
+ * Adds the space that clients omit between phrases, unless the phrase ends with half of a surrogate pair, which
+ * continues in the next one.
+ */
 export const toPhrase = (text: string): string => (/[\s\uD800-\uDBFF]$/.test(text) ? text : `${text} `);
 
 export class SpeechContext<Writer extends ContextWriter> {
@@ -71,12 +74,12 @@ export class SpeechContext<Writer extends ContextWriter> {
     this.writer = writer;
   }
 
-  /** Whether its call takes no text anymore: it was cancelled, or has failed. */
+  /** Whether its call accepts no more text, because it was cancelled or has failed. */
   get isOver(): boolean {
     return this.inputs.isEnded;
   }
 
-  /** Stops its sound at once. */
+  /** Stops its audio at once. */
   cancel(): void {
     this.isCancelled = true;
     this.call?.abort(callerLeft);
@@ -86,7 +89,7 @@ export class SpeechContext<Writer extends ContextWriter> {
 
 interface SpeakingOptions {
   live: LiveOperations;
-  /** Admits another call with the key of the connection. */
+  /** Admits another call with the connection's key. */
   beginCall(): Promise<RunningCall>;
   send(message: object): Promise<void>;
   onIdle(): void;
@@ -112,7 +115,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
     return this.#contexts.get(id);
   }
 
-  /** Opens a context that is not there; its first input is to be the start. A Failure where there are too many. */
+  /** Opens a new context, whose first input must be the start. Throws a Failure if there are too many contexts. */
   open(id: string, writer: Writer): SpeechContext<Writer> {
     const limit = contextsPerSocketMax;
     if (this.#contexts.size >= limit) {
@@ -125,7 +128,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
     return context;
   }
 
-  /** The client has left. */
+  /** Called when the client has disconnected. */
   close(): void {
     for (const context of this.#contexts.values()) context.cancel();
   }
@@ -153,9 +156,9 @@ export class SpeechContexts<Writer extends ContextWriter> {
   }
 }
 
-/** Serves a WebSocket whose upgrade has been checked, until it is closed. */
+/** Serves a WebSocket until it is closed. Its upgrade must have been checked. */
 export async function serveContexts<Writer extends ContextWriter>(
-  { live, admission, leaving, readerStallMs, door }: ContextsOptions & { door: string },
+  { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
 ): Promise<void> {
@@ -163,7 +166,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   const send = (message: object) => peer.send(JSON.stringify(message));
   const contexts = new SpeechContexts<Writer>({
     live,
-    beginCall: () => admission.beginCall(request, door, speechOperations.liveSpeech),
+    beginCall: () => admission.beginCall(request, api, speechOperations.liveSpeech),
     send,
     onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
   });

@@ -69,7 +69,7 @@ function writeOf(field: DescField): Write | undefined {
 function writeOne({ enum: values, message, scalar }: DescField): Write | undefined {
   if (values) {
     const { toName } = enumNames(values);
-    // As in protobuf's own JSON, a value without a name is its number.
+    // A value without a name is written as its number, as in protobuf's own JSON.
     return (value: number) => toName(value) ?? (value === 0 ? null : value);
   }
   switch (message?.typeName) {

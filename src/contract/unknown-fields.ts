@@ -34,23 +34,23 @@ export const toViolation = ({ name: field, meant }: UnknownField): FieldViolatio
   message: meant ? `is not a known field; did you mean ${meant}?` : 'is not a known field; remove it',
 });
 
-/** For a request that is refused for other reasons: it may be the misspelt name of a member that is missing. */
+/** For a request that is refused for other reasons: the name may be the misspelt name of a missing member. */
 const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
   unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'is not a known field' };
 
-/** An invalid request is also told of its unknown members: one of them may be the misspelt name of a missing member. */
+/** Adds the unknown members to an `invalid_request`: one may be the misspelt name of a missing member. */
 export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
   const { reason, facts, cause } = failure;
   const { details = [] } = facts;
-  // Where unknown members are refused, they are among the details.
-  const areTold = details.some((detail) => detail.reason === 'unknown');
-  if (reason !== 'invalid_request' || areTold || unknown.length === 0) return failure;
-  // One that is in the body and in the query is told once.
+  // If the gateway is strict, the details already list the unknown members.
+  const areListed = details.some((detail) => detail.reason === 'unknown');
+  if (reason !== 'invalid_request' || areListed || unknown.length === 0) return failure;
+  // A name in both the body and the query is listed once.
   const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, unknownFieldsMax);
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
-/** Throws what was thrown; a failure with the unknown members in its details. */
+/** Rethrows the error; a failure gets the unknown members in its details. */
 export function throwNamed(error: unknown, unknown: readonly UnknownField[]): never {
   throw error instanceof Failure ? nameUnknown(error, unknown) : error;
 }

@@ -1,5 +1,5 @@
-// The cache key: a hash of everything that the sound of a request depends on. It is made of the fields of the request and
-// of the voices that were found for it, so that no text is planned, nor cut into segments, before the cache is looked at.
+// The cache key: a hash of everything that the audio of a request depends on. It is made from the fields of the request
+// and its voices, so that the cache is searched before the text is planned or segmented.
 import { hash } from 'node:crypto';
 import type { Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';
@@ -7,10 +7,10 @@ import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
-/** Who speaks: the voices that callers know, each with the voice of an engine that speaks it; and by which lexicons. */
+/** The speakers: voices as callers know them, the engine voices that speak them, and the versions of their lexicons. */
 export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
 
-/** Everything that the sound depends on, and whether there are captions with it. */
+/** The key of the audio, including whether it has captions. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
   const versions = [speakers, ...speakers.others].flatMap(({ voice, speaker: { engine, voiceId, version } }) => {
     return [voice.voiceId, voice.version, engine, voiceId, version];
@@ -32,9 +32,9 @@ const speakersOf = (
   return { ...toSpeaker(main), others: others.map(toSpeaker), lexiconVersions };
 };
 
-/** Of the request as that choice of engines speaks it. */
+/** The key of the request with this choice of engines. */
 export const keyOfCasting = (found: Found, casting: Casting): string =>
   cacheKeyOf(found.request, speakersOf(found, casting));
 
-/** Of the request as the best engines speak it. */
+/** The key of the request when the best engines speak it. */
 export const bestKeyOf = (found: Found): string => keyOfCasting(found, bestCasting);

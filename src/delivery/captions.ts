@@ -1,6 +1,6 @@
-// Makes captions of a whole text: the caller's words in cues of at most two lines, each shown while it is spoken. A cue ends
-// with a sentence where possible, otherwise with a line, a clause or a word; cues do not overlap, and the last one stays
-// until the sound ends. Written as WebVTT (W3C) or as SubRip, which has numbered cues and commas in its times:
+// Makes captions of a whole text, as WebVTT (W3C) or SubRip. A cue has at most two lines, is shown while its words are
+// spoken, and ends at a sentence if possible, otherwise at a line, a clause or a word. Cues do not overlap; the last
+// one stays until the audio ends.
 //     WEBVTT                              1
 //                                         00:00:00,176 --> 00:00:03,550
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
@@ -27,30 +27,33 @@ export const captionContentTypes: Readonly<Record<CaptionKind, string>> = {
 
 const lineCharsMax = 42;
 const cueSecondsMax = 7;
-/** A shorter sentence shares its cue with the next. */
+/** A shorter sentence shares its cue with the next one. */
 const cueSecondsMin = 1;
 /** How long a cue stays after its last word, unless the next cue begins. */
 const lingerSeconds = 0.5;
 const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
-/** The part of a gap that belongs to the word before it: all up to a space, and closing marks, after a space in French. */
+/**
+ * The part of a gap that belongs to the previous word: everything up to a space, and closing marks, which follow a
+ * space in French.
+ */
 const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
 
 export interface CaptionedText {
   text: string;
-  /** Canonical BCP-47; sentence ends depend on it. */
+  /** Canonical BCP-47. The ends of sentences depend on it. */
   languageCode: string;
-  /** Where in the text a word is, by its offset in the text that was sent; absent where they are the same. */
+  /** Converts the position of a word from the text that was sent to this text. Absent if they are the same. */
   locate?(word: TimedWord): TimedWord;
 }
 
 /** A word with its punctuation. */
 interface Token {
   text: string;
-  /** Whether no space comes before it, as in Chinese. */
+  /** Whether no space precedes it, as in Chinese. */
   glued: boolean;
-  /** The line of the text that it is in. */
+  /** Number of its line in the text. */
   line: number;
-  /** The breath after it. */
+  /** Strength of the break after it. */
   breath: number;
   /** Its range in code points, as if the text were one line. */
   from: number;
@@ -59,7 +62,7 @@ interface Token {
   endSeconds: number;
 }
 
-/** `words` are those of the text, in order; `seconds` is the duration of the sound. */
+/** `words` are the words of the text in order; `seconds` is the duration of the audio. */
 export function toCues(captioned: CaptionedText, given: readonly TimedWord[], seconds: number): Cue[] {
   const { locate } = captioned;
   const words = locate ? given.map(locate) : given;
@@ -70,7 +73,7 @@ export function toCues(captioned: CaptionedText, given: readonly TimedWord[], se
       groups.push(group);
       group = [];
     }
-    // The rest may still be too long to take another token.
+    // The rest of the group may still be too long for another token.
     while (group.length > 0 && !fits([...group, token])) {
       const count = splitOf(group, token);
       groups.push(group.slice(0, count));
@@ -110,7 +113,10 @@ function isComplete(group: readonly Token[]): boolean {
 const fits = (tokens: readonly Token[]): boolean =>
   tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
-/** How many tokens stay in a cue that cannot take `next`: up to a sentence, line or clause, unless that leaves too few. */
+/**
+ * Number of tokens that stay in a cue that has no room for `next`: up to a sentence, line or clause, unless that leaves
+ * too few.
+ */
 function splitOf(group: readonly Token[], next: Token): number {
   const { line } = group.at(-1)!;
   if (next.line > line) return group.length;
@@ -124,7 +130,7 @@ function splitOf(group: readonly Token[], next: Token): number {
   return isEnough(afterClause) ? afterClause : group.length;
 }
 
-/** One line, or two: the lines of the text, otherwise as even as possible. */
+/** One or two lines: the lines of the text, otherwise lines of similar length. */
 function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
@@ -133,8 +139,8 @@ function toLines(tokens: readonly Token[]): string[] {
 }
 
 /**
- * The index of the token that begins the second line; the number of tokens where one line holds them all, undefined where
- * two do not. It runs for every word, so it measures without joining strings.
+ * Index of the token that begins the second line; the number of tokens if one line is enough; undefined if two are not.
+ * Called for every word, so it measures without joining strings.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;
@@ -154,7 +160,7 @@ function secondLineOf(tokens: readonly Token[]): number | undefined {
   return best;
 }
 
-/** Splits the text before each word; text between words goes with the word before it, up to a space or a line break. */
+/** Splits the text before each word. Text between words belongs to the previous word, up to a space or a line break. */
 function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWord[]): Token[] {
   const indices = toIndices(text);
   const breathAt = createBreathAt(text, languageCode);
@@ -183,29 +189,32 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
   return tokens;
 }
 
-/** The part of the gap after a word that goes with the word. */
+/** The part of the gap after a word that belongs to the word. */
 function tailOf(gap: string): string {
   const end = gap.search(lineBreak);
   return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
 }
 
-/** Of what stands before a word: lines without words are not spoken. Its line break stays, as the space before the word. */
+/**
+ * The last line of the text before a word, since lines without words are not spoken. Its line break becomes the space
+ * before the word.
+ */
 function lastLineOf(gap: string): string {
   const breaks = [...gap.matchAll(lineBreak)];
   return gap.slice(breaks.at(-1)?.index ?? 0);
 }
 
-/** Bars between the cells of a table are not spoken. */
+/** Removes the bars between table cells, which are not spoken. */
 const withoutBars = (gap: string): string => gap.replace(/(?<!\S)\|(?!\S)/g, ' ');
 
-/** The UTF-16 index of each code point of the text, and of its end. */
+/** UTF-16 index of each code point of the text, and of its end. */
 function toIndices(text: string): number[] {
   const indices = [0];
   for (const char of text) indices.push(indices.at(-1)! + char.length);
   return indices;
 }
 
-/** Merges a word that was spoken in several segments, and so has several times, into one. */
+/** Merges the times of a word that was spoken in several segments. */
 function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   const whole: TimedWord[] = [];
   for (const word of words) {
@@ -216,7 +225,7 @@ function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   return whole;
 }
 
-/** The breath after the word that ends at an index; indices must not decrease from call to call. */
+/** Returns the break after the word that ends at an index. Indices must not decrease between calls. */
 function createBreathAt(text: string, languageCode: string): (end: number) => number {
   const pieces = [...normalizeText(text, { languageCode, spellOut: false })];
   let next = 0;
@@ -254,7 +263,7 @@ function toTime(seconds: number, point: string): string {
   return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, '0')}`;
 }
 
-/** A stretch of the source and where it is in the text, in code points. */
+/** A range of the source and its position in the text, in code points. */
 interface Stretch {
   from: number;
   to: number;
@@ -280,7 +289,7 @@ export function toCaptioned({ source, items }: MarkedText, languageCode: string)
       continue;
     }
     for (const { text: written, from, to } of item.pieces) {
-      // Line ends of a document mean nothing.
+      // The line ends of a document are layout only.
       const shown = item.isLiteral ? written.replace(/\s/g, ' ') : written;
       stretches.push({ from: offsetOf(from), to: offsetOf(to), at: chars, length: countChars(shown) });
       put(shown);

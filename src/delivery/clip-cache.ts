@@ -1,5 +1,6 @@
-// Finds the clip of the same request of the same caller. One that answers with a link is marked as used, so that it is not
-// removed at once to make room; where the sound itself is the answer, a store that is slow or away is no failure.
+// Finds the clip of an equal request by the same caller. A clip that is returned as a link is marked as used, so that
+// it is not removed right away to make room. If the audio itself is returned, a slow or unreachable store is not an
+// error.
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
@@ -12,7 +13,7 @@ import type { StorePatience } from './store-patience.ts';
 import type { ClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** A clip answers for a request while it has this share of its life before it. */
+/** A cached clip is reused only while at least this share of its lifetime remains. */
 const cachedLifeMin = 0.5;
 
 export interface ClipCacheOptions {
@@ -24,12 +25,15 @@ export interface ClipCacheOptions {
   keepMs: number;
 }
 
-/** A request, planned or not. */
+/** A request for speech; its plan is not needed. */
 type CachedSpeech = Omit<CastSpeech, 'plan'>;
 
 export interface ClipCache {
   find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
-  /** The sound of a clip that was found, whatever removes the clip then; undefined where that was before, or takes long. */
+  /**
+   * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if it was already removed or
+   * the store is slow.
+   */
   read(clip: ClipRecord): Promise<ReadClip | undefined>;
 }
 
@@ -43,7 +47,9 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     return stored && clip;
   };
 
-  /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
+  /**
+   * A clip of the best engine always counts; a clip of another engine only while the engines before it cannot speak.
+   */
   const find = async (found: CachedSpeech, ownerId: string) => {
     const { bindings, cast } = found;
     for (const binding of bindings) {
@@ -55,17 +61,17 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     return undefined;
   };
 
-  /** False where the clip was removed in the meantime. */
+  /** Returns false if the clip was removed in the meantime. */
   const use = async (clip: ClipRow): Promise<boolean> => {
     const nowMs = Date.now();
     if (isMarked(clip, nowMs)) return true;
     try {
       if (!(await index.markUsed(clip.clipId))) return false;
-      // The row may be one that is in memory.
+      // The row may be the cached one.
       clip.usedAtMs = nowMs;
       return true;
     } catch (error) {
-      // The clip is there, whether the database has room for the mark or not.
+      // The clip exists even if the database has no room for the mark.
       if (error instanceof Failure && error.reason === 'storage_full') return true;
       throw error;
     }
@@ -90,28 +96,28 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 }
 
-/** Whether it was marked as used a short while ago. */
+/** Whether the clip was marked as used recently. */
 const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;
 
-/** As long as keys are: a change that this process is not notified of is seen after it. */
+/** As long as keys are cached: a missed notification about a change has effect only this long. */
 const knownMsDefault = 500;
 const clipsMax = 4_096;
 
 interface KnownClipsOptions {
   index: ClipRows;
-  /** Whether it may be deleted because a person withdraws consent. */
+  /** Whether the clip may be deleted early because a person withdraws consent. */
   isRevocable(clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): boolean;
   knownMs?: number;
 }
 
 export type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
-  /** Reads every row anew. */
+  /** Forgets all rows. */
   forget(): void;
 };
 
 export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault }: KnownClipsOptions): KnownClips {
   const known = new Map<string, { clip: ClipRow; untilMs: number }>();
-  /** Another one where a row that is being read may be out of date. */
+  /** Changes when a row that is being read may be out of date. */
   let version = 0;
 
   const look = (name: string, nowMs: number, lastsUntilMs: number): ClipRow | undefined => {
@@ -143,7 +149,7 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
       find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
     async add(clip) {
       await index.add(clip);
-      // The newest clip of a request answers for it.
+      // The newest clip of a request answers it.
       version++;
       if (clip.cacheKey !== null) known.delete(cachedName(clip.ownerId, clip.cacheKey));
     },

@@ -1,6 +1,6 @@
-// Removes expired clips: their files every minute, their rows a week later, and once a day the files that a crash left
-// without a row; and restores the free space that stored audio must leave. A clip that cannot be removed is passed over
-// until the next sweep. One sweep runs at a time and one waits at most, in small batches, so that requests do not wait for it.
+// Removes expired clips: files every minute, rows a week later, and once a day files that a crash left without a row.
+// Also restores the minimum free space. A clip that cannot be removed is skipped until the next sweep. One sweep runs
+// and at most one waits, in small batches, so that requests are not delayed.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
@@ -10,9 +10,9 @@ import type { ClipStore } from './stores/clip-store.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** How long a URL answers `audio_expired`, before it answers `not_found`. */
+/** How long a URL answers `audio_expired` before it answers `not_found`. */
 const expiredRowsMs = 7 * dayMs;
-/** The rows of purged clips that are kept, whatever their age. */
+/** Number of rows of purged clips that are kept, whatever their age. */
 const expiredRowsMax = 50_000;
 const batch = 100;
 
@@ -22,7 +22,7 @@ export interface ClipSweepOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'find' | 'listExpired' | 'markPurged' | 'deletePurged' | 'deletePurgedBeyond'>;
   room: Pick<ClipRoom, 'noteRemoved' | 'restore'>;
-  /** Whether a file without a row of its own is needed. Default: none is. */
+  /** Whether a file without its own row is needed. Default: no such file is needed. */
   isNeeded?(key: string): Promise<boolean>;
   onFault(fault: unknown): void;
 }
@@ -30,7 +30,7 @@ export interface ClipSweepOptions {
 export function openClipSweep(options: ClipSweepOptions) {
   const { clips, index, room, isNeeded = async () => false, onFault } = options;
   const removeExpired = createExpiredRemoval(options);
-  /** Keys of files that were discarded and are not removed yet. */
+  /** Keys of discarded files that are not removed yet. */
   const discarded = new Set<string>();
   let sweptLeftoversAt = 0;
   let isClosed = false;
@@ -62,7 +62,7 @@ export function openClipSweep(options: ClipSweepOptions) {
 
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
-  /** Sweeps now, after the sweep that is running. Those who ask before it begins share it. */
+  /** Sweeps after the running sweep. Callers that ask before it begins share it. */
   const run = (): Promise<void> => {
     if (waiting) return waiting;
     const begin = () => {
@@ -78,7 +78,7 @@ export function openClipSweep(options: ClipSweepOptions) {
   timer.unref();
   return {
     run,
-    /** The sweeps remove these files, which no row names any more. */
+    /** Has the sweeps remove these files, which no row refers to any more. */
     discard(keys: readonly string[]): void {
       for (const key of keys) discarded.add(key);
     },
@@ -91,7 +91,7 @@ export function openClipSweep(options: ClipSweepOptions) {
 }
 
 function createExpiredRemoval({ clips, index, room }: ClipSweepOptions) {
-  /** Returns what kept clips from being removed. */
+  /** Returns the errors that prevented removals. */
   const remove = async (expired: readonly StoredClipRow[], isClosed: () => boolean): Promise<unknown[]> => {
     const removed: StoredClipRow[] = [];
     const faults: unknown[] = [];
@@ -124,7 +124,7 @@ function createExpiredRemoval({ clips, index, room }: ClipSweepOptions) {
 
 function toFault(faults: readonly unknown[]): Error {
   const message = `${faults.length} expired clips were not removed; trying again later`;
-  // A store that is away is no fault of the program.
+  // An unreachable store is not a fault of the program.
   const isStore = faults.every(isOfOthers);
   return isStore
     ? new Failure('storage_unavailable', { message }, faults[0])

@@ -1,35 +1,35 @@
-// Stored sound in memory: clips that are read again and again are sent from there, without opening a file. A clip enters
-// at its second read, is read anew from the store after half a minute, and leaves when it is removed. All of it together
-// is limited; a clip that a reader is taking counts until that reader is done, so slow readers cannot hold more.
+// A memory cache of stored audio, which saves opening files. A clip is cached at its second read, reloaded after half a
+// minute, and dropped when it is removed. The total size is limited; a clip that is being read counts until its reader
+// is done, so that slow readers cannot exceed the limit.
 import type { ByteRange, ClipStore } from './stores/clip-store.ts';
 
-/** Of all clips in memory, those that a reader still takes included. */
+/** Bytes of all cached clips, including those that are being read. */
 const heldBytesMaxDefault = 64 << 20;
-/** Larger clips are read from the store. */
+/** Larger clips are always read from the store. */
 const clipBytesMax = 4 << 20;
 const heldClipsMax = 4_096;
-/** How long a clip that another process or a person has removed from the store may still be found here. */
+/** How long a clip that another process or a person has removed may still be served from memory. */
 const heldMsMaxDefault = 30_000;
-/** The clips that were read once, of which the next read is remembered. */
+/** Number of clips that were read once and are cached at the next read. */
 const readOnceMax = 4_096;
-/** What a reader who stops is given at most at once. */
+/** Largest piece that a reader gets, and so keeps in memory if it stalls. */
 const pieceBytes = 256 * 1024;
 
 export type ClipPieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface ReadClip {
-  /** To be read to the end, or closed. */
+  /** Must be read to the end or closed. */
   pieces: ClipPieces;
   close(): void;
 }
 
 export interface ClipMemory {
-  /** The same store; what it removes leaves the memory too. */
+  /** The same store. Clips removed through it are also dropped from memory. */
   clips: ClipStore;
   isHeld(clipId: string): boolean;
-  /** The sound of a clip, from memory or from the store; undefined where there is none. */
+  /** The audio of a clip from memory or from the store; undefined if it does not exist. */
   read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
-  /** Forgets every clip. */
+  /** Drops all clips. */
   clear(): void;
 }
 
@@ -56,7 +56,7 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
     held.drop(clipId);
   };
 
-  /** Those who ask for the same clip wait for one load; what is removed meanwhile does not enter. */
+  /** Concurrent requests for a clip share one load. A clip removed during the load is not cached. */
   const load = (clipId: string, byteCount: number): Promise<HeldClip | undefined> => {
     const release = held.reserve(byteCount);
     const readAll = async () => {
@@ -91,7 +91,7 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
     isHeld: held.has,
     async read({ clipId, byteCount }, range) {
       const clip = await findOrLoad(clipId, byteCount);
-      // One that was dropped between its load and this read is counted no more.
+      // A clip that was dropped between its load and this read is no longer counted.
       if (clip?.isHeld) return { pieces: piecesOf(clip, range, held.giveBack), close() {} };
       const stored = await store.open(clipId, range);
       return stored && { pieces: stored.body, close: () => void stored.body.destroy() };
@@ -104,7 +104,7 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
   };
 }
 
-/** The clips in memory, and what they take together with those that are being loaded and read. */
+/** The cached clips, and their memory including clips that are being loaded or read. */
 function createHeldClips(bytesMax: number) {
   /** Least recently read first. */
   const held = new Map<string, HeldClip>();
@@ -133,14 +133,14 @@ function createHeldClips(bytesMax: number) {
       bytes += clip.byteCount;
       held.set(clipId, clip);
     },
-    /** Counts so many bytes until they are released. */
+    /** Counts `byteCount` bytes until the returned function is called. */
     reserve(byteCount: number): () => void {
       bytes += byteCount;
       return () => {
         bytes -= byteCount;
       };
     },
-    /** Drops clips to make room. Those that are being read stay: without them no room would be free. */
+    /** Drops clips to make room. Clips that are being read stay, since dropping them frees nothing. */
     hasRoom(byteCount: number): boolean {
       const isEnough = () => bytes + byteCount <= bytesMax && held.size < heldClipsMax;
       for (const [clipId, clip] of held) {
@@ -163,7 +163,7 @@ const withRemoval = (store: ClipStore, forget: (key: string) => void): ClipStore
   async remove(key) {
     forget(key);
     await store.remove(key);
-    // Whoever read it meanwhile may have brought it back.
+    // A concurrent reader may have added it again.
     forget(key);
   },
   sweep: (isKnown) => store.sweep(isKnown),
@@ -171,7 +171,10 @@ const withRemoval = (store: ClipStore, forget: (key: string) => void): ClipStore
   close: () => store.close(),
 });
 
-/** In pieces of their own, so that a reader keeps no more in memory than the piece that it takes; undefined for another size. */
+/**
+ * Reads the body into separate buffers, so that a reader keeps only its current piece in memory. Undefined if the size
+ * is unexpected.
+ */
 async function readPieces(body: AsyncIterable<Uint8Array>, byteCount: number): Promise<Buffer[] | undefined> {
   const pieces: Buffer[] = [];
   for (let at = 0; at < byteCount; at += pieceBytes)
@@ -195,7 +198,7 @@ function* piecesOf(
   { first, last }: ByteRange = { first: 0, last: clip.byteCount - 1 },
   giveBack: (clip: HeldClip) => void,
 ): Generator<Uint8Array, undefined> {
-  // One that was dropped before its reader began is no longer counted.
+  // A clip that was dropped before its reader began is no longer counted.
   const isCounted = clip.isHeld;
   if (isCounted) clip.readers++;
   try {

@@ -1,13 +1,13 @@
-// Removes stored clips before their time, to make room: rows first, so that no link leads to a file that is gone. A clip
-// that cannot be removed is passed over; the sweep tries it again.
+// Removes stored clips early to make room: rows first, so that no link leads to a missing file. A clip that cannot be
+// removed is skipped; the sweep tries it again.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** How long a clip is kept at least after a request was answered with a link to it. */
+/** Minimum lifetime of a clip after a response with a link to it. */
 export const keptMsMin = 60_000;
-/** Clips that are looked at in one query. */
+/** Number of clips per query. */
 const batch = 50;
 
 export interface ClipRemoverOptions {
@@ -18,18 +18,21 @@ export interface ClipRemoverOptions {
 }
 
 export interface ClipRemover {
-  /** Removes expired clips, of all or of one account, until so many bytes are free. Returns how many bytes were freed. */
+  /** Removes expired clips, of all accounts or one, until `bytes` bytes are free. Returns the number of bytes freed. */
   removeExpired(bytes: number, accountId?: string): Promise<number>;
-  /** The same for the account's oldest clips without a link, or for those that no link was given to lately. */
+  /**
+   * Removes the account's oldest clips: those without a link, or those whose link was not given out recently. Returns
+   * the number of bytes freed.
+   */
   removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number>;
-  /** How many were removed before they expired. */
+  /** Number of clips that were removed before they expired. */
   readonly removedClips: number;
 }
 
 export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions): ClipRemover {
   let removedClips = 0;
 
-  /** Removes files until so many bytes are free. `expire` answers false for a clip that is to stay. */
+  /** Removes files until enough bytes are free. `expire` returns false for a clip that must stay. */
   const removeSome = async (
     listed: readonly StoredClipRow[],
     bytes: number,
@@ -80,7 +83,7 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
           if (isExpired) await removeFile();
         } catch (error) {
           if (!(error instanceof Failure && error.reason === 'storage_full')) throw error;
-          // There is not even room for the row: the file makes some.
+          // If there is no room even for the row, the file makes some.
           await removeFile();
           isExpired = await expire();
         }

@@ -1,46 +1,46 @@
-// Keeps room for stored audio: a quota of bytes for each account and for all, and free space on the file system. Room for a
-// clip is made before it is spoken, or it is refused then. Expired clips go first. Over its own quota an account loses its
-// own oldest; over the quota of all, or where the file system is full, the account that holds the most loses its oldest.
-// Clips without a link go before those with one, and never push out any; a link that was given a minute ago stays.
+// Makes room for stored audio, within quotas per account and in total and the free space of the file system. A clip
+// that would not fit is refused before it is spoken. Expired clips are removed first. An account over its quota loses
+// its oldest clips; if the total is exceeded, the largest account loses its oldest. Clips without a link go first, and
+// never displace linked clips; a link given within the last minute stays.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
 import type { ClipStore, Disk } from './stores/clip-store.ts';
 
-/** How long the size of the file system counts as known. */
+/** How long the measured size of the file system stays valid. */
 const diskMs = 1_000;
-/** The share of the file system that audio may take, where no quota is set, and that of it for one account. */
+/** Share of the file system for audio if no quota is set, and the share of this for one account. */
 const diskShareMax = 0.5;
 const accountShareMax = 0.25;
-/** The space of the file system that audio leaves free: for the database, the log and others. */
+/** Share of the file system that audio leaves free for the database, the log and others. */
 const freeShareMin = 0.1;
 const freeBytesMax = 1 << 30;
 
-/** How much more room is made than a clip is expected to take: expectations are rough, and refusals come early. */
+/** Factor on the expected size of a clip, since expectations are rough and refusals come early. */
 const margin = 1.5;
 
 export interface RoomLimits {
-  /** Bytes of all stored audio, and of one account; 0 for the defaults. */
+  /** Bytes of all stored audio, and per account; 0 for the defaults. */
   bytesMax: number;
   accountBytesMax: number;
 }
 
 /** Room for one clip. */
 export interface Reservation {
-  /** So many bytes were made; more room is made where that is more than was expected. */
+  /** Call when `bytes` bytes exist in total; makes more room if they exceed the expectation. */
   grow(bytes: number): Promise<void>;
-  /** The clip is in the index. */
+  /** Call when the clip is in the index. */
   keep(bytes: number): void;
-  /** Gives the room back. Does nothing after `keep`. */
+  /** Releases the room. Does nothing after `keep`. */
   release(): void;
 }
 
 export interface RoomState {
   storedBytes: number;
-  /** The quotas; undefined where there is none. */
+  /** The quotas; undefined if there is none. */
   bytesMax: number | undefined;
   accountBytesMax: number | undefined;
-  /** What can be stored without removing a clip; undefined without a limit. */
+  /** Bytes that can be stored without removing a clip; undefined if there is no limit. */
   freeBytes: number | undefined;
   removedClips: number;
 }
@@ -52,13 +52,15 @@ export interface RoomRequest {
 }
 
 export interface ClipRoom {
-  /** Makes room for about so many bytes, or throws the Failure `storage_full`. */
+  /** Makes room for the expected bytes, or throws `storage_full`. */
   reserve(request: RoomRequest): Promise<Reservation>;
-  /** A clip was removed, and its file with it. */
+  /** Call when a clip and its file have been removed. */
   noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
-  /** Removes clips where the file system has less free space than audio must leave. Returns whether it has enough. */
+  /**
+   * Removes clips if the file system has less free space than audio must leave. Returns whether there is enough now.
+   */
   restore(): Promise<boolean>;
-  /** As last known. */
+  /** The last known state. */
   state(): RoomState;
 }
 
@@ -78,7 +80,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
   };
   const remover = createClipRemover({ clips, index, onFault, onRemoved: noteRemoved });
   const remove = createRemove(remover, disk);
-  /** Room is made for one clip after the other. */
+  /** Room is made for one clip after another. */
   const inTurn = createTurns();
   const refresh = () => Promise.all([bytes.refresh(), disk.refresh()]);
 
@@ -106,7 +108,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
     async grow(written) {
       reserved.written = written;
       if (written + bytesPerClip <= reserved.bytes) return;
-      // More than that, so that room is not made for each piece.
+      // Requests more than needed, so that room is not made for each piece.
       const next = quota.withMargin(written + bytesPerClip);
       await inTurn(async () => {
         await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });
@@ -140,10 +142,13 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
   };
 }
 
-/** What may go: expired clips, of all or of one account; then the oldest of the first of the accounts that has any. */
+/**
+ * The clips that may be removed: expired clips of all accounts or one, then the oldest of the first account that has
+ * any.
+ */
 interface Removal {
   accounts: readonly string[];
-  /** Whether links may go. */
+  /** Whether clips with links may be removed. */
   isLinked: boolean;
   expiredOf?: string;
 }
@@ -160,7 +165,7 @@ const createRemove =
     return freed;
   };
 
-/** Runs one work after the other. */
+/** Runs one task after another. */
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve();
   return <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -170,16 +175,16 @@ function createTurns() {
   };
 }
 
-/** What the limits come to, with what is stored and what the file system has. */
+/** Computes the limits from the stored bytes and the file system. */
 function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatch, 'known'>) {
   const bytesMax = () => limits.bytesMax || diskShareMax * (disk.known()?.sizeBytes ?? Infinity);
   const accountBytesMax = () => limits.accountBytesMax || accountShareMax * bytesMax();
-  /** What the file system has beyond what must stay free. */
+  /** Free space on the file system beyond the minimum. */
   const spareOnDisk = () => {
     const known = disk.known();
     return known ? known.freeBytes - freeBytesMin(known) : Infinity;
   };
-  /** By how much there is too little room for so many bytes more. */
+  /** Number of bytes that are missing for `added` more bytes. */
   const excess = (added: number) =>
     Math.max(bytes.held() + added - bytesMax(), bytes.outstanding() + added - spareOnDisk());
   const limit = (max: number) => (max === Infinity ? undefined : Math.floor(max));
@@ -190,7 +195,7 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
     /** Never more than could be stored, if that is enough. */
     withMargin: (expected: number) =>
       Math.max(expected, Math.min(Math.ceil(margin * expected), Math.floor(accountBytesMax()), Math.floor(bytesMax()))),
-    /** Whether so many bytes could be stored if all else were removed. */
+    /** Whether `added` bytes would fit if everything else were removed. */
     canFit: (added: number) =>
       added <= accountBytesMax() && added <= bytesMax() && added <= spareOnDisk() + bytes.stored(),
     state: () => ({
@@ -203,7 +208,7 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
 
 type DiskWatch = ReturnType<typeof createDiskWatch>;
 
-/** What audio leaves free on a file system of that size. */
+/** Free space that audio leaves on a file system of this size. */
 export const freeBytesMin = ({ sizeBytes }: Pick<Disk, 'sizeBytes'>): number =>
   Math.min(freeShareMin * sizeBytes, freeBytesMax);
 
@@ -226,33 +231,33 @@ function createDiskWatch(clips: Pick<ClipStore, 'disk'>) {
   };
 }
 
-/** Beside its bytes each clip counts this much: its row, its captions, and the rest of its last block on the disk. */
+/** Overhead per clip: its row, its captions, and the rest of its last disk block. */
 const bytesPerClip = 4096;
 const countAgainMsMin = 30_000;
-/** Counting takes at most this share of the time. */
+/** Largest share of the time that is spent on counting. */
 const countingShareMax = 0.001;
 
-/** Bytes that a clip may take until it is stored. */
+/** Bytes reserved for a clip until it is stored. */
 interface Reserved {
   accountId: string;
   bytes: number;
-  /** The part that the store has taken. */
+  /** The part that the store has already received. */
   written: number;
 }
 
 interface StoredBytes {
-  /** Of all accounts, or of one: stored and reserved. */
+  /** Stored and reserved bytes of all accounts, or of one. */
   held(accountId?: string): number;
   stored(): number;
-  /** Reserved, and not written yet. */
+  /** Reserved bytes that are not written yet. */
   outstanding(): number;
-  /** Those that hold more than so much, most first. */
+  /** Accounts with more than `bytes` bytes, largest first. */
   accountsAbove(bytes: number): string[];
   reserve(accountId: string, bytes: number): Reserved;
   grow(reserved: Reserved, bytes: number): void;
   release(reserved: Reserved): void;
   note(accountId: string, bytes: number, clips: number): void;
-  /** Sums the index again where that was long ago. */
+  /** Sums the index again if the last sum is old. */
   refresh(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
-// Delivers finished speech. A whole text that is asked for as a link is spoken into a clip and answered when all of it is
-// stored; one that is asked for as sound is stored too, but answered whether that succeeds or not. The same request of the
-// same caller is answered from the clip while it lasts (the cache), and joins the synthesis while it runs. A stream is
-// stored besides if it asks for a link. A clip has an address that nobody can guess, and expires.
+// Delivers complete speech. A link request is spoken into a clip and answered when the clip is stored; a request for
+// audio is stored too, but its answer does not depend on that. An equal request of the same caller is answered from the
+// clip (the cache) or joins the running synthesis. A stream is also stored if it requests a link. A clip has an
+// unguessable URL, and expires.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -24,24 +24,24 @@ import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export interface Delivery {
-  /** The clip of the same request of the caller: one that has it need not be planned. */
+  /** The cached clip of an equal request by the same account, so that the request needs no plan. */
   findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
-  /** Undefined where the clip was removed in the meantime. */
+  /** Undefined if the clip was removed in the meantime. */
   openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;
   /**
-   * Speaks the text, or takes it from the cache unless it must be `fresh`. A link resolves when all of it is stored;
-   * anything else does not depend on the store.
+   * Speaks the text, or uses the cache unless the answer must be `fresh`. A link resolves when its clip is stored;
+   * other answers do not depend on the store.
    */
   deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: DeliverOptions): Promise<Delivered>;
-  /** Streams the speech while it is stored; its info and its end have the link. */
+  /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
   storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
-  /** A Failure `not_found` where the caller has no such audio. */
+  /** Throws `not_found` if the caller has no such audio. */
   remove(audioId: string, caller: Caller): Promise<void>;
 }
 
 export interface DeliverOptions {
   fresh: boolean;
-  /** The size at which the synthesis ends with a Failure; for audio that is not to be linked. */
+  /** Size at which the synthesis ends with a Failure, for audio without a link. */
   sizeLimit?: SizeLimit | undefined;
 }
 
@@ -53,19 +53,22 @@ export interface DeliveredFacts {
   sampleRateHz: number;
   seconds: number;
   byteCount: number;
-  /** Whether it came out of the cache, without an engine. */
+  /** Whether it came from the cache, without an engine. */
   cached: boolean;
   warnings: readonly string[];
-  /** Empty where none was wanted. */
+  /** Empty if no link was requested. */
   audioUrl: string;
-  /** Where its captions are, of the kinds that were asked for. */
+  /** URLs of the requested captions. */
   captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
 }
 
-/** Sound that is the answer itself is open already: it is to be read to the end or closed, and comes whatever removes it. */
+/**
+ * If the answer is the audio itself, it is already open: it must be read to the end or closed, and stays readable even
+ * if the clip is removed.
+ */
 export interface Delivered extends DeliveredFacts {
-  /** The file, to be read once. */
+  /** The file, which can be read once. */
   open(): ClipPieces;
   close(): void;
 }
@@ -73,17 +76,17 @@ export interface Delivered extends DeliveredFacts {
 export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
-  /** Default: one of its own. */
+  /** Default: a memory cache used only here. */
   memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
-  /** Where clips are served, and how long they are kept. */
+  /** The base URL of clips, and how long they are kept. */
   links: { baseUrl(): string; keepMs: number };
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
-/** `singleFlight` spans the replicas, where there are several. */
+/** `singleFlight` covers all replicas, if there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
   const { urlOf, factsOf } = createAnswers(links);
@@ -92,7 +95,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
-  /** Undefined where the sound was removed before it could be opened. */
+  /** Undefined if the audio was removed before it could be opened. */
   const answer = async (
     { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
     { clip, held }: Spoken,
@@ -115,7 +118,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         isLink ? speaking.intoClip(planned, caller, until) : speaking.intoMemory(planned, caller, until, sizeLimit);
       const makeOwn = async () => {
         const made = await answer(planned, await make(signal), false);
-        // Where memory is short it is in the store alone, which has made room of it already.
+        // If memory is short, the audio is only in the store, which has already made room for it.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
       };
@@ -125,7 +128,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         return clip && { clip };
       };
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      // Who has no deadline is not refused with one who has.
+      // A caller without a deadline must not share a refusal with a caller that has one.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
@@ -157,7 +160,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   };
 }
 
-/** A clip as the answer to a request, with the addresses of its files. */
+/** Creates answers from clips, with the URLs of their files. */
 function createAnswers(links: DeliveryOptions['links']) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
@@ -179,7 +182,7 @@ function createAnswers(links: DeliveryOptions['links']) {
   return { urlOf, factsOf };
 }
 
-/** The sound of a link: it is opened when it is read. */
+/** The audio of a link, which is opened when it is read. */
 const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
   pieces: readClip(memory, clip),
   close() {},

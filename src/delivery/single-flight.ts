@@ -1,26 +1,26 @@
-// Single flight: of several callers that need the same work at the same time, one does it and the others get its result.
-// Callers in this process join the running work, which is aborted when the last of them has left. With a lock, at most
-// one replica works under a key; the others wait, and then find what it has stored.
+// Single flight: of several callers that need the same work at the same time, one does it and the others get its
+// result. The work is aborted when its last caller has gone. With a lock, at most one replica works under a key; the
+// others wait and then find the stored result.
 import { onAbort, withAbort } from '../runtime/abort.ts';
 
 export interface SingleFlight {
-  /** The result of the work under `key`. Rejects with the signal's reason when the caller leaves. */
+  /** Returns the result of the work under `key`. Rejects with the signal's reason if the caller aborts. */
   run<T>(key: string, signal: AbortSignal, work: FlightWork<T>): Promise<FlightResult<T>>;
 }
 
 export interface FlightWork<T> {
-  /** What may have been stored since the caller looked, by another replica too. */
+  /** Looks again for a stored result: this or another replica may have stored one since. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
 
 export interface FlightResult<T> {
   value: T;
-  /** False where `find` found the value. */
+  /** False if `find` found the value. */
   isMade: boolean;
 }
 
-/** Waits until the lock under `key` is held, and resolves with what releases it. */
+/** Waits for the lock under `key`. Resolves with the function that releases it. */
 export type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 interface Flight {
@@ -29,7 +29,7 @@ interface Flight {
   waiting: number;
 }
 
-/** `lock` is shared by all replicas; without it, this process is the only one. */
+/** `lock` is shared by all replicas. Without it, this process must be the only one. */
 export function createSingleFlight(lock?: Lock): SingleFlight {
   const flights = new Map<string, Flight>();
 

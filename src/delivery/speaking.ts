@@ -1,5 +1,6 @@
-// Speaks a whole text: into a clip, where the answer is a link, or into memory, where it is the sound. Sound in memory is
-// stored before the answer if the store is quick, and behind it if not; where memory is short it goes to the store at once.
+// Speaks a whole text: into a clip if the answer is a link, or into memory if it is the audio. Audio in memory is also
+// stored, before the answer if the store is quick, otherwise after it. If memory is short, audio goes directly to the
+// store.
 import type { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
@@ -16,7 +17,7 @@ import type { StorePatience } from './store-patience.ts';
 import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** What was spoken. Its sound is in memory too, unless a link was asked for or memory was short. */
+/** Spoken audio. It is also in memory, unless a link was requested or memory was short. */
 export interface Spoken {
   clip: ClipRecord;
   held?: HeldSound | undefined;
@@ -71,7 +72,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const keep = (held: HeldSound, planned: PlannedSpeech, caller: Caller) => {
     const stored = () => store(replay(held.events()), planned, caller, held.done.byteCount);
-    // The answer does not depend on it, whatever is wrong.
+    // The answer does not depend on the result, whatever fails.
     return patience.run(stored).catch(onFault);
   };
 
@@ -95,9 +96,9 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
           return { clip };
         }
         const clip = await keep(held, planned, caller);
-        // Nobody would read it.
+        // Nobody would read the answer.
         signal.throwIfAborted();
-        // A clip that is stored may make room for others before the answer is read, so the sound stays in memory.
+        // Storing a clip may displace others before the answer is read, so the audio stays in memory.
         return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
       } catch (error) {
         held.release();
@@ -114,7 +115,7 @@ async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEven
   yield* rest;
 }
 
-/** The same events, until their sound is too large. */
+/** Yields the same events, and fails if their audio gets too large. */
 async function* limitSize(
   events: AsyncIterable<SpeechEvent>,
   limit: SizeLimit | undefined,
@@ -135,15 +136,15 @@ interface SoundMemory {
 }
 
 interface HeldSound {
-  /** Takes an event of a stream; false where there is no room for its sound, and then it is not taken. */
+  /** Adds an event of a stream. Returns false, and does not add it, if there is no room for its audio. */
   add(event: SpeechEvent): boolean;
-  /** What was taken, as a stream; without the words. */
+  /** The added events as a stream, without words. */
   events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
   readonly info: SpeechInfo;
   readonly done: SpeechDone;
-  /** The finished file, for one answer; the memory is given back when all that were opened are read or closed. */
+  /** The finished file for one answer. Its memory is released when all opened files are read or closed. */
   read(): ReadClip;
-  /** Gives the memory back; the sound can no longer be read. */
+  /** Releases the memory; the audio can no longer be read. */
   release(): void;
 }
 
@@ -160,7 +161,10 @@ interface Memory {
   bytesMax: number;
 }
 
-/** The bytes of one sound. An answer may never be read: they are given back when the sound is collected, at the latest. */
+/**
+ * The bytes of one audio. An answer may never be read, so they are released at the latest when the object is
+ * garbage-collected.
+ */
 interface Share {
   memory: Memory;
   bytes: number;

@@ -1,18 +1,20 @@
-// Lets work that is good to have use the store of clips, while nobody depends on it: work that fails because the store is
-// full or away, or that takes too long, is given up. While the store is slow or away, one attempt at a time finds out
-// whether it is back, and nobody waits for it.
+// Runs optional work on the store of clips. Work that fails because the store is full or unreachable, or that takes too
+// long, is abandoned. While the store is slow or unreachable, one attempt at a time probes it, and nobody waits for it.
 import { Failure } from '../errors.ts';
 
 const waitMsMaxDefault = 2_000;
 
 export interface StorePatience {
-  /** The result; undefined where the store did not give it in time. Rejects with errors that are not of the store. */
+  /**
+   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that are not the
+   * store's.
+   */
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
 
 export interface StorePatienceOptions {
   waitMsMax?: number;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
@@ -36,7 +38,7 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       return result;
     } catch (error) {
       if (!isOfStore(error)) throw error;
-      // A full store answers at once.
+      // A full store answers at once, so only an unreachable one counts as away.
       if (error.reason === 'storage_unavailable') noteAway(error);
       return undefined;
     } finally {

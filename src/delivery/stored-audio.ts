@@ -1,4 +1,4 @@
-// Finds stored audio by its file name, which needs no key.
+// Finds stored audio by its file name; no key is needed.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
@@ -14,12 +14,15 @@ export interface StoredAudioOptions {
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
-  /** Whether it may be deleted before it expires: of a clone, whose person can withdraw consent. */
+  /** Whether it may be deleted before it expires, because it is a clone's and the person can withdraw consent. */
   isRevocable(clip: ClipRow): boolean;
 }
 
 export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
-  /** The clip of an audio or caption file such as "aud_01JD....wav"; a Failure if there is none or it has expired. */
+  /**
+   * The clip of an audio or caption file such as "aud_01JD....wav". Throws a Failure if it does not exist or has
+   * expired.
+   */
   find(file: string): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }>;
 }
 

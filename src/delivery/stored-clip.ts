@@ -1,5 +1,5 @@
-// Stores the sound of a stream while the caller reads it: first in a draft, and at the end as a clip with its final header,
-// in the index. A stream that fails or is abandoned leaves nothing, and gives back the room that was reserved for it.
+// Stores the audio of a stream while the caller reads it: first as a draft, at the end as an indexed clip with its
+// final header. A stream that fails or is abandoned leaves nothing, and releases its reserved room.
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
@@ -15,9 +15,9 @@ export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;
 export interface ClipRecordOptions {
   keepMs: number;
   caller: Caller;
-  /** Whether the caller gets a link to it. */
+  /** Whether the caller gets a link to the clip. */
   isLinked: boolean;
-  /** The cache key of the clip; null where it is not cached. */
+  /** The cache key of the clip; null if it is not cached. */
   toCacheKey(info: SpeechInfo): string | null;
 }
 
@@ -25,12 +25,12 @@ export interface StoreClipOptions extends ClipRecordOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'add' | 'markDeleted'>;
   reservation: Reservation;
-  /** The text to caption with the word times of the stream; undefined for no captions. */
+  /** The text to caption with the stream's word times; undefined for no captions. */
   captioned?: CaptionedText | undefined;
 }
 
 export interface StoredClip {
-  /** The events of the stream; `done` comes after the clip is stored. */
+  /** The events of the stream. `done` comes after the clip is stored. */
   events: AsyncIterable<SpeechEvent>;
   /** The clip, after the events were read to their end. */
   readonly clip: ClipRecord;
@@ -107,7 +107,9 @@ export function toClipRecord(
   };
 }
 
-/** Stores the captions and indexes the clip. Where that fails, or its voice has been deleted meanwhile, removes it. */
+/**
+ * Stores the captions and indexes the clip. Removes the clip if that fails or its voice was deleted in the meantime.
+ */
 async function addOrRemove(
   clip: ClipRecord,
   { ended }: SpeechInfo,

@@ -1,24 +1,24 @@
-// A circuit breaker: after several failures in a row its engine is not called for a while, longer each time, and requests
-// fail at once. Then one segment probes the engine, and only when it succeeds do the others follow. An engine that states
-// itself how long it wants to rest is not called for that time.
+// A circuit breaker. After several failures in a row, its engine is not called for a while, longer each time, and
+// requests fail at once. Then one segment probes the engine; others follow only if it succeeds. If the engine itself
+// states how long it must rest, it is not called for that time.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;
 const restMsFirst = 2_000;
 const restMsMax = 60_000;
-/** So that many services do not return at the same moment. */
+/** Random share of the rest, so that many services do not return at the same moment. */
 const restJitter = 0.2;
 /** The wait that is reported while a segment probes the engine. */
 const probeMs = 1_000;
 
-/** A call of the engine. It must be ended, once: further ends are ignored. */
+/** A call of the engine. It must be ended once; further ends are ignored. */
 export interface Try {
-  /** The first sound has arrived. */
+  /** Call when the first audio has arrived. */
   hasSound(): void;
   succeeded(): void;
-  /** `wantedRestMs` is what the engine states. */
+  /** `wantedRestMs` is the rest that the engine stated. */
   failed(wantedRestMs?: number): void;
-  /** Cancelled: it shows nothing about the engine. */
+  /** Call when the request was cancelled, which shows nothing about the engine. */
   cancelled(): void;
 }
 
@@ -26,7 +26,7 @@ export class CircuitBreaker {
   readonly #now: () => number;
   #failures = 0;
   #restMsNext = restMsFirst;
-  /** Until when the engine is not called; undefined while the breaker is closed. */
+  /** Time until which the engine is not called; undefined while the breaker is closed. */
   #openUntil: number | undefined;
   #probe: object | undefined;
 
@@ -39,14 +39,14 @@ export class CircuitBreaker {
     return this.#openUntil > this.#now() ? 'open' : 'half_open';
   }
 
-  /** How long until the engine may be called again; 0 for now. */
+  /** Milliseconds until the engine may be called again; 0 for now. */
   restMs(): number {
     if (this.#openUntil === undefined) return 0;
     const leftMs = this.#openUntil - this.#now();
     return leftMs > 0 ? leftMs : this.#probe ? probeMs : 0;
   }
 
-  /** Throws `engine_unavailable`, with the wait, while the engine may not be called. */
+  /** Throws `engine_unavailable` with the wait while the engine may not be called. */
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;
@@ -54,7 +54,7 @@ export class CircuitBreaker {
     throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
   }
 
-  /** Begins a try, or throws as `check` does. */
+  /** Begins a try. Throws like `check`. */
   begin(): Try {
     this.check();
     const own = {};
@@ -77,7 +77,7 @@ export class CircuitBreaker {
         leaveProbe();
         this.#close();
       },
-      // A try begun before the breaker opened shows nothing about the engine now.
+      // A try that began before the breaker opened shows nothing about the engine now.
       succeeded: () => end(() => (isProbe || this.#openUntil === undefined) && this.#close()),
       failed: (wantedRestMs = 0) => end(() => this.#countFailure(isProbe, wantedRestMs)),
       cancelled: () => end(() => {}),

@@ -1,58 +1,56 @@
-// The contract of an engine, something that speaks. It speaks each Segment whole or throws, and never leaves out a word;
-// yields sound as it is made; soon after its signal aborts it has stopped, with nothing left running; and it keeps segments
-// that are spoken at once apart. It fails with `engine_error`, `engine_timeout` or `engine_unavailable`, and states
-// `retryAfterSeconds` where the same may succeed later, 0 where it does not know when. All else the guard does for every
-// engine (src/engines/guard.ts): it waits for a turn, retries, watches the clock, refuses overlong segments and
-// silence, answers an abort, and answers for a closed engine. test/conformance/engine.ts checks both together.
+// The contract of an engine. It speaks each Segment completely or throws, yields audio as it is made, stops soon after
+// its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`, `engine_timeout` or
+// `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
+// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks both.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
 
 export interface Voice {
-  /** What callers send: 1 to 128 characters, unique over all engines. */
+  /** The id that callers send: 1 to 128 characters, unique among all engines. */
   voiceId: string;
   name: string;
   description: string;
   kind: 'stock' | 'cloned';
   engine: string;
-  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own. */
+  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Changes when the voice speaks the same text differently: clips of the version before are then out of date. */
+  /** Changes when the voice speaks the same text differently; cached audio of other versions is then out of date. */
   version: string;
   /**
-   * The gain that brings this voice to the common loudness of -21 LUFS; it is applied outside the engine. Measure a few
-   * sentences with `gainDbFor` (audio/loudness.ts).
+   * Gain that brings this voice to -21 LUFS; it is applied outside the engine. Measure a few sentences with `gainDbFor`
+   * (audio/loudness.ts).
    */
   gainDb: number;
 }
 
-/** A stretch of text to speak at once: a few sentences at most. */
+/** Text that is spoken in one piece: a few sentences at most. */
 export interface Segment {
   voice: Voice;
-  /** Words and the punctuation that colours them; never markup, never blank, at most `segmentCharsMax`. */
+  /** Words and punctuation; never markup, never blank, at most `segmentCharsMax`. */
   text: string;
-  /** The language of the text, one that the voice covers. */
+  /** The language of the text, which the voice covers. */
   languageCode: string;
   /** Speed, within `capabilities.speakingRates`. */
   speakingRate: number;
-  /** A factor on the voice's pitch, within `capabilities.pitches`. Default: 1. */
+  /** Factor for the voice's pitch, within `capabilities.pitches`. Default: 1. */
   pitch?: number;
-  /** Ranges of the text, in order, that are pronounced as `toPhonemes` states. */
+  /** Ranges of the text, in order, with phonemes from `toPhonemes`. */
   phonemes?: readonly PhonemeRange[];
-  /** Whether word times are wanted. */
+  /** Whether word times are requested. */
   timings: boolean;
-  /** First of its request, whose caller has heard nothing yet: it is begun before segments that are not. */
+  /** Whether its caller has received no audio yet. Urgent segments begin before others. */
   urgent: boolean;
-  /** Nobody waits for it: it is aborted when interactive speech begins, and asked for again later. */
+  /** Whether nobody waits for it. It is aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
-  /** It was spoken before with a fault in the sound, which nobody heard. An engine that can speak it otherwise does so. */
+  /** Whether its audio was faulty before, and was not sent. The engine should speak it differently if it can. */
   isAgain?: boolean;
-  /** What the engine's `cloning.make` made, for a voice that is a clone; `voice` is then not one of `voices`. */
+  /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `voices`. */
   clone?: Uint8Array;
 }
 
-/** When a stretch of a segment's text is heard: UTF-16 indices into `text`, seconds from the segment's first sample. */
+/** Times of a range of the segment's text: UTF-16 indices into `text`, seconds from the segment's first sample. */
 export interface WordTime {
   from: number;
   to: number;
@@ -60,149 +58,158 @@ export interface WordTime {
   endSeconds: number;
 }
 
-/** A piece of a segment's sound, all pieces at one rate. Word times may come with any piece. */
+/** A piece of a segment's audio; all pieces have one sample rate. Word times may come with any piece. */
 export interface SpokenPcm extends Pcm {
   words?: readonly WordTime[];
 }
 
 export interface EngineCapabilities {
-  /** The speeds that the engine reaches itself, to within 3 %; beyond them the sound is stretched. */
+  /** Speeds that the engine itself reaches to within 3 %. Beyond them, the audio is stretched. */
   speakingRates: { min: number; max: number };
-  /** The factors on a voice's pitch that it reaches. Default: none but 1. */
+  /** Pitch factors that the engine supports. Default: only 1. */
   pitches?: { min: number; max: number };
-  /** Whether the engine times words; where it does not, word times are estimated. */
+  /** Whether the engine times words. If not, word times are estimated. */
   timings: boolean;
-  /** Whether it reads numbers, dates and abbreviations; where it does not, it is given them spelled out. */
+  /** Whether the engine reads numbers, dates and abbreviations. If not, they are spelled out for it. */
   readsNumbers: boolean;
-  /** The longest segment, in characters of text (UTF-16 units), at least 40. It is never given a longer one. */
+  /** Longest segment in characters of text (UTF-16 units), at least 40. The engine never gets a longer one. */
   segmentCharsMax: number;
   /**
-   * The longest first segment of a request. Default: what people say in four seconds. State it for an engine that sends
-   * sound while it works on a segment, or is paid by the segment: short ones then gain nothing.
+   * Longest first segment of a request. Default: about four seconds of speech. State it for engines that send audio
+   * while they work on a segment, or that charge per segment: short segments then gain nothing.
    */
   firstSegmentCharsMax?: number;
-  /** How many segments of one request are worth having under way: the one being read and those begun behind it. */
+  /** Useful number of concurrent segments per request: the one being read and those prefetched. */
   segmentsAtOnce: number;
-  /** The most segments begun in a minute, of all requests. Default: no limit. */
+  /** Largest number of segments started per minute, over all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** The most segments spoken at once, of all requests: it is never given more. Default: no limit. */
+  /** Largest number of segments spoken at once, over all requests. Default: no limit. */
   segmentsSpokenMax?: number;
-  /** How many segments of one resource are spoken at once (`resourceOf`). Default: 1. */
+  /** Number of segments that one resource speaks at once (see `resourceOf`). Default: 1. */
   segmentsPerResource?: number;
-  /** The most segments of clones begun in a minute, where these are counted apart. */
+  /** Largest number of clone segments started per minute, if they are counted separately. */
   cloneSegmentsPerMinute?: number;
-  /** Whether its voices sound synthetic: of formants or joined units, not of a neural model. Natural ones are listed first. */
+  /**
+   * Whether its voices sound synthetic: made of formants or joined units, not by a neural model. Natural voices are
+   * listed first.
+   */
   isSynthetic?: boolean;
-  /** Whether the same segment always sounds the same, sample for sample. What a reader does not read need not be kept then. */
+  /**
+   * Whether equal segments have identical samples. Audio that a slow reader does not read can then be dropped and made
+   * again.
+   */
   isRepeatable?: boolean;
-  /** Whether each speaker is a model of its own, so that the failure of one says nothing about the others. */
+  /** Whether each speaker is a separate model, so that one failure shows nothing about other speakers. */
   speakersFailAlone?: boolean;
-  /** How long the first sound of a segment may take, and then each further piece. Default: one minute, 30 seconds. */
+  /**
+   * Longest time to the first audio of a segment, and then to each further piece. Defaults: one minute and 30 seconds.
+   */
   firstSoundMsMax?: number;
   stallMsMax?: number;
 }
 
-/** What one voice of an engine does otherwise than the others. */
+/** Capabilities of one voice that differ from the engine's. */
 export type SpeakerCapabilities = Partial<
   Pick<EngineCapabilities, 'speakingRates' | 'pitches' | 'segmentCharsMax' | 'firstSegmentCharsMax'>
 >;
 
-/** Recordings of a person to be cloned, checked and brought to the engine's rate. */
+/** Recordings of a person to be cloned, checked and converted to the engine's sample rate. */
 export interface CloneSample {
   /** The person speaking freely. */
   reference: Pcm;
-  /** What is said in it; empty where that is not known. */
+  /** Transcript of the reference; empty if unknown. */
   referenceText: string;
-  /** The same person saying the consent script. */
+  /** The same person reading the consent script. */
   consent: Pcm;
   consentScript: string;
-  /** The language of both. */
+  /** The language of both recordings. */
   languageCode: string;
 }
 
 /** How an engine clones voices. */
 export interface Cloning {
-  /** BCP-47 ranges that samples may be in. */
+  /** BCP-47 ranges of languages that samples may be in. */
   sampleLanguageCodes: readonly string[];
   /** BCP-47 ranges that a clone speaks besides the language of its sample. */
   languageCodesFor(sampleLanguageCode: string): readonly string[];
   sampleRateHz: number;
-  /** How long the reference may be. */
+  /** Allowed length of the reference. */
   sampleSeconds: { min: number; max: number };
-  /** The most clones made in a minute. Default: no limit. */
+  /** Largest number of clones made per minute. Default: no limit. */
   clonesPerMinute?: number;
-  /** Whether it needs a transcript of the reference. */
+  /** Whether a transcript of the reference is required. */
   needsReferenceText: boolean;
-  /** What a person says to consent, by language; empty where the engine does not check that. */
+  /** Consent sentences by language; empty if the engine does not check consent. */
   consentScripts: Readonly<Record<string, string>>;
   /**
-   * Returns the clone, from which the voice is spoken. Whoever holds it holds the voice: it is stored encrypted, and comes
-   * back in `Segment.clone`. A sample that the engine does not accept is `invalid_request`, naming the field.
+   * Returns the clone, which is stored encrypted and passed back in `Segment.clone`. Anyone who has the clone can use
+   * the voice. Throws `invalid_request` with the field if the engine rejects a sample.
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** A part of a blend: one of the engine's own voices, and its share, 0 to 1. */
+/** One voice of a blend: a voice of the engine, and its weight from 0 to 1. */
 export interface BlendPart {
   voiceId: string;
   weight: number;
 }
 
-/** A voice made of several of the engine's own, each there once. The weights add up to 1. */
+/** A blend of several voices of the engine, each at most once. The weights add up to 1. */
 export type Blend = readonly BlendPart[];
 
-/** How an engine blends its voices. Another object after a voice that it has answered has changed. */
+/** How an engine blends its voices. The object is replaced when a returned voice has changed. */
 export interface Blending {
-  /** The name of those that blend with each other, such as their model; undefined for a voice that does not blend. */
+  /** Voices can be blended within a group, such as a model. Undefined for a voice that cannot be blended. */
   groupOf(voiceId: string): string | undefined;
   /**
-   * All blends that are wanted, each time: the voice of each, in the same order, undefined where a part is not there or
-   * the parts are of several groups. It speaks what all of its parts speak (`languagesOfBlend`), with the
-   * accent of the first. `keep` holds for it as for any voice: one that is not wanted any more speaks to the end of the
-   * requests under way.
+   * Called with all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
+   * the parts have different groups. A blend speaks the languages of all its parts (`languagesOfBlend`) with the accent
+   * of the first. A voice that is no longer in the list speaks until the end of running requests (see `keep`).
    */
   blend(blends: readonly Blend[]): readonly (Voice | undefined)[];
 }
 
 export interface Engine {
   name: string;
-  /** Its own voices. A different array after they have changed. */
+  /** The engine's voices. The array is replaced when they change. */
   readonly voices: readonly Voice[];
   capabilities: EngineCapabilities;
-  /** What differs for a voice in a language; `segmentCharsMax` is at most the engine's. */
+  /**
+   * Capabilities of a voice in a language that differ from the engine's. `segmentCharsMax` may not exceed the engine's.
+   */
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
-  /** Absent where it cannot clone; it may come and go with the voices. */
+  /** Absent if the engine cannot clone; it may appear and disappear with the voices. */
   readonly cloning?: Cloning | undefined;
-  /** Absent where it cannot blend voices. */
+  /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
-   * Yields the sound of a segment; nothing where there is nothing to say in it. It ends when the engine has finished its
-   * work on the segment, also after an abort: the next segment may be begun then.
+   * Yields the audio of a segment; nothing if there is nothing to say. Ends when the engine has finished its work on
+   * the segment, even after an abort: the next segment may begin then.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
-   * A pronunciation in the International Phonetic Alphabet in the engine's own notation, which comes back in
-   * `Segment.phonemes`; undefined where the voice cannot pronounce it. Absent where none can.
+   * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Undefined if the voice cannot pronounce
+   * them. Absent if no voice can.
    */
   toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
   /**
-   * The name of what speaks only so many segments at a time (`segmentsPerResource`), such as a loaded model; empty where the
-   * clone that it depends on is not given.
+   * Name of the resource that speaks the segment, such as a loaded model (see `segmentsPerResource`). Empty if it
+   * depends on a clone that is not given.
    */
   resourceOf?(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string;
   /**
-   * A request begins to speak with the voice, until the result is called: a voice that is dropped or changed meanwhile
-   * still speaks to the request's end, as it was.
+   * Called when a request begins to use the voice; the result is called when it ends. Until then a removed or changed
+   * voice continues to speak as it was.
    */
   keep?(voice: Voice, clone?: Uint8Array): () => void;
-  /** Frees everything, after the signal of every segment has aborted. Nothing is spoken afterwards. */
+  /** Frees all resources. Called after the signals of all segments have aborted. */
   close(): Promise<void>;
 }
 
-/** Where an engine reports what operators should know. Texts and recordings of callers are never in it. */
+/** Reports facts for operators. They never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
+/** The report of `sonant doctor` about an engine. `absent` is fine for an optional engine. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
   message: string;
@@ -210,35 +217,37 @@ export interface EngineReport {
 
 export interface EngineDefinition<S extends Settings = Settings> {
   name: string;
-  /** Whether Sonant runs without it. */
+  /** Whether Sonant runs without the engine. */
   isOptional?: boolean;
   settings: S;
-  /** Finds out whether the engine can work here, and leaves nothing open. */
+  /** Checks whether the engine can work here. Leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
+  /** Opens the engine. Undefined if an optional engine is not installed. Throws if the engine is broken. */
   open(settings: SettingValues<S>, dataDir: string, log?: EngineLog): Promise<Engine | undefined>;
   /**
-   * Imports a voice of the operator's, whole or not at all, and returns the ids of its voices: none where it only clones.
-   * Undefined where the file is not for this engine; `invalid_request` where it is, and cannot be used.
+   * Imports an operator's voice, completely or not at all. Returns the ids of its voices, or an empty list if it can
+   * only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the file cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
-  /** Models of this engine that can be fetched; `importVoice` then imports them. */
+  /** Downloadable models of this engine; `importVoice` imports them. */
   models?: EngineModels;
 }
 
 export interface EngineModels {
-  /** What can be fetched: rows as src/models/model-table.ts describes them. */
+  /** Rows of downloadable models, as described in src/models/model-table.ts. */
   table: unknown;
-  /** The folder with a folder for each model, which is named after it. What begins with a dot there is no model. */
+  /**
+   * The folder that contains one folder per model, with the model's name. Names that begin with a dot are not models.
+   */
   folder(dataDir: string): string;
-  /** What the engine needs to speak with any model, and comes separately. */
+  /** A library that the engine needs for every model, installed separately. */
   library: EngineLibrary;
-  /** Adds the library where it is missing; `engine_unavailable` where it cannot. */
+  /** Installs the library if it is missing. Throws `engine_unavailable` if that fails. */
   prepare(options: PrepareOptions): Promise<void>;
 }
 
 export interface EngineLibrary {
-  /** With its version. */
+  /** Name and version. */
   name: string;
   licence: string;
   isHere(dataDir: string): boolean;
@@ -246,25 +255,25 @@ export interface EngineLibrary {
 
 export interface PrepareOptions {
   dataDir: string;
-  /** Whether nothing is fetched: a library that is missing is then refused. Default: false. */
+  /** Whether downloads are forbidden, so that a missing library is an error. Default: false. */
   isOffline?: boolean;
   signal: AbortSignal;
   print(line: string): void;
 }
 
-/** A file or folder of the operator's with a voice in it. */
+/** A voice file or folder of the operator. */
 export interface BroughtVoice {
   path: string;
   dataDir: string;
-  /** The name of the voice. Default: the one it has. */
+  /** Name of the voice. Default: its own name. */
   name?: string;
-  /** Further files of a model, and the names that they have in its folder. */
+  /** Further files of a model, and their names in its folder. */
   parts?: readonly { path: string; as: string }[];
-  /** The SHA-256 that files in it must have, by their names. */
+  /** Expected SHA-256 of files, by name. */
   files?: Readonly<Record<string, string>>;
-  /** Where it is from and under which licence, to be kept beside it. */
+  /** Origin and licence, stored beside the model. */
   source?: Readonly<Record<string, unknown>>;
-  /** How much of it has been unpacked, 0 to 1. */
+  /** Reports the unpacked share, 0 to 1. */
   onUnpacked?(share: number): void;
   signal: AbortSignal;
   /** Reports progress to the operator. */

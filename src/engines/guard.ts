@@ -1,6 +1,6 @@
-// The guard around an engine: it waits for a turn, holds the engine to its contract (run.ts), retries, has a circuit breaker,
-// and answers for an engine that is closed. Engines implement none of these. A segment of which any audio was sent is never
-// spoken again. A failure before the first audio is retried if it is marked as temporary, and once if the audio was faulty.
+// The guard around an engine: waits for a turn, enforces the engine's contract (run.ts), retries, breaks the circuit,
+// and rejects calls after the engine is closed. A segment is never repeated after any of its audio was sent. Before
+// that, temporary failures are retried, and faulty audio once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
@@ -14,54 +14,54 @@ type SeatCapabilities = Pick<
   'segmentsSpokenMax' | 'segmentsPerResource' | 'segmentsPerMinute' | 'cloneSegmentsPerMinute'
 >;
 
-/** What a segment is spoken by. */
+/** The engine, and its resource, that speaks a segment. */
 export interface Seat {
   engine: { name: string; capabilities: SeatCapabilities };
-  /** Undefined or empty if the engine has no resources, or it is not known which one. */
+  /** Undefined or empty if the engine has no resources or the resource is unknown. */
   resource: string | undefined;
   isClone: boolean;
 }
 
-/** The right to have a segment spoken. */
+/** Permission to have a segment spoken. */
 export interface Turn {
-  /** The engine is idle. A turn in which it was not called is unused, and does not count. */
+  /** Call when the engine is idle. A turn in which the engine was not called is unused and does not count. */
   end(isUnused?: boolean): void;
-  /** The same segment is tried again after this time. */
+  /** Call before the same segment is retried after `ms`. */
   retryIn(ms: number): void;
 }
 
-/** Resolves when the segment may begin. It is urgent if its caller has heard nothing yet. */
+/** Resolves when the segment may begin. It is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
 export interface EngineGuard {
-  /** Without `take`, the segment begins at once, and is made only as fast as it is read. */
+  /** Without `take`, the segment begins at once and is made only as fast as it is read. */
   speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
-  /** How long until the engine may be called again for that voice, a clone or one of its own; 0 for now. */
+  /** Milliseconds until the engine may be called again for this voice or clone; 0 for now. */
   restMs(voiceId: string, isClone: boolean): number;
-  /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
+  /** Ends running and future calls with `engine_unavailable`, and closes the engine. */
   close(): Promise<void>;
-  /** The worst state of its breakers. */
+  /** The worst state of all breakers. */
   readonly state: CircuitBreaker['state'];
 }
 
-/** What metrics are made of. */
+/** Callbacks for metrics. */
 export interface EngineWatch {
-  /** The segment, the first of its request or not, has waited so long for its turn. */
+  /** Called when a segment has waited `waitedMs` for its turn. `isFirst`: the first segment of its request. */
   onTurn?(engine: string, isFirst: boolean, waitedMs: number): void;
   onSegment(engine: string, ended: EndedSegment): void;
   onRetry(engine: string): void;
 }
 
 export interface EndedSegment {
-  /** Empty where the engine does not tell it. */
+  /** Empty if the engine states no model. */
   model: string;
   outcome: 'spoken' | 'left' | Reason;
   firstSoundMs: number | undefined;
-  /** Of what was spoken. */
+  /** Pace of the spoken audio. */
   pace?: RunPace | undefined;
 }
 
-/** Returns the guard of an engine, one for each. */
+/** Returns the guard of an engine; each engine has one. */
 export type EngineGuards = (engine: Engine) => EngineGuard;
 
 export function createEngineGuards(watch?: EngineWatch): EngineGuards {
@@ -77,7 +77,7 @@ const states = ['closed', 'half_open', 'open'] as const;
 const speakersKnownMax = 1_000;
 const attemptsMax = 3;
 const retryMsFirst = 250;
-/** Longer waits fail at once with `retryAfterSeconds`. */
+/** If a retry would have to wait longer, the segment fails at once with `retryAfterSeconds`. */
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
@@ -91,7 +91,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     signal: AbortSignal,
     take: TakeTurn | undefined,
   ): Promise<Turn | undefined> {
-    // No segment waits for a turn at an engine that is not called.
+    // Checked before waiting for a turn, which would be useless while the breaker is open.
     breakerOf(segment).check();
     const seat = { engine, resource: engine.resourceOf?.(segment), isClone: segment.clone !== undefined };
     const sinceMs = performance.now();
@@ -107,7 +107,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
-  /** For a reader that goes on after audio that it had not read was dropped. It waits for a turn like a later segment. */
+  /** Makes audio again that a slow reader did not read. It waits for a turn like a later segment. */
   async function* speakAgain(segment: Segment, signal: AbortSignal, take: TakeTurn): AsyncGenerator<SpokenPcm> {
     const later = { ...segment, urgent: false };
     yield* run(later, signal, await takeTurn(later, signal, take));
@@ -163,7 +163,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   };
 }
 
-/** A turn whose try the breaker refuses is unused. */
+/** If the breaker refuses the try, the turn is unused. */
 function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
   try {
     return breaker.begin();
@@ -173,11 +173,11 @@ function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
   }
 }
 
-/** A breaker for the engine's own voices and one for its clones, where these have a quota; or one for each voice. */
+/** One breaker for the engine's own voices and one for clones with a separate quota, or one breaker per voice. */
 function createBreakers({ capabilities }: Engine) {
   const own = new CircuitBreaker();
   const clones = capabilities.cloneSegmentsPerMinute === undefined ? own : new CircuitBreaker();
-  /** Where speakers fail one by one; the least recently used are dropped. */
+  /** Breakers per voice, if speakers fail separately. The least recently used are dropped. */
   const bySpeaker = new Map<string, CircuitBreaker>();
 
   return {
@@ -196,11 +196,11 @@ function createBreakers({ capabilities }: Engine) {
   };
 }
 
-/** How long to wait before another try; undefined where none can help, or not soon. */
+/** Milliseconds before another try; undefined if a retry cannot help, or not soon. */
 function retryWaitMs(error: unknown, attempts: number): number | undefined {
   const afterMs = retryAfterMs(error);
   if (afterMs === undefined || afterMs > retryMsMax) return undefined;
-  // Jitter, so that requests that failed together are not tried again together.
+  // Jitter, so that requests that failed together are not retried together.
   return afterMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
 }
 
@@ -209,17 +209,17 @@ const retryAfterMs = (error: unknown): number | undefined => {
   return error.facts.retryAfterSeconds * 1000;
 };
 
-/** Whether the failure is the engine's, and not that of the text. */
+/** Whether the failure is the engine's and not caused by the text. */
 const isOfEngine = (error: unknown): boolean =>
   !(error instanceof Failure) ||
   error.reason === 'engine_unavailable' ||
   error.reason === 'engine_timeout' ||
   (error.reason === 'engine_error' && error.facts.retryAfterSeconds !== undefined);
 
-/** The model that speaks with the voice, if its engine states one. */
+/** The voice's model, if its engine states one. */
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
 
-/** Reports to the breaker and the metrics how a run went. */
+/** Reports the result of a run to the breaker and the metrics. */
 function createObserver(engine: string, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
   const model = modelOf(voice);
   const startedMs = performance.now();

@@ -1,5 +1,5 @@
-// Samples from the bytes that an engine's program or server sends: 16 bits, one channel, little-endian, bare or as a WAV
-// that is still being written. The sizes in its header are guesses, so the sound lasts until the bytes end.
+// Reads samples from the bytes of an engine's program or server: 16-bit mono, little-endian, raw or as a WAV that is
+// still being written. The sizes in such a WAV header are ignored: the audio ends when the bytes end.
 import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
@@ -10,10 +10,10 @@ const sampleRateHzMax = 48_000;
 
 const broken = (why: string): Failure => new Failure('engine_error', {}, new Error(`unexpected audio: ${why}`));
 
-/** The samples of a WAV. */
+/** Reads the samples of a WAV. */
 export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
 
-/** Bare samples at that rate; of a WAV that comes all the same, at the rate in its header. */
+/** Reads raw samples at this rate. If the bytes are a WAV, its own rate is used. */
 export const barePcm = (bytes: AsyncIterable<Buffer>, sampleRateHz: number): AsyncGenerator<Pcm> =>
   readPcm(bytes, sampleRateHz);
 
@@ -29,7 +29,7 @@ async function* readPcm(bytes: AsyncIterable<Buffer>, bareRateHz: number | undef
       rest = rest.subarray(begun.start);
     }
     const samples = samplesOf(rest);
-    // An odd byte waits for its other half.
+    // An odd byte is kept until its second half arrives.
     rest = rest.subarray(2 * samples.length);
     if (samples.length > 0) yield { samples, sampleRateHz };
   }
@@ -37,7 +37,7 @@ async function* readPcm(bytes: AsyncIterable<Buffer>, bareRateHz: number | undef
   if (rest.length > 0) throw broken('it ends within a sample or a header');
 }
 
-/** The rate, and where the samples begin; undefined while the bytes do not show it. */
+/** The sample rate and the start of the samples; undefined until the bytes show them. */
 function beginningOf(bytes: Buffer, bareRateHz?: number): { sampleRateHz: number; start: number } | undefined {
   if (bytes.length < 4) return undefined;
   const isRiff = bytes.toString('latin1', 0, 4) === 'RIFF';

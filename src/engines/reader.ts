@@ -1,7 +1,7 @@
-// Reads as fast as the engine speaks, so that a slow reader does not hold its turn. For a reader that takes nothing for some
-// seconds, no more than `stalledBytesMax` are held where the engine can say the same again: the rest is dropped, and spoken
-// once more from there when the reader goes on. What any other engine says is held to the end of its segment.
-// Small pieces that wait for the reader are joined: each costs a pass through the pipeline and a turn of the event loop.
+// Reads as fast as the engine speaks, so that a slow reader does not hold its turn. If a reader takes nothing for some
+// seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept; the rest is dropped and spoken
+// again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are joined, since
+// each costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
@@ -10,21 +10,21 @@ export type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 export interface ReadOptions {
   run: Run;
-  /** Says the same, sample for sample. */
+  /** Repeats the run with identical samples. */
   again?: Run | undefined;
   signal: AbortSignal;
   stalledAfterMs?: number;
 }
 
-/** Less than two seconds of sound. */
+/** Less than two seconds of audio. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
-/** No more than one event of sound takes: larger pieces are not copied. */
+/** At most the audio of one event, so that larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
 /** Shared error object: creating one per call would capture a stack trace. */
 const readerLeft = new Error('the reader left');
 
-/** What a reader was given of a segment. */
+/** How much of a segment the reader has received. */
 interface Place {
   samples: number;
   words: number;
@@ -49,7 +49,7 @@ export async function* readAtEngineSpeed({
         place.samples += piece.samples.length;
         place.words += piece.words?.length ?? 0;
         isAsked = false;
-        // One timer for all pieces: it starts again with each.
+        // One timer for all pieces: each piece restarts it.
         if (again) timer = timer?.refresh() ?? setTimeout(onTime, stalledAfterMs).unref();
         yield piece;
       } else if (again && reading.isCut) {
@@ -63,14 +63,14 @@ export async function* readAtEngineSpeed({
   }
 }
 
-/** One run of the engine, from a place in the segment on. */
+/** One run of the engine, read from a place in the segment. */
 class Reading {
   #pieces: SpokenPcm[] = [];
   #bytes = 0;
   #ended: { error?: unknown } | undefined;
   #isStalled = false;
   #wake = () => {};
-  /** Whether its end was dropped. */
+  /** Whether the end of the run was dropped. */
   isCut = false;
   readonly #signal: AbortSignal;
   readonly #leaving = new AbortController();
@@ -85,7 +85,7 @@ class Reading {
     );
   }
 
-  /** The next piece; undefined at the end, which may be where the rest was dropped. */
+  /** The next piece; undefined at the end or if the rest was dropped. */
   async next(): Promise<SpokenPcm | undefined> {
     this.#isStalled = false;
     for (;;) {
@@ -102,7 +102,7 @@ class Reading {
     }
   }
 
-  /** The next piece, and those behind it that it can be joined with; words stay with the piece that they came with. */
+  /** The next piece, joined with the following ones if possible. Pieces with word times are not joined. */
   #take(): SpokenPcm | undefined {
     const first = this.#pieces.shift();
     if (!first || first.words) return first;
@@ -117,7 +117,7 @@ class Reading {
     return joined.length === 1 ? first : { ...first, samples: join(Int16Array, joined) };
   }
 
-  /** Nobody has read for a while. */
+  /** Called when nobody has read for a while. */
   stall(): void {
     this.#isStalled = true;
     this.#cut();
@@ -136,12 +136,12 @@ class Reading {
   };
 
   #end(ended: { error?: unknown }): void {
-    // What ended is then the run of what was dropped.
+    // If the rest was dropped, the end of this run is not the end of the segment.
     if (!this.isCut) this.#ended ??= ended;
     this.#wake();
   }
 
-  /** What comes after `left` has been left out. */
+  /** Reads the run, and skips the part that the reader already has. */
   async #read(run: Run, left: Place): Promise<void> {
     for await (const piece of run(AbortSignal.any([this.#signal, this.#leaving.signal]))) {
       if (this.isCut || this.#leaving.signal.aborted) return;
@@ -155,18 +155,18 @@ class Reading {
     if (left.samples > 0) throw new Failure('engine_error', {}, new Error('the segment was shorter the second time'));
   }
 
-  /** Drops what is too much, and ends the run, which would only make more. */
+  /** Drops pieces beyond the limit and stops the run. */
   #cut(): void {
     if (this.#bytes <= stalledBytesMax || (this.#ended && 'error' in this.#ended)) return;
     while (this.#bytes > stalledBytesMax) this.#bytes -= this.#pieces.pop()!.samples.byteLength;
-    // A view keeps all that it is a view of.
+    // Copied, because a view keeps its whole buffer in memory.
     this.#pieces = this.#pieces.map((piece) => ({ ...piece, samples: piece.samples.slice() }));
     this.isCut = true;
     this.#leaving.abort(new Error('the reader has stopped'));
   }
 }
 
-/** Without what is left out; undefined where that is all. */
+/** The piece without the part to skip; undefined if nothing is left. */
 function restOf(piece: SpokenPcm, left: Place): SpokenPcm | undefined {
   if (left.samples === 0 && left.words === 0) return piece;
   const samples = piece.samples.subarray(left.samples);

@@ -1,4 +1,5 @@
-// The engines, one line each, the default first. No other file in src/ outside its folder names one.
+// The registry of engines, one line each, the default engine first. No other file of src/ outside an engine's folder
+// names it.
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';

@@ -1,29 +1,29 @@
-// Has an engine speak one segment and checks that it keeps the contract of engine.ts. A segment that is too long, faulty
-// audio (sound-check.ts) and a silence longer than the limits are failures. After an abort the reader gets its reason at
-// once, although the engine may take a moment to stop.
+// Runs an engine for one segment and checks the contract of engine.ts. Overlong segments, faulty audio (sound-check.ts)
+// and long silence are failures. After an abort, the reader gets the reason at once, although the engine may need a
+// moment to stop.
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { createSoundCheck } from './sound-check.ts';
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
-/** How long to wait for an engine to stop before its slot is given to another segment. */
+/** How long to wait for an engine to stop before another segment gets its slot. */
 const stopMsMax = 5_000;
 /** Shared error object: creating one per call would capture a stack trace. */
 const runOver = new Error('nobody reads on');
 
-/** Called as a run goes on. */
+/** Callbacks of a run. */
 export interface RunObserver {
   onFirstSound?(): void;
-  /** The segment was spoken, or the run failed with the error. Not called if the reader stopped or the call was aborted. */
+  /** Called when the segment was spoken or the run failed. Not called if the reader stopped or the call was aborted. */
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
-  /** The run has ended, successfully or not. */
+  /** Called when the run has ended, successfully or not. */
   onLeave?(): void;
-  /** The engine has finished its work on the segment, or should have. */
+  /** Called when the engine has finished its work on the segment, or its time to stop is over. */
   onIdle?(): void;
 }
 
-/** Length of the audio that the engine made, and the time that it took. */
+/** Length of the audio, and the time that the engine took. */
 export interface RunPace {
   soundSeconds: number;
   workSeconds: number;
@@ -90,7 +90,7 @@ function createWatchdog(signal: AbortSignal) {
   const runOut = () => {
     if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no audio for ${timerMs} ms`)));
   };
-  /** One timer serves all waits of the same length: a segment may come in hundreds of pieces. */
+  /** One timer serves all waits of the same length, since a segment may have hundreds of pieces. */
   const startTimer = (ms: number) => {
     if (timer && timerMs === ms) return void timer.refresh();
     clearTimeout(timer);

@@ -1,8 +1,7 @@
-// Finds faults in the sound of a segment before it is heard: clipping, silence in place of text, and far too much or too
-// little sound for the text. With each piece, clipping and length are checked. Too little is known at the end only: silence
-// is held back until something is audible, and the first audible piece until the next or the end, unless it is enough sound
-// for the whole text already. So an engine that sends a segment in one piece is checked whole, and one that sends many is
-// delayed by one piece at most.
+// Finds faults in a segment's audio before it is sent: clipping, silence instead of text, and far too much or too
+// little audio for the text. Clipping and length are checked with each piece. Silence is held back until something is
+// audible. The first audible piece is held back until the next one or the end, unless it is long enough for the whole
+// text. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
 import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/kernels.ts';
 import { secondsOf } from '../audio/pcm.ts';
@@ -11,23 +10,20 @@ import type { Segment, SpokenPcm } from './engine.ts';
 
 const audiblePeak = 64;
 const frameSeconds = 0.01;
-/** Samples at full scale are clipped: so large a share of at least so much sound is a fault. */
+/** Samples at full scale count as clipped. This share of clipped samples, in at least this much audio, is a fault. */
 const clippedPeak = 32_766;
 const clipped = { share: 0.01, secondsMin: 0.5 };
-/**
- * The longest that text may sound at normal speed. Small letters are words; all else may be read out: a capital or a digit
- * by its name, a sign by several words.
- */
+/** Longest audio per text at normal speed. Small letters form words; any other character may be read by its name. */
 const secondsMax = { start: 4, perSmallLetter: 0.3, perOther: 1.2 };
-/** Nobody speaks so many letters in a second. Short texts may be a word that is said quickly. */
+/** Fastest plausible speech in letters per second. Short texts may be one quickly spoken word. */
 const lettersPerSecondMax = 45;
 const lettersMin = 12;
 const wordLettersMax = 30;
-/** A character of these scripts is a syllable. */
+/** In these scripts, a character is a syllable. */
 const denseScripts = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu;
 const denseLetters = 3;
 
-/** As the cause of an `engine_error`, it has the guard speak the segment once more if nothing of it was heard. */
+/** The cause of an `engine_error` for faulty audio. The guard repeats the segment once if none of it was sent. */
 class SoundFault extends Error {}
 
 export const soundFault = (message: string): Failure => new Failure('engine_error', {}, new SoundFault(message));
@@ -35,9 +31,9 @@ export const soundFault = (message: string): Failure => new Failure('engine_erro
 export const isSoundFault = (error: unknown): boolean => error instanceof Failure && error.cause instanceof SoundFault;
 
 export interface SoundCheck {
-  /** The pieces that may be heard now that this one has come. Throws where it is faulty. */
+  /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
   add(piece: SpokenPcm): SpokenPcm[];
-  /** The rest, at the end of the segment. Throws where the whole is faulty. */
+  /** Returns the rest at the end of the segment. Throws if the whole is faulty. */
   end(): SpokenPcm[];
 }
 
@@ -103,7 +99,7 @@ function longestSeconds(text: string): number {
   return secondsMax.start + secondsMax.perSmallLetter * small + secondsMax.perOther * (text.length - small);
 }
 
-/** A letter that is written many times is drawn out, or said once; nobody knows how a word without end is said. */
+/** Repeated letters count once: the speaker may draw them out or not. */
 function shortestSeconds(text: string): number {
   const plain = text.replace(/(\p{L})\1{2,}/gu, '$1');
   const dense = plain.match(denseScripts)?.length ?? 0;

@@ -1,21 +1,20 @@
-// The voices of an engine whose list changes, as listed when they were last loaded. A list that fails to load changes
-// nothing, nor does an empty one of a server. Where the first load fails in a way that may pass, the engine opens without
-// voices and the load is retried.
+// The voices of an engine whose list changes. A failed load keeps the previous list, as does an empty list from a
+// server. If the first load fails temporarily, the engine opens without voices and the load is retried.
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
 export interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
   refreshMs?: number | undefined;
-  /** Whether to fail when the list is not available now. */
+  /** Whether to fail if the list is not available at the start. */
   isNeededNow?: boolean | undefined;
-  /** Whether an empty list is one. */
+  /** Whether an empty list is valid. */
   mayBeEmpty?: boolean | undefined;
 }
 
 const loadMsMax = 20_000;
 const refreshMsUsual = 6 * 3_600_000;
-/** How soon the first load is retried. */
+/** Delay before the first load is retried. */
 const firstListMs = 30_000;
 const none: readonly Voice[] = [];
 
@@ -36,7 +35,7 @@ export async function openVoiceList(options: VoiceListOptions) {
   };
   let loading: Promise<void> | undefined;
   let isDue = false;
-  /** One load at a time; what is asked for meanwhile is done after it. */
+  /** One load at a time. A request during a load starts another one after it. */
   const refresh = (): Promise<void> => {
     isDue = true;
     loading ??= (async () => {
@@ -55,9 +54,9 @@ export async function openVoiceList(options: VoiceListOptions) {
   };
   plan();
   return {
-    /** A different array after they have changed. */
+    /** The array is replaced when the voices change. */
     voices: (): readonly Voice[] => voices ?? none,
-    /** Loads the list now; fulfilled when it is loaded. */
+    /** Loads the list now. Resolves when it is loaded. */
     refresh,
     close(): void {
       closing.abort(new Failure('engine_unavailable'));

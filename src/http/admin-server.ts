@@ -1,5 +1,5 @@
-// The port for operators: /healthz, /readyz and /metrics, over plain HTTP. It has its own limit of connections, so that
-// whatever the public ports have to bear, health checks get through.
+// The operators' port: /healthz, /readyz and /metrics over plain HTTP. It has its own connection limit, so that health
+// checks succeed whatever load the public ports have.
 import type { RequestListener } from 'node:http';
 import { createConnections, type Turns } from '../net/connections.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
@@ -8,7 +8,7 @@ import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createAccept, createHttpServer } from './http-server.ts';
 
-/** Requests of operators wait for none. */
+/** Requests of operators never wait for a turn. */
 const atOnce: Turns = {
   take(_, work) {
     work();

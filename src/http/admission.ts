@@ -12,12 +12,12 @@ import { cookieOf, sessionCookie } from './cookies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where the request was admitted. */
+    /** The call of the request; undefined until the request is admitted. */
     call: RunningCall | undefined;
   }
 }
 
-/** What may stand in the place of a key. */
+/** Credentials that a request may present instead of a key. */
 type Others = Pick<Presented, 'authorization' | 'session'>;
 
 /** An `onRequest` hook for a route that calls one of these operations. */
@@ -25,15 +25,21 @@ export type AdmitTo = (...operations: Operation[]) => onRequestHookHandler;
 
 export interface Admission {
   admitTo: AdmitTo;
-  /** The same, with the API key as a bearer token. */
+  /** Like `admitTo`, but also accepts the API key as a bearer token. */
   admitBearerTo: AdmitTo;
-  /** The same, with the API key wherever a client of another vendor puts it: also in `xi-api-key` or the query. */
+  /**
+   * Like `admitTo`, but accepts the API key wherever clients of other vendors put it: also in `xi-api-key` or the
+   * query.
+   */
   admitAnyTo: AdmitTo;
-  /** The same in a handler, or in a hook of its own. */
+  /** Admits a request from within a handler or a hook. */
   admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
-  /** Admits another call of a connection that was admitted by `admitAnyTo`. */
-  beginCall(request: FastifyRequest, door: string, operation: Operation): Promise<RunningCall>;
-  /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
+  /**
+   * Begins and admits another call on a connection that `admitAnyTo` has admitted. `api` names the vendor's API in
+   * logs.
+   */
+  beginCall(request: FastifyRequest, api: string, operation: Operation): Promise<RunningCall>;
+  /** Admits a request from within a handler, on behalf of the key that its ticket was issued to. */
   admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
 
@@ -41,7 +47,7 @@ export function createAdmission(runner: Runner): Admission {
   const begin = (request: FastifyRequest, reply: FastifyReply): RunningCall => {
     const { id: requestId, ip: address } = request;
     const readTrace = () => traceOf(request);
-    request.call = runner.begin({ door: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
+    request.call = runner.begin({ api: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
     return request.call;
   };
   const admitBy =
@@ -55,9 +61,9 @@ export function createAdmission(runner: Runner): Admission {
     admitAnyTo: admitBy(anyKeyOf),
     admit: (request, reply, operation) =>
       begin(request, reply).admit({ key: apiKeyOf(request), ...othersOf(request) }, operation),
-    async beginCall(request, door, operation) {
+    async beginCall(request, api, operation) {
       const { id: requestId, ip: address } = request;
-      const call = runner.begin({ door, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
+      const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
       await call.admit({ key: anyKeyOf(request) }, operation);
       return call;
     },
@@ -66,13 +72,13 @@ export function createAdmission(runner: Runner): Admission {
   };
 }
 
-/** A header that comes twice names no trace. */
+/** A repeated `traceparent` header is ignored. */
 const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): TraceHeaders =>
   typeof traceparent === 'string'
     ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
     : {};
 
-/** Runs an operation with one result for the request, until its client leaves. */
+/** Runs an operation that has one result. The call is aborted if the client disconnects. */
 export function run<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
@@ -83,7 +89,7 @@ export function run<T>(
   return call!.run(operation, work);
 }
 
-/** The same for an operation with a stream of results. */
+/** Like `run`, but for an operation that returns a stream of results. */
 export function stream<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
@@ -94,7 +100,7 @@ export function stream<T>(
   return call!.stream(operation, work);
 }
 
-/** Aborts the call when the connection is gone. Returns what undoes that. */
+/** Aborts the call when the connection closes. Returns a function that removes this listener. */
 export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => void {
   const abort = () => {
     if (!call.hasEnded) call.abort(callerLeft);
@@ -110,7 +116,7 @@ export const limitReporter =
   (status) =>
     void reply.headers(toRateLimitHeaders(status));
 
-/** The API key of the request, unchecked. */
+/** Returns the API key of the request without verifying it. */
 function apiKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : undefined;
@@ -132,7 +138,7 @@ const othersOf = (request: FastifyRequest): Others => ({
   session: sessionOf(request),
 });
 
-/** A request of the key page: it has the session cookie and the CSRF token, and is from the same origin. */
+/** The credentials of a request from the key page: the session cookie and the CSRF token, from the same origin. */
 function sessionOf({ headers }: FastifyRequest): Others['session'] {
   const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
   const cookie = cookieOf(headers.cookie, sessionCookie);

@@ -1,5 +1,5 @@
-// GET and HEAD /audio/{id}.{format}: stored audio, for everyone who knows its URL. It supports what caches and players
-// expect of an immutable file: ranges (RFC 9110 section 14), an ETag and a max-age.
+// GET and HEAD /audio/{id}.{format}: stored audio for everyone who has its URL, with ranges (RFC 9110 section 14), an
+// ETag and a max-age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../delivery/captions.ts';
@@ -71,7 +71,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
   app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(audioDocs), handler: send });
 }
 
-/** Whether the client has this version; a Failure where it wants another. */
+/** Whether the client has this version. Throws a Failure if its condition requires another version. */
 function isCurrent({ headers }: FastifyRequest, etag: string): boolean {
   if (!isWanted(headers['if-match'], etag)) throw new Failure('precondition_failed');
   return isKept(headers['if-none-match'], etag);
@@ -96,7 +96,10 @@ function refuseRange(reply: FastifyReply, byteCount: number): never {
 /** Ranges that a request may name. */
 const rangesMax = 100;
 
-/** Ranges as in "bytes=0-99,-100"; RFC 9110 section 14 permits the whole for several, and requires it if malformed. */
+/**
+ * Parses a Range header such as "bytes=0-99,-100". RFC 9110 section 14 permits the whole body if several ranges are
+ * requested, and requires it if the header is malformed.
+ */
 export function parseRange(header: string | undefined, byteCount: number): ByteRange | 'whole' | 'unsatisfiable' {
   const set = /^bytes=(.+)$/i.exec(header ?? '')?.[1];
   const specs =

@@ -1,17 +1,16 @@
-// Sends a body piece by piece. The headers wait for the first piece, so an earlier failure has its own status; a later one
-// breaks the connection, so that a clean end always means a complete body. The next piece is pulled when the last one is
-// written; a client that reads nothing for too long is disconnected.
+// Sends a body piece by piece. Headers are sent with the first piece, so that an earlier failure still gets its own
+// status; a later failure breaks the connection. A client that reads nothing for too long is disconnected.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { readerStallMs } from '../net/request-limits.ts';
 
-/** Text is ASCII; writing it as Latin-1 costs a third less than as UTF-8. */
+/** Strings are ASCII: they are written as Latin-1, which costs a third less than UTF-8. */
 export type Piece = Uint8Array | string;
-/** What is in memory comes without waiting for it. */
+/** Pieces that are in memory come from a synchronous iterable. */
 type Pieces = AsyncIterable<Piece> | Iterable<Piece>;
 type Headers = Readonly<Record<string, string | number>>;
 
-/** Resolves when all is sent, the body is broken off, or the client has left. */
+/** Resolves when the body is sent or broken off, or when the client has disconnected. */
 export async function sendPieces(reply: FastifyReply, headers: Headers, source: Pieces): Promise<void> {
   const pieces = iterate(source);
   const isHeld = !(Symbol.asyncIterator in source);
@@ -21,7 +20,7 @@ export async function sendPieces(reply: FastifyReply, headers: Headers, source: 
     begin(reply, headers);
     while (!piece.done) {
       if (raw.closed) return;
-      // What is in memory is known to be the last before it is written: a short body goes out in one write.
+      // Pieces in memory are read one ahead, so that a short body is sent in one write.
       const { value } = piece;
       if (isHeld) piece = await pieces.next();
       if (isHeld && piece.done) return await endWith(raw, value);
@@ -53,10 +52,10 @@ function begin(reply: FastifyReply, headers: Headers): void {
   reply.raw.writeHead(reply.statusCode, lines as string[]);
 }
 
-/** Of the few names that there are. */
+/** Cache of header names in lower case. */
 const lowerCase = new Map<string, string>();
 
-/** Fastify has the names in lower case; with another case beside them, Node would send both. */
+/** Fastify stores header names in lower case. Node would send a second header for a name in another case. */
 function lowerCaseOf(name: string): string {
   const known = lowerCase.get(name);
   if (known !== undefined) return known;
@@ -65,15 +64,18 @@ function lowerCaseOf(name: string): string {
   return lower;
 }
 
-/** Ends the body with its last piece, and waits until it is sent or the client has left. */
+/** Sends the last piece, and waits until it is sent or the client has disconnected. */
 async function endWith(raw: ServerResponse, piece: Piece): Promise<void> {
   raw.end(piece, 'latin1');
-  // Most of what is short is with the kernel by then.
+  // The kernel has usually taken a short body by now.
   if (raw.socket?.writableLength === 0 || raw.writableFinished) return;
   await drained(raw, 'finish');
 }
 
-/** Resolves to true when there is room to write, or all is sent; to false when the client has left. */
+/**
+ * Resolves to true when the socket accepts more data (or, for 'finish', all is sent), and to false when the client has
+ * disconnected.
+ */
 function drained(raw: ServerResponse, event: 'drain' | 'finish' = 'drain'): Promise<boolean> {
   if (raw.closed) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -89,7 +91,7 @@ function drained(raw: ServerResponse, event: 'drain' | 'finish' = 'drain'): Prom
   });
 }
 
-/** In HTTP/1.0 only a reset shows that a body is incomplete. */
+/** In HTTP/1.0, only a reset shows the client that a body is incomplete. */
 function breakOff({ raw, request }: FastifyReply): void {
   if (request.raw.httpVersionMinor === 0) raw.socket?.resetAndDestroy();
   raw.destroy();

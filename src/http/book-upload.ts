@@ -1,5 +1,4 @@
-// POST /api/books by hand: the body is the file itself, of one of several types. Answer, query and errors are those of the
-// contract.
+// POST /api/books, written by hand because the body is the file itself. Response, query and errors follow the contract.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';

@@ -1,5 +1,5 @@
-// Serves over REST the RPCs of a service that have `google.api.http`: a request is read into the message of the RPC, by the
-// contract; the handler is called that Connect calls too; and its response is written as JSON.
+// Serves the RPCs that have `google.api.http` over REST: decodes each request into the message of its RPC, calls the
+// handler that Connect calls too, and encodes the response as JSON.
 import {
   create,
   type DescField,
@@ -35,20 +35,20 @@ export interface ContractRoutesOptions {
   baseUrl(): string;
 }
 
-/** What is served of an endpoint: a route of its own may document and call more. */
+/** The parts of one endpoint's route, from which a hand-written route can build its own. */
 export interface ContractRoute {
   operation: Operation;
   docs: RouteDocs;
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
-  /** Sends the result of the handler as the endpoint does. */
+  /** Sends the result of the handler as JSON. */
   send(reply: FastifyReply, result: object, ignored: readonly UnknownField[]): FastifyReply;
 }
 
-/** What is special about the routes of a service, by the names of its methods. */
+/** Exceptions for the routes of a service, by method name. */
 interface Special<S extends DescService> {
-  /** Those with routes by hand. */
+  /** Methods with hand-written routes. */
   byHand?: readonly (keyof S['method'])[];
-  /** Limits of bodies, where they are not the usual ones. */
+  /** Limits of request bodies that differ from the usual ones. */
   limits?: { readonly [Name in keyof S['method']]?: Parameters<typeof documented>[2] };
 }
 
@@ -67,7 +67,7 @@ export function addContractRoutes<S extends DescService>(
       const { operation, docs, handle } = contractRoute(method, endpoint, handlers, options);
       const route: RouteOptions = {
         method: endpoint.verb,
-        // All routes, those by hand too, have the same name for the parameter, so that they are one path in documents.
+        // All routes use the same parameter name, so that one path in the documents has all its methods.
         url: endpoint.path.replace(/\{\w+\}/, ':id'),
         handler: handle,
         ...documented(docs, options.admitTo(operation), limits[name]),
@@ -97,7 +97,7 @@ export function contractRoute(
     async handle(request, reply) {
       const { message, reading, mask } = read(request);
       const { ignored, violations, given, emptyLists } = reading;
-      // Usually a list without an item is as absent. In a guarded service it is not: its default might allow more.
+      // An empty list counts as absent, except in a guarded service, where its default might grant more.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
       const cleared = nullResets ? reading.cleared : [];
       const received: Received = { violations, given: values, cleared, emptyLists, mask };
@@ -122,7 +122,7 @@ export function contractRoute(
 interface Read {
   message: Message;
   reading: Reading;
-  /** Of an update: the paths that are given. */
+  /** For an update: the paths of the given fields. */
   mask: readonly string[] | undefined;
 }
 
@@ -160,7 +160,7 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
   };
 }
 
-/** A number that cannot be read is 0. */
+/** An unreadable number counts as 0. */
 function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
   const value = headers[restOf(field).header.toLowerCase()];
   const text = typeof value === 'string' ? value : '';
@@ -171,11 +171,8 @@ function headerOf({ headers }: FastifyRequest, field: DescField): string | bigin
 type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
 
 /**
- * Writes a response of a stream as a Server-Sent Event. Its name is its `event_type`, or the member that is its body:
- *
- *     id: 17
- *     event: job.chapter.done
- *     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
+ * Writes a response of a stream as a Server-Sent Event. The event is named by its `event_type`, or by the member that
+ * is its body:     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
   const id = output.fields.find((field) => restOf(field).eventId);
@@ -192,7 +189,9 @@ function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): 
 
 const defined = (members: object) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
-/** After the first event, a failure that ends the events for good is an event too. It has no id: nothing can resume it. */
+/**
+ * After the first event, a fatal failure is sent as an event without an id, because nothing can be resumed after it.
+ */
 async function* toEventTexts(
   events: AsyncIterable<object>,
   write: WriteEvent,
@@ -212,7 +211,7 @@ async function* toEventTexts(
   }
 }
 
-/** A browser would come back after the end of the events, again and again: 204 tells it not to. */
+/** A browser reconnects after the events end; status 204 tells it to stop. */
 async function sendEvents(reply: FastifyReply, texts: AsyncGenerator<Buffer, undefined>): Promise<FastifyReply> {
   const first = await texts.next();
   if (first.done) return reply.code(204).header('cache-control', 'no-store').send();
@@ -255,7 +254,7 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
   };
 }
 
-/** "/api/voices/{voice_id}" with the value of that field. */
+/** Fills the fields of a path template, such as "/api/voices/{voice_id}". */
 const fill = (template: string, desc: DescMessage, value: Readonly<Record<string, any>>): string =>
   template.replace(/\{([\w.]+)\}/g, (_, path: string) => {
     let [at, of]: [any, DescMessage] = [value, desc];
@@ -267,6 +266,6 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
     return encodeURIComponent(at);
   });
 
-/** A body without a member that can be changed; its details have those that are unknown. */
+/** The failure for a body without any member that can be changed. */
 const nothingToChange = () =>
   new Failure('invalid_request', { message: 'The body contains no field to change.', details: [] });

@@ -1,5 +1,5 @@
-// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so an
-// origin can read only the replies to its own API key.
+// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so
+// a page can read only replies to requests with an API key of its own.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';

@@ -1,5 +1,5 @@
-// The failures of operations in the OpenAPI document: one response a status, with the schemas of the bodies and an example
-// of each failure, rendered by the code that renders real ones.
+// The failures of operations in the OpenAPI document: one response per status, with the schemas of its bodies and an
+// example of each failure. The examples are rendered by the code that renders real failures.
 import { Failure, type FieldViolation, failureTable, fieldReasons, type Reason, retryAdvice } from '../errors.ts';
 import { toFailureBody, toFailureReply } from '../net/failure-reply.ts';
 import { toOpenAiReply } from './openai-failure.ts';
@@ -98,17 +98,17 @@ const examplesOf = (toValue: (failure: Failure) => unknown, ending = '') =>
     reasons.map((reason) => [reason + ending, { summary: reason, value: toValue(example(reason)) }] as const),
   );
 
-/** An example of each failure in each format. */
+/** An example of each failure, per format. */
 export const failureExamples: Readonly<Record<string, { summary: string; value: unknown }>> = {
   ...examplesOf((failure) => toFailureBody(failure, exampleRequestId)),
   ...examplesOf((failure) => JSON.parse(toFailureReply(failure, recipient).body), '.problem'),
   ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, recipient).body), '.openai'),
 };
 
-/** Whether the reply may have Retry-After. */
+/** Whether a reply with this failure may have Retry-After. */
 const mayRetry = (reason: Reason) => retryAdvice(reason) !== 'no';
 
-/** The failures of all operations of its kind, and its own, in the order of the table. */
+/** The failures shared by all operations of this kind and its own failures, in the order of the table of failures. */
 function failuresOf(operation: RouteDocs): Reason[] {
   const { scopes, bearer, body, parameters, failures, tag } = operation;
   const met = new Set<Reason>(failures);
@@ -123,14 +123,14 @@ function failuresOf(operation: RouteDocs): Reason[] {
 }
 
 interface FailureAnswer {
-  /** The same for operations with the same failures. */
+  /** Shared by all operations with the same failures. */
   name: string;
   description: string;
   headers: readonly ReplyHeaderName[];
   content: Readonly<Record<string, unknown>>;
 }
 
-/** One answer a status, with an example of each of its failures. */
+/** One response per status, with an example of each of its failures. */
 export function toFailureAnswers(operation: RouteDocs): (readonly [status: number, FailureAnswer])[] {
   const { isOpenAi, isPage } = operation;
   const byStatus = Map.groupBy(failuresOf(operation), (reason) => failureTable[reason].status);
@@ -156,7 +156,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
 const references = (group: readonly Reason[], ending = '') =>
   Object.fromEntries(group.map((reason) => [reason, { $ref: `#/components/examples/${reason}${ending}` }]));
 
-/** The schema, restricted to those failures. */
+/** The schema, restricted to these failures. */
 const only = (schema: Schema, group: readonly Reason[]): Schema => ({
   allOf: [schema, { type: 'object', properties: { error: { type: 'string', enum: group } } }],
 });

@@ -7,7 +7,7 @@ import { fromThrown } from './thrown-failure.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The error thrown while it was handled. */
+    /** The error that was thrown while the request was handled. */
     fault: unknown;
   }
 }
@@ -19,10 +19,10 @@ export interface EndedRequest {
   route: string;
   status: number;
   callerId: string | undefined;
-  /** Undefined if the end of a call has already reported it. */
+  /** Undefined if the end of a call has already been reported with it. */
   failure: Failure | undefined;
   durationMs: number;
-  /** False if the client left first, or the body was broken off. */
+  /** False if the client disconnected early or the body was broken off. */
   isWhole: boolean;
 }
 

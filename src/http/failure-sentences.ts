@@ -1,12 +1,13 @@
-// The sentences of a failure, for the APIs of other vendors, whose errors are one text and whose lists have other addresses.
+// Renders a failure as one text, for the APIs of other vendors. Their errors have no list of details, and their list of
+// voices has another URL.
 import type { Failure } from '../errors.ts';
 
-/** The faults of a failure in one text, for APIs whose errors have no list; `listUrl` is where such an API lists its voices. */
+/** The message of the failure and its details in one text. `listUrl` is the URL of the vendor API's list of voices. */
 export function toMessage({ message, facts: { details = [] } }: Failure, listUrl: string): string {
   const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
   return sentences === '' ? withListUrl(message, listUrl) : `${sentences}.`;
 }
 
-/** A sentence of ours that names the list of voices, as another API says it. */
+/** Replaces Sonant's URL of the list of voices in a sentence by the vendor API's URL. */
 export const withListUrl = (sentence: string, listUrl: string): string =>
   sentence.replace('GET /api/voices ', `GET ${listUrl} `);

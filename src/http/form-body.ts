@@ -1,5 +1,5 @@
-// Reads a form with files (multipart/form-data, RFC 7578) into strings and bytes, with limits of size and parts. The route
-// defines which fields are files, not the client.
+// Reads a form with files (multipart/form-data, RFC 7578) into strings and bytes, with limits on size and number of
+// parts. The route, not the client, decides which fields are files.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
@@ -20,9 +20,12 @@ export class FormBody {
 
 const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
-/** A form of many small parts costs 0.3 ms of each KiB: what is refused is noticed after so much. */
+/**
+ * Forms are parsed in pieces of this size, so that a form of many small parts (0.3 ms of CPU per KiB) is rejected
+ * early.
+ */
 const pieceBytes = 8_192;
-/** Between them, others get their turn of the event loop. */
+/** After this many pieces, other requests get a turn of the event loop. */
 const piecesOfTurn = 8;
 
 export interface FormNames {
@@ -61,7 +64,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
       parser = new Busboy({
         headers: { 'content-type': type },
         limits: { parts: formPartsMax, fileSize: uploadBytesMax },
-        // Strings too are read as bytes, so that their encoding can be checked.
+        // Text parts are read as bytes too, so that their encoding can be checked.
         isPartAFile: () => true,
       });
     } catch (error) {
@@ -74,7 +77,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
         form.files.set(name, bytes);
         return;
       }
-      // Unknown fields are not checked.
+      // The encoding of unknown fields is not checked.
       const isKnown = textNames.includes(name);
       if (isKnown && bytes.length > formTextBytesMax) reject(broken(`The form’s ${name} is too long.`));
       if (isKnown && !isUtf8(bytes)) reject(broken(`The form’s ${name} is not valid UTF-8.`));

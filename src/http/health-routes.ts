@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Failure } from '../errors.ts';
 import { documented, type RouteDocs, type Schema } from './route-docs.ts';
 
-/** A dependency that must work for requests to be served. */
+/** A dependency that must work before requests can be served. */
 export interface ReadinessCheck {
   name: string;
   isReady(): Promise<boolean>;
@@ -39,7 +39,7 @@ const methods = ['GET', 'HEAD'];
 
 export interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
-  /** Without it, no metrics are served. */
+  /** No metrics are served if this is undefined. */
   readMetrics?: (() => string) | undefined;
 }
 

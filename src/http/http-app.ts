@@ -1,4 +1,5 @@
-// Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
+// Configures Fastify: request ids, strict JSON, the hooks of every request, and the rendering of failures. Fastify's
+// own logging is off.
 
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -12,19 +13,22 @@ import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
 
-/** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
+/**
+ * How failures are rendered below a path, and only for requests that have the header, if one is named. The first
+ * matching form applies.
+ */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
-  /** Trust the X-Forwarded-For of the proxy in front. */
+  /** Trust X-Forwarded-For from the proxy in front. */
   isBehindProxy?: boolean;
   /** Whether browsers connect with TLS. */
   isSecure?: () => boolean;
   isLeaving(): boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
-  /** Forms of failures other than ours, by the paths of the APIs that have them. */
+  /** Forms of failures in the APIs of other vendors, by path. */
   failureForms?: readonly FailureForm[];
 }
 
@@ -64,7 +68,7 @@ export function createHttpApp({
 
   const app: FastifyInstance = fastify({
     logger: false,
-    // Only the peer of the connection is trusted, nobody behind it.
+    // Trusts only the peer of the connection, not the proxies behind it.
     trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
@@ -73,9 +77,9 @@ export function createHttpApp({
     // The server answers malformed requests itself.
     clientErrorHandler: () => {},
     routerOptions: { maxParamLength: headerBytesMax },
-    // No route has a schema: the compilers would be loaded for nothing, and slow the start.
+    // No route has a validation schema; loading the compilers would only slow the start.
     schemaController: { compilersFactory: noSchemaCompilers },
-    // A malformed URL passes no hook.
+    // Fastify rejects a malformed URL before any hook runs, so the reply is made here.
     frameworkErrors(error, request, reply) {
       setHeadersOfAll(reply, request);
       sendFailure(error, request, reply);
@@ -92,7 +96,7 @@ export function createHttpApp({
     watchEnd(request, reply, onRequestEnd);
     setHeadersOfAll(reply, request);
     if (isLeaving()) reply.header('connection', 'close');
-    // Fastify makes them anew each time.
+    // Read once: Fastify computes these properties on each access.
     const { routeOptions, url } = request;
     if (isDraining() && routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping. Try again later.' });
@@ -105,13 +109,13 @@ export function createHttpApp({
 }
 
 function checkEscapes(url: string, routeOptions: FastifyRequest['routeOptions']): void {
-  // A value in the query may hold another question mark.
+  // The value of a query parameter may contain another question mark.
   const end = url.includes('?') ? url.indexOf('?') : url.length;
   checkPath(url.slice(0, end), routeOptions);
   checkQuery(url.slice(end + 1));
 }
 
-/** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
+/** Without this check, Fastify would take a query that is not UTF-8 literally, percent signs included. */
 function checkQuery(query: string): void {
   try {
     decodeURIComponent(query);
@@ -120,7 +124,7 @@ function checkQuery(query: string): void {
   }
 }
 
-/** No id holds a NUL. */
+/** No id contains a NUL. */
 function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
   if (path.includes('%00') && config.operation && isForKey(config.operation))
     throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
@@ -157,7 +161,7 @@ function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, repl
   return ({ is404, url }, reply) => {
     if (!is404) return;
     const path = url.split('?', 1)[0]!;
-    // A literal path precedes one with a parameter.
+    // A literal path takes precedence over one with a parameter.
     const found = paths.get(path) ?? paths.values().find(({ pattern }) => pattern.test(path));
     if (found === undefined) throw new Failure('not_found');
     reply.header('Allow', [...found.methods].join(', '));
@@ -165,14 +169,14 @@ function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, repl
   };
 }
 
-/** A parameter is what its documentation says, or anything. */
+/** A path pattern in which each parameter must match its documented pattern, if it has one. */
 function toPattern(url: string, operation: RouteDocs | undefined): RegExp {
   const shapeOf = (name: string) => {
     const schema = operation?.parameters?.find(
       (parameter) => parameter.in === 'path' && parameter.name === name,
     )?.schema;
     const pattern = String(schema?.pattern ?? '').replace(/^\^/, '');
-    // A pattern of the whole id ends with "$"; another is what ids begin with.
+    // A pattern that ends with "$" covers the whole id; any other is a prefix.
     return pattern.endsWith('$') ? `(?:${pattern.slice(0, -1)})` : `${pattern}[^/]+`;
   };
   const parts = url.replaceAll('.', '\\.').replace(/:(\w+)/g, (_, name: string) => shapeOf(name));

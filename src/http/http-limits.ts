@@ -1,51 +1,57 @@
 // Limits of the HTTP API.
 
-/** The time for the headers of a request to arrive, and for the whole request. */
+/** Time limits for the headers of a request and for the whole request. */
 export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 120_000;
-/** How often slow requests are looked for. */
+/** Interval of the check for slow requests. */
 export const slowRequestCheckMs = 5_000;
-/** How long a connection waits for its next request; longer than common reverse proxies. */
+/** How long an idle connection stays open: longer than common reverse proxies keep theirs. */
 export const keepAliveMs = 75_000;
-/** Requests that a client may send on a connection before the first of them is answered. */
+/** Unanswered requests per connection. */
 export const pipelinedMax = 64;
-/** How long, and how many bytes, a rejected client may go on sending before the connection is closed. */
+/** For how long, and for how many bytes, the data of a rejected client is discarded before the connection is closed. */
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
-/** Size of a token request. */
+/** Largest body of a token request. */
 export const formBytesMax = 32 * 1024;
-/** Of a form with recordings: the size of a text part, and the number of parts. */
+/** For a form with recordings: largest text part, and number of parts. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
-/** How much of the name of an unknown member X-Ignored-Fields has. */
+/** Unknown names in X-Ignored-Fields are cut to this length. */
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
-/** How long, and how many bytes, synthesis continues without a reader. */
+/** For how long, and for how many bytes, synthesis continues without a reader. */
 export const readerGraceMs = 10_000;
 export const unreadBytesMax = 1 << 20;
-/** How long the events of a stream are held after its end, and how many bytes of one stream and of all. */
+/** How long events are kept after a stream ends, and the memory limits for one stream and for all streams. */
 export const eventsKeptMs = 60_000;
 export const eventBytesPerStreamMax = 4 << 20;
 export const eventBytesMax = 64 << 20;
-/** Of a WebSocket: how often it is pinged, how long its peer may be silent, and the size of a message. */
+/** WebSocket: interval of pings, and how long the peer may be silent. */
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
-/** A message that was taken only after so long shows that the peer reads. */
+/** If sending took at least this long, the peer was reading: it counts as a sign of life. */
 export const socketWaitMsMin = 100;
-/** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
+/**
+ * Limit for unread output (such as warnings and pongs) and for unhandled input. Audio does not count: it is sent only
+ * as fast as the peer reads.
+ */
 export const socketUnreadBytesMax = 8 << 20;
-/** So many messages of a connection, pings among them, count as one request of its key; its upgrade is the first. */
+/**
+ * Every `messagesPerRequest` messages of a connection, pings included, count as one request of its key. The upgrade
+ * counts as the first.
+ */
 export const messagesPerRequest = 500;
-/** Of a message: the fragments, the pieces that a frame arrives in, and the time for all of it to arrive. */
+/** Limits of one message: fragments, chunks per frame, and time to arrive completely. */
 export const messageFragmentsMax = 64;
 export const messageChunksMax = 512;
 export const messageMsMax = 10_000;
-/** How often unfinished messages are looked for. */
+/** Interval of the check for unfinished messages. */
 export const socketCheckMs = 1_000;
-/** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
+/** Contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
 export const contextsPerSocketMax = 100;
-/** Of a client of ElevenLabs: how long a context waits for a message. */
+/** ElevenLabs clients: how long a context waits for a message. */
 export const contextIdleMsDefault = 20_000;
 export const contextIdleMsMax = 180_000;

@@ -1,5 +1,5 @@
-// The HTTP/1.1 server (RFC 9112), with or without TLS, for connections that a listener hands to it. It stays up whatever a
-// client does: headers, bodies and idle connections have limits of size and time; malformed requests get a 400.
+// The HTTP/1.1 server (RFC 9112) for connections that a listener hands to it, with or without TLS. Headers, bodies and
+// idle connections have limits of size and time, and malformed requests get status 400.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -25,7 +25,7 @@ import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 export interface HttpServerOptions {
   listener: RequestListener;
   tls?: Tls | undefined;
-  /** That the listener counts. */
+  /** The open connections, counted by the listener. */
   connections: Connections;
   isBehindProxy?: boolean;
 }
@@ -33,7 +33,7 @@ export interface HttpServerOptions {
 export function createHttpServer(given: HttpServerOptions): Server {
   const { listener, tls, connections, isBehindProxy = false } = given;
   const options = {
-    // Every refusal has the form of the API's.
+    // This server checks the Host header itself, so that the error has the form of the API's errors.
     requireHostHeader: false,
     maxHeaderSize: headerBytesMax,
     headersTimeout: headersArrivalMs,
@@ -47,11 +47,11 @@ export function createHttpServer(given: HttpServerOptions): Server {
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
     : createServer(options);
-  // Node would drop the headers beyond its limit in silence.
+  // Node silently drops headers beyond its limit, so there is none.
   server.maxHeadersCount = 0;
   const takeTurn = (request: IncomingMessage, work: () => void) =>
     connections.turns.take(clientAddressOf(request, isBehindProxy), work);
-  /** Requests on a connection that are not answered. */
+  /** Number of unanswered requests per connection. */
   const unanswered = new WeakMap<Socket, number>();
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
@@ -79,16 +79,16 @@ export function createHttpServer(given: HttpServerOptions): Server {
   return server;
 }
 
-/** What hands connections to the server, which does not listen itself. */
+/** Returns the function that hands a connection to the server. The server itself does not listen. */
 export function createAccept(server: Server): (socket: Socket) => void {
-  // Node enforces its timeouts on requests only from this event on.
+  // Node enforces its request timeouts only after this event.
   server.emit('listening');
   return (socket) => void server.emit('connection', socket);
 }
 
 /**
- * A client that is answered before it has sent its whole body would lose the reply if the connection were closed at once.
- * The rest of the body is discarded for a while; if it ends in time, the connection stays open.
+ * Discards the rest of the body after an early reply. Closing the connection at once could lose the reply; if the body
+ * ends in time, the connection stays open.
  */
 function linger(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
@@ -98,13 +98,13 @@ function linger(request: IncomingMessage): void {
   const lastByte = socket.bytesRead + lingerBytesMax;
   const watch = setInterval(() => {
     if (Date.now() > lastMs || socket.bytesRead > lastByte) socket.destroy();
-    // A request need not emit 'close' when its connection is destroyed.
+    // A request does not always emit 'close' when its connection is destroyed.
     if (socket.destroyed) clearInterval(watch);
   }, lingerCheckMs);
   request.once('close', () => clearInterval(watch));
 }
 
-/** RFC 9112 section 3.2: a request of HTTP/1.1 has one Host, and none has two. */
+/** RFC 9112 section 3.2: a request has at most one Host header, and exactly one in HTTP/1.1. */
 function faultOfHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   if (rawHeaders.length > 2 * headersMax) return `The request has more than ${headersMax} headers.`;
   let hosts = 0;
@@ -116,7 +116,7 @@ function faultOfHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): stri
   return hosts === 0 && httpVersionMinor > 0 ? 'The request has no Host header.' : undefined;
 }
 
-/** Answers a request that is not passed on, as the last of its connection. */
+/** Answers a rejected request and closes its connection. */
 function answerFault({ headers }: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   const reply = toFaultReply(message, status, headers['x-request-id'], headers.accept);
   response.writeHead(status, reply.headers).end(reply.body);
@@ -140,9 +140,9 @@ const refused = new WeakSet<Socket>();
 
 /** Answers a request that Node could not parse, or that did not arrive in time. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-  // What comes behind such a request is discarded until the client has read the reply, and closes.
+  // Discards further data until the client has read the reply and closes the connection.
   if (refused.has(socket) && error.code !== 'ECONNRESET' && socket.bytesRead < lingerBytesMax) return;
-  // In the middle of a reply, the bytes would be taken for a part of it.
+  // In the middle of a reply, the client would read these bytes as part of it.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
     socket.destroy();

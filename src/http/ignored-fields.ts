@@ -1,8 +1,8 @@
-// Reports what of a request means nothing to its route: members of the body, parameters of the query, and an
-// Idempotency-Key where nothing is remembered under it.
+// Reports the parts of a request that its route ignores: members of the body, query parameters, and an Idempotency-Key
+// on a route that does not support it. X-Did-You-Mean lists known names that are similar. Every route with a key checks
+// its query.
 //     X-Ignored-Fields: language, colour
-//     X-Did-You-Mean: language=language_code              the known names that some of them are near to
-// A query is checked on every route with a key, also on those that take none.
+//     X-Did-You-Mean: language=language_code
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import {
   type Fields,
@@ -36,20 +36,20 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
 }
 
-/** By the body that they are members of, for the reply to a request whose parser throws. */
+/** Unknown members per body, kept for the reply if the parser throws. */
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
 
-/** The unknown members of a body, with those of its own members, as far as it was parsed. */
+/** The unknown members of a body and of its nested objects, as far as it was parsed. */
 const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];
 
-/** The query of a request, by the parameters in the documentation of its route. */
+/** Sorts the query of a request by the documented parameters of its route. */
 export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
   const parameters = routeOptions.config.operation?.parameters ?? [];
   const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
   return sortFields(query as Fields, known, isStrict);
 }
 
-/** Whether its parser sorts the query of the request. */
+/** Whether the route's parser sorts the query itself. */
 const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
 
@@ -76,13 +76,13 @@ function checkQuery(
 ): void {
   const { ignored, faults } = sortQuery(request, isStrict);
   if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
-  // A route with parameters reports these faults with those of its parameters.
+  // The parser of a route with query parameters reports these faults together with its own.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
   request.ignoredQuery = ignored;
   reply.headers(ignoredHeaders(request, []));
 }
 
-/** The headers that name what was ignored of the body and of the query. */
+/** Headers that name the ignored fields of the body and of the query. */
 export function ignoredHeaders(
   { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
   ofBody: readonly UnknownField[],
@@ -101,7 +101,7 @@ const nothing = Object.freeze({});
 const idempotencyKey = 'Idempotency-Key';
 const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
 
-/** Reports, or refuses, the key of a request whose answer is not remembered. */
+/** Reports an Idempotency-Key on a route that stores no answers, or rejects it if the gateway is strict. */
 export function checkUnusedKey(
   { headers }: FastifyRequest,
   isStrict: boolean,
@@ -114,14 +114,14 @@ export function checkUnusedKey(
   if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
 }
 
-/** A failed request has ignored nothing. */
+/** Removes the headers: a failed request has ignored nothing. */
 export function withoutIgnored(reply: FastifyReply): void {
   for (const name of ['X-Ignored-Fields', 'X-Did-You-Mean']) reply.removeHeader(name);
 }
 
 const listItem = (name: string) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C');
 
-/** The failure of the request, with its unknown members in the details. */
+/** Returns the failure with the unknown members of the request in its details. */
 export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
   const { body, ignoredQuery = [] } = request;
   return failure.facts.details ? nameUnknown(failure, [...ignoredOf(body), ...ignoredQuery]) : failure;

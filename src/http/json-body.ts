@@ -1,4 +1,4 @@
-// Reads the body of a request: JSON in UTF-8, with limits of size and time.
+// Reads the body of a request: JSON in UTF-8, with limits on size and time.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
@@ -14,11 +14,11 @@ function limitsOf(bytesMax: number | undefined): BodyLimits {
   return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 }
 
-/** Accepts only JSON bodies; others are `unsupported_media_type`. */
+/** Accepts only JSON bodies; other types fail with `unsupported_media_type`. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
-  // 100 Continue is sent only when the body is about to be read, so not for a rejected request.
+  // Sends 100 Continue only when the body is about to be read, so not for a rejected request.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.headers.expect) reply.raw.writeContinue();
     done();
@@ -32,7 +32,7 @@ export function checkBodySize({ headers }: FastifyRequest, { config }: FastifyRe
   if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
 
-/** A body that has come already, as most have, is read without a promise. */
+/** A body that has already arrived, the usual case, is read synchronously. */
 function readJson(
   request: FastifyRequest,
   payload: IncomingMessage,
@@ -48,7 +48,7 @@ function readJson(
   return undefined;
 }
 
-/** Rejects a body that is compressed, or text in another encoding than UTF-8. */
+/** Rejects a compressed body, and text in another encoding than UTF-8. */
 export function checkEncoding({ headers }: FastifyRequest, message: string): void {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
   if (encoding === 'identity' && type === 'application/json') return;

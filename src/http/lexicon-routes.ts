@@ -1,5 +1,5 @@
-// What the contract does not serve of lexicons: they come and go as PLS documents too, and their bodies have more values than
-// others.
+// The routes of lexicons that differ from the contract: lexicons can also be read and written as PLS documents, and
+// their bodies may have more values than usual.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
@@ -56,7 +56,7 @@ export function addLexiconRoutes(
   const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
   const both = { ...docs, answers: { 200: { ...answer, content } } };
   app.get('/api/lexicons/:id', documented(both, admitTo(operation)), async (request, reply) => {
-    // Beside the Origin of CORS.
+    // Added to the `Vary: Origin` of CORS.
     reply.raw.appendHeader('vary', 'Accept');
     if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
     const message = create(getLexicon.input, { lexiconId: (request.params as { id: string }).id });
@@ -77,7 +77,7 @@ export function addLexiconRoutes(
       const { operation, docs, handle, send } = byHand(method);
       const handler = async (request: FastifyRequest, reply: FastifyReply) => {
         if (!(request.body instanceof PlsBody)) return handle(request, reply);
-        // An empty body is a document that cannot be read, not a missing one.
+        // An empty body is reported as an unreadable document, not as a missing field.
         const spec = create(LexiconSpecSchema, { pls: request.body.document || ' ' });
         const { violations, ...reading } = readingOf(request);
         const { name, access } = request.query as Record<string, unknown>;
@@ -103,7 +103,7 @@ export function addLexiconRoutes(
   });
 }
 
-/** Here the document is the body. */
+/** Renames the field in violations: here the body itself is the document. */
 function inBody(error: unknown): unknown {
   if (!(error instanceof Failure) || !error.facts.details) return error;
   const details = error.facts.details.map((each) => (each.field === 'pls' ? { ...each, field: 'body' } : each));

@@ -1,8 +1,8 @@
 // The messages of live speech over WebSocket, JSON in text frames:
-//     {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
-//     {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}
-// answered by {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}; audio is a binary frame,
-// of the turn whose info came last, or base64 in {"type":"audio"}.
+// {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
+// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"} answered by
+// {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}. Audio is a binary frame
+// that belongs to the turn of the last info, or base64 in {"type":"audio"}.
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
 import { type Fields, nameUnknown, type UnknownField } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -25,13 +25,13 @@ const known: Readonly<Record<string, readonly string[]>> = {
 
 export interface LiveMessage {
   input: LiveInput;
-  /** How audio is to be sent, where the message says. */
+  /** How audio is to be sent, if the message states it. */
   audio: 'binary' | 'json' | undefined;
-  /** The names of members that were ignored. */
+  /** The ignored members. */
   ignored: readonly UnknownField[];
 }
 
-/** The input that a message is, or a Failure with all that is wrong with it. */
+/** Parses a message. Throws a Failure with all faults of the message. */
 export async function parseLiveMessage(message: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
   const { type, ...members } = await fieldsOfMessage(message, 'text');
   const names = typeof type === 'string' && Object.hasOwn(known, type) ? known[type] : undefined;
@@ -45,11 +45,11 @@ export async function parseLiveMessage(message: string | Buffer, isStrict: boole
   }
 }
 
-/** `faults` are those that were found before. */
+/** `faults` were found earlier. */
 function toInput(type: LiveInput['type'], fields: Fields, faults: FieldViolation[]): LiveInput {
   if (type === 'start') return { type, start: parseStartOf(fields, {}, faults) };
   const { text } = fields;
-  // Null is as absent, as in every body.
+  // Null counts as absent, as in every body.
   const playedMs = fields.played_ms ?? undefined;
   const turn = fields.turn ?? undefined;
   if (type === 'text' && typeof text !== 'string')
@@ -76,7 +76,7 @@ const notOneOf = (field: string, allowed: readonly string[]): FieldViolation => 
   return { field, reason: 'enum', message, allowed };
 };
 
-/** The frame of an event: text, or bytes of audio. */
+/** The frame of an event: a text, or the bytes of audio. */
 export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {
   if (event.type !== 'audio') return JSON.stringify({ type: event.type, ...toMembers(event) });
   if (audio === 'binary') return event.audio;

@@ -1,6 +1,6 @@
-// GET /api/audio/speech/live: live speech over WebSocket, with a key, or with a ticket of POST .../live/tickets in the query.
-// The connection closes with 1000 after `done`, with 1008 where a message or the caller is refused, with 1011 where the
-// service failed, and with 1012 where it is stopping; an error is the last message.
+// GET /api/audio/speech/live: live speech over WebSocket, with a key or with a ticket of POST .../live/tickets in the
+// query. The connection closes with 1000 after `done`, 1008 if a message or the caller is refused, 1011 if the service
+// failed, and 1012 if the service is stopping. An error is sent as the last message.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import type { LiveInput } from '../api/live-session.ts';
@@ -42,7 +42,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { ticket } = request.query as Readonly<Record<string, unknown>>;
     if (ticket === undefined) return admission.admit(request, reply, liveSpeech);
-    // A request that could not be served must not use up the ticket.
+    // Checked first: a request that cannot be served must not use up the ticket.
     check(request, reply);
     const taken = await tickets.useLive(String(ticket));
     if (!taken)
@@ -52,7 +52,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
-    request.call!.door = 'websocket';
+    request.call!.api = 'websocket';
     let audio: NonNullable<LiveMessage['audio']> = 'binary';
     const inputs = readInputs(peer, isStrict, (chosen) => {
       audio = chosen;
@@ -98,7 +98,7 @@ async function* readInputs(
   }
 }
 
-/** Sends the error as the last message. */
+/** Sends the error as the last message and closes the connection. */
 async function closeWith(peer: WebSocketPeer, error: unknown, requestId: string): Promise<void> {
   const failure = fromThrown(error);
   await peer.send(JSON.stringify({ type: 'error', ...toFailureBody(failure, requestId) }));

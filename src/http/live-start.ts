@@ -1,17 +1,18 @@
-// Parses the start of live speech, of ours or from the fields of another vendor's API: violations name the vendor's fields.
+// Parses the start message of live speech, from Sonant's API or from the fields of another vendor's API. Violations use
+// the vendor's field names.
 import { liveWaitingCharsMax } from '../api/call-limits.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type LiveStart, parseLiveStart } from '../speech/live-request.ts';
 import { countChars } from '../text/count-chars.ts';
 
-/** BCP-47 for an unknown language: that of the voice. */
+/** BCP-47 for an undetermined language: the voice's own language is used. */
 export const ownLanguage = 'und';
 
-/** A context in which nothing was said is given this much silence: clients take one without audio for a failure. */
+/** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 
-/** A Failure where a text that is sent in one request is longer than what may wait to be spoken. */
+/** Throws a Failure if a text that is sent in one request exceeds the limit of text waiting to be spoken. */
 export function checkTextFits(text: string, otherWay: string): void {
   const actual = countChars(text);
   const limit = liveWaitingCharsMax;
@@ -20,7 +21,7 @@ export function checkTextFits(text: string, otherWay: string): void {
   throw new Failure('text_too_long', { message, limit, actual });
 }
 
-/** `theirs` has the vendor's names of our fields; `faults` that were found before are reported first. */
+/** `theirs` maps Sonant's field names to the vendor's. `faults` were found earlier and are reported first. */
 export function parseStartOf(
   start: Fields,
   theirs: Readonly<Record<string, string>>,

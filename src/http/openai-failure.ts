@@ -22,7 +22,7 @@ export function toOpenAiError(failure: Failure) {
   };
 }
 
-/** The same failure with the fields that it names as the other API calls them. */
+/** The same failure with field names of the other API. */
 function renameFields(failure: Failure, api: OtherName): Failure {
   const { details } = failure.facts;
   if (!details) return failure;
@@ -30,7 +30,7 @@ function renameFields(failure: Failure, api: OtherName): Failure {
   return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
 }
 
-/** The name of a field, such as "text_chunks[2]", at another API. */
+/** The name of a field, such as "text_chunks[2]", in another API. */
 function nameAt(api: OtherName, field: string): string {
   const json = field.replace(/\[.*/, '');
   const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];

@@ -1,4 +1,4 @@
-// The documented reply headers. They are also exposed by CORS, which lets a page read only the headers that it names.
+// The documented reply headers. CORS exposes them, since a page can read only exposed headers.
 import { apiVersion } from '../net/headers.ts';
 
 interface ReplyHeader {

@@ -1,4 +1,4 @@
-// The documentation of a route: its entry in the OpenAPI document, and the schema by which Fastify writes its JSON.
+// The documentation of a route: its entry in the OpenAPI document, and the schema with which Fastify writes its JSON.
 // Requests are validated by their parsers, not by these schemas.
 import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
 import type { Operation } from '../api/operation.ts';
@@ -16,11 +16,11 @@ export interface Parameter {
   example?: unknown;
 }
 
-/** The members `type`, what narrows it, and `description`. */
+/** The schema of a string: type, further constraints, description. */
 export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', ...more, description });
 export const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
 
-/** The schema of an object in which every member is required. */
+/** The schema of an object whose members are all required. */
 export const objectSchema = (
   title: string,
   properties: Readonly<Record<string, Schema>>,
@@ -33,7 +33,7 @@ export const objectSchema = (
   properties,
 });
 
-/** The schema of an object with an example of it, from one row a member: its schema, and its value in the example. */
+/** The schema and the example of an object. Each row gives a member's schema and its value in the example. */
 export function describeObject<Members extends Readonly<Record<string, readonly [Schema, unknown]>>>(
   title: string,
   members: Members,
@@ -44,7 +44,7 @@ export function describeObject<Members extends Readonly<Record<string, readonly 
   return { schema: objectSchema(title, pick(0) as Record<string, Schema>, description), example };
 }
 
-/** `prefix` is what every such id begins with, if anything. */
+/** A path parameter for an id. `prefix` is the common prefix of such ids, if any. */
 export const pathId = (description: string, example: string, prefix = ''): Parameter => ({
   in: 'path',
   name: 'id',
@@ -80,7 +80,7 @@ export interface Answer {
   content?: Readonly<Record<string, Content>>;
 }
 
-/** An answer with a JSON body. */
+/** A response with a JSON body. */
 export const jsonAnswer = (description: string, schema: Schema, example: unknown, headers?: Answer['headers']) => ({
   description,
   ...(headers && { headers }),
@@ -105,19 +105,19 @@ export interface RouteDocs {
   tag: keyof typeof tags;
   summary: string;
   description?: string;
-  /** The key needs one of these. Absent where no key is needed. */
+  /** The key needs one of these scopes. Absent if no key is needed. */
   scopes?: readonly string[];
-  /** Whether it uses a key that the request does not carry: that of a ticket. */
+  /** Whether the operation runs with a key that the request does not carry: the key of its ticket. */
   isOnBehalf?: true;
-  /** What is accepted in place of a key in X-API-Key. */
+  /** Bearer credential that is accepted instead of a key in X-API-Key. */
   bearer?: 'token' | 'key';
   parameters?: readonly Parameter[];
   body?: RouteBody;
-  /** By status. */
+  /** Responses by status. */
   answers: Readonly<Record<number, Answer>>;
-  /** Those specific to it; those that all operations of its kind share are added. */
+  /** Failures specific to this operation; the failures shared by its kind are added. */
   failures: readonly Reason[];
-  /** Whether failures are OpenAI's error object. */
+  /** Whether failures have the form of OpenAI's error object. */
   isOpenAi?: true;
   /** Whether a browser gets failures as an HTML page. */
   isPage?: true;
@@ -131,12 +131,12 @@ export interface RouteBody {
   examples: Readonly<Record<string, unknown>>;
   /** The fields of a form, accepted besides JSON or instead of it. */
   form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
-  /** A file that is the body. */
+  /** The body is a file of one of these types. */
   file?: { types: readonly string[]; description: string; examples: Readonly<Record<string, string>> };
   isOptional?: true;
 }
 
-/** The id and the scopes of an operation that has the same name in the protos. */
+/** The id and the scopes of the operation with this name in the protos. */
 export function documentOperation({ name, scopes }: Operation): Pick<RouteDocs, 'id'> & { scopes: readonly string[] } {
   const method = name.slice(name.indexOf('/') + 1);
   return { id: method[0]!.toLowerCase() + method.slice(1), scopes };
@@ -145,11 +145,11 @@ export function documentOperation({ name, scopes }: Operation): Pick<RouteDocs, 
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: RouteDocs;
-    /** The largest body, where that is more than usual. */
+    /** Largest body, if it is larger than usual. */
     bodyBytesMax?: number;
-    /** The same of JSON, for a text that is as long as a book. */
+    /** Largest JSON body, for a text as long as a book. */
     jsonBytesMax?: number;
-    /** Members and items of JSON, where they may be more than usual. */
+    /** Number of members and items in the JSON, if it is more than usual. */
     jsonValuesMax?: number;
   }
 }

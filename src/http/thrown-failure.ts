@@ -1,4 +1,4 @@
-// The Failure for what a route or Fastify has thrown.
+// Converts errors that a route or Fastify has thrown to Failures.
 import { Failure, toFailure } from '../errors.ts';
 
 export const notJsonMessage = 'The request body must be application/json in UTF-8, uncompressed.';

@@ -1,5 +1,5 @@
-// What the contract does not serve of voices: POST /api/voices takes a form with recordings besides JSON, and
-// GET /api/voices/{id}/preview returns audio.
+// The hand-written routes of voices: POST /api/voices accepts a form with recordings besides JSON, and GET
+// /api/voices/{id}/preview returns audio.
 import { createHash } from 'node:crypto';
 import { create as createMessage } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -48,7 +48,7 @@ export function addVoiceRoutes(
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
         callUnary(preview, handlers, message, call),
       );
-      // The voice may change or be deleted.
+      // The ETag is a hash because a voice can change or be deleted.
       const etag = `"${createHash('sha256').update(audioBytes).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
       if (isKept(request.headers['if-none-match'], etag)) return reply.code(304).send();
@@ -94,7 +94,7 @@ function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCl
         return [name, values.flatMap((text) => text.split(',').flatMap((each) => each.trim() || []))];
       if (values.length > 1 && cloneTexts.includes(name)) violations.report(name, 'conflict', 'must be given once');
       const [text = ''] = values;
-      // An empty field of a form is as absent.
+      // An empty form field counts as absent.
       return [name, text === '' ? undefined : name === 'labels' ? parseLabels(text, violations) : text];
     }),
   );
@@ -136,7 +136,7 @@ const previewDocs: RouteDocs = {
   failures: ['voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],
 };
 
-/** Of the endpoint that makes voices of engines and clones. */
+/** The endpoint that creates voices from engine voices and clones. */
 const cloneDocs = {
   summary: 'Create or clone a voice',
   description:

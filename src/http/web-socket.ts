@@ -1,7 +1,6 @@
-// WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
-// refusal is an ordinary HTTP error; then the route accepts it. A socket is read only as fast as its messages are handled, each
-// in the turn of its client address. A peer that answers no ping is gone, and one that asks without reading is closed. Sound is
-// not compressed.
+// WebSocket (RFC 6455) on the routes of the gateway. An upgrade passes the hooks of its route like any request, so a
+// refusal is an ordinary HTTP error. Messages are read as fast as they are handled, in turn with other client
+// addresses. A peer that answers no ping, or sends without reading, is disconnected. Compression is off.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -26,23 +25,23 @@ import {
 
 interface PeerLimits {
   messageBytesMax: number;
-  /** How long a message may wait to be read, whatever the peer sends meanwhile. */
+  /** How long a message may wait for the peer to read it. */
   readerStallMs: number;
 }
 
 export interface WebSocketPeer {
-  /** The messages as they arrive: text as a string. Ends when the connection does. */
+  /** Messages in order of arrival; text messages are strings. Ends when the connection closes. */
   messages: AsyncIterable<string | Buffer>;
-  /** Resolves when the message is on its way: the next one is to wait for that. */
+  /** Resolves when the socket accepts the next message. */
   send(message: string | Uint8Array): Promise<void>;
-  /** Closes the connection, with a code of RFC 6455, section 7.4. */
+  /** Closes the connection with a status code of RFC 6455, section 7.4. */
   close(code: number, reason?: string): void;
 }
 
-/** A short message takes memory too. */
+/** Each message counts as at least this many bytes, since a short message takes memory too. */
 const messageBytesMin = 1024;
 
-/** Calls the work in the turn of the client's address; false if too much waits for that address. */
+/** Runs the work in the turn of the client's address. Returns false if too much work waits for that address. */
 type TakeTurn = (work: () => void) => boolean;
 
 const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer; takeTurn: TakeTurn }>();
@@ -51,8 +50,8 @@ export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
 /**
- * The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. Others have
- * their turns while a large one is read.
+ * Parses a message that must be a JSON object. A large message is parsed in pieces, so that other clients get their
+ * turns. `pieceOf` names a field whose text may begin or end in the middle of a character.
  */
 export async function fieldsOfMessage(message: string | Buffer, pieceOf: string): Promise<Fields> {
   const given =
@@ -61,7 +60,7 @@ export async function fieldsOfMessage(message: string | Buffer, pieceOf: string)
   throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
 }
 
-/** Hands upgrades to the listener, as requests whose connection is closed after the reply. */
+/** Hands upgrades to the request listener. The connection is closed after the reply, unless the route accepts it. */
 export function takeUpgrades(
   server: Server,
   listener: RequestListener,
@@ -78,7 +77,7 @@ export function takeUpgrades(
   });
 }
 
-/** A Failure unless the request asks for a WebSocket, from a page that may: one of this service or of an allowed origin. */
+/** Throws a Failure unless this is a WebSocket request, and not one from a page of a foreign origin. */
 export function checkUpgrade(
   { raw, protocol, host }: FastifyRequest,
   reply: FastifyReply,
@@ -103,7 +102,7 @@ const socketVersion = '13';
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const protocols = new RegExp(`^${token}([ \\t]*,[ \\t]*${token})*$`);
 
-/** What the library would answer in a form of its own. */
+/** Faults that the `ws` library would report in its own format. */
 function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
   const { 'sec-websocket-version': version, 'sec-websocket-key': key, 'sec-websocket-protocol': protocol } = headers;
   const faults: FieldViolation[] = [];
@@ -117,7 +116,7 @@ function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
   return faults;
 }
 
-/** Completes the handshake; the reply is the connection's from here on. */
+/** Completes the handshake. After that, the connection belongs to the socket. */
 export async function acceptWebSocket(
   { raw: request, call }: FastifyRequest,
   reply: FastifyReply,
@@ -130,7 +129,7 @@ export async function acceptWebSocket(
     maxPayload: messageBytesMax,
     maxFragments: messageFragmentsMax,
     maxBufferedChunks: messageChunksMax,
-    // One message or ping of a socket in each turn of the event loop.
+    // At most one message or ping per socket and turn of the event loop.
     allowSynchronousEvents: false,
     perMessageDeflate: false,
   });
@@ -168,7 +167,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
     else peer.ping();
   }, socketPingMs);
-  /** Messages that wait to be handled, or are; and those that come when none is handled any more. */
+  /** Bytes of the messages that are received and not handled yet. */
   let waitingBytes = 0;
   const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
   let unfinishedSinceMs: number | undefined;
@@ -180,7 +179,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   }, socketCheckMs);
   let received = 0;
   const count = () => {
-    // Each may have an answer.
+    // Checked before each message, since each may have an answer.
     if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
     if (++received % messagesPerRequest === 0) charge().catch((error: unknown) => queue.abort(error));
   };
@@ -191,11 +190,11 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     unfinishedSinceMs = undefined;
     const message = isBinary ? data : data.toString();
     waitingBytes += sizeOf(message);
-    // Behind the last message that is handled, the close frame is still to be read.
+    // After the last message that is handled, the close frame must still be read.
     if (!queue.isEnded) peer.pause();
     queue.push(message);
   });
-  // 'close' follows.
+  // 'close' is emitted after 'error'.
   peer.on('error', () => {});
   peer.on('close', () => {
     clearInterval(pings);
@@ -228,7 +227,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
         const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
         peer.send(message, () => {
           clearTimeout(stalled);
-          // A peer that reads as fast as it plays gets a ping long after what was sent before it.
+          // A peer that reads at playback speed receives pings late; a slow send therefore counts as a sign of life.
           if (performance.now() - sentMs > socketWaitMsMin) hear();
           resolve();
         });
@@ -237,7 +236,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   };
 }
 
-/** Whether the library has received a part of a message and not the rest: it has no event for that. */
+/** Whether the library has received only part of a message. It has no event for that. */
 function holdsPartOf(peer: import('ws').WebSocket): boolean {
   const { _receiver: receiver } = peer as unknown as { _receiver: { _fragmented: number; _state: number } };
   return receiver._fragmented > 0 || receiver._state > 0;

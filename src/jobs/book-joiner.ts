@@ -1,5 +1,5 @@
-// Joins the finished chapters of a job into the file of the whole, with its captions, and ends the job. A chapter whose file
-// is gone, because room was made or its voice was deleted, is spoken again first.
+// Joins the finished chapters of a job into one file with captions, and ends the job. A chapter whose file is gone
+// (room was made, or its voice was deleted) is spoken again first.
 import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -16,7 +16,7 @@ import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 
-/** A public audio id is an address that nobody can guess. */
+/** Large enough that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
 interface Finished {
@@ -36,11 +36,11 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     const nowMs = Date.now();
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
-    // If it is unknown then whether the job has ended with it, it stays, and expires when the job does.
+    // If it is then unknown whether the job has ended with this clip, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };
     await addOrRemove(clip, tools);
     reservation.keep(clip.byteCount);
-    // A voice that ended meanwhile has ended its chapters, and may have been too early for the file of the whole.
+    // The end of a voice removes its chapters, but may have come before the joined file was written.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
@@ -52,7 +52,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   }
 }
 
-/** Without a row, nothing else would remove the file before the sweep of a day. */
+/** If the row is missing, the file is removed here; otherwise only the daily sweep would remove it. */
 async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools): Promise<void> {
   try {
     await index.add(clip);
@@ -62,7 +62,7 @@ async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools
   }
 }
 
-/** All chapters with their clips; undefined where some are to be spoken again. */
+/** All chapters with their clips; undefined if some must be spoken again. */
 async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools): Promise<Finished[] | undefined> {
   const finished: Finished[] = [];
   let isWhole = true;

@@ -1,5 +1,5 @@
-// The captions of a chapter, written to the store part by part while it is spoken, and those of the whole, from those of its
-// chapters; so that memory does not grow with the book. They are stored as those of any audio: a JSON array of cues.
+// Writes the captions of a chapter part by part while it is spoken, and joins the chapters' captions for the whole job,
+// so that memory use does not grow with the book. They are stored like the captions of any audio: a JSON array of cues.
 import { type Cue, toCaptioned, toCues } from '../delivery/captions.ts';
 import { captionsOf, readCaptions } from '../delivery/stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../delivery/stores/clip-store.ts';
@@ -9,7 +9,7 @@ import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 
 type Drafts = Pick<ClipStore, 'create'>;
 
-/** Cues of one file, added in order. */
+/** Writes the cues of one file, in order. */
 async function openCues(clips: Drafts, audioId: string) {
   const draft: ClipDraft = await clips.create(captionsOf(audioId), 'application/json');
   let separator = '[';
@@ -34,7 +34,7 @@ export interface CaptionOptions {
   textOf(part: number): string;
 }
 
-/** The same events; the captions are stored before the end is told. */
+/** Returns the same events. The captions are stored before the end is reported. */
 export async function* storeChapterCaptions(
   events: AsyncIterable<SpeechEvent>,
   { clips, markup, languageCode, textOf }: CaptionOptions,

@@ -1,5 +1,5 @@
-// Speaks a chapter into its file: segments that were kept are read, the others are spoken and kept, and all are encoded in one
-// pass, so that the file is the same however often the work was interrupted.
+// Speaks a chapter into its file. Stored segments are read, the others are spoken and stored, and all are encoded in
+// one pass, so that the file is the same however often the work was interrupted.
 import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
@@ -16,9 +16,11 @@ import type { JobTools } from './job-tools.ts';
 import { withReadingPauses } from './reading-pauses.ts';
 import { keepSegments } from './resumable-segments.ts';
 
-/** Of a chapter that is not finished. Where its process dies then, or the store is away, nobody else removes its audio. */
+/**
+ * Lifetime of an unfinished chapter's audio. If the process dies or the store is unreachable, nobody else removes it.
+ */
 const keepMsUnfinished = 3_600_000;
-/** Of a chapter while its job runs; then it is kept as long as the job. */
+/** Lifetime of a chapter's audio while its job runs. After the job ends, it is kept as long as the job. */
 const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
@@ -27,7 +29,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
   const caller = await findCaller(job);
-  // An alias may move to another voice meanwhile: who reads the chapter was found when the job was made.
+  // The voice was determined when the job was created, because an alias may move to another voice in the meantime.
   const fields = { ...settings.speech, ...JSON.parse(row.speech), voice_id: row.voiceId };
   const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
   const take = async (chars: number, until: AbortSignal) => {
@@ -61,14 +63,14 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     isLinked: true,
     toCacheKey: () => null,
   });
-  // A chapter whose file is stored is finished, or found to be another's.
+  // Once its file is stored, the chapter is finished, or was taken over by another process.
   for await (const { type } of stored.events) if (type !== 'done') signal.throwIfAborted();
   const { clipId: audioId, seconds } = stored.clip;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
     const done = { holder, audioId, seconds, sampleCount, keepUntilMs: Date.now() + keepMsMax };
     const segments = await rows.finishChapter(id, done);
-    // The chapter is done: what cannot be removed is left to the sweep.
+    // The chapter is done; segments that cannot be removed now are left to the sweep.
     for (const key of segments) await clips.remove(key).catch(onFault);
   } catch (error) {
     await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
@@ -76,14 +78,18 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   }
 }
 
-/** Removes audio that the chapter is not finished with. It may be after all, where the answer of the store was lost. */
+/**
+ * Removes the audio of a chapter that was not finished with it. It may have been finished after all, if the store's
+ * answer was lost.
+ */
 async function removeUnfinished(
   tools: JobTools,
   { jobKey, chapter }: Pick<ChapterRow, 'jobKey' | 'chapter'>,
   { audioId, ownerId }: { audioId: string; ownerId: string },
 ): Promise<void> {
   const present = (await tools.rows.chaptersOf(jobKey)).find((each) => each.chapter === chapter);
-  // Should it be finished only after this look, then joining finds its file gone, and has it spoken again.
+  // If the chapter is finished with it only after this check, joining finds the file missing and has the chapter spoken
+  // again.
   if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
 }
 
@@ -92,7 +98,7 @@ interface ChapterPlanOptions {
   chapter: number;
   partCount: number;
   title: string;
-  /** Fields of speech, of the job and of the chapter. */
+  /** Fields of speech of the job and of the chapter. */
   speech: Readonly<Record<string, unknown>>;
   caller: Caller;
 }
@@ -100,7 +106,7 @@ interface ChapterPlanOptions {
 interface PlannedChapter {
   plan: SpeechPlan;
   request: SpeechRequest;
-  /** A part that is being spoken, or was last. */
+  /** Returns a part that is being spoken or was spoken recently. */
   partOf(part: number): PartRow;
 }
 
@@ -115,7 +121,7 @@ async function planChapter(
     const row = await rows.findPart(jobKey, chapter, part);
     if (!row) throw new Error(`part ${part} of chapter ${chapter} is missing`);
     parts.set(part, row);
-    // The one before is still being heard, and so may be the end of that before it.
+    // The previous part may still be in progress, and with it the end of the part before.
     parts.delete(part - 3);
     const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
     const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });

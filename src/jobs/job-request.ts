@@ -1,6 +1,6 @@
-// The request for a job. The rules of the contract check the shape and range of its fields; the texts, the cover, the webhook
-// and the fields of speech are checked here. Fields of speech have the rules of any request for speech (speech/fields.ts), and
-// are stored as they were sent.
+// Parses the request for a job. The contract's rules check the shape and range of fields; texts, the cover, the webhook
+// and the fields of speech are checked here. Fields of speech follow the rules of any request for speech
+// (speech/fields.ts) and are stored as they were sent.
 import {
   type ChapterInput,
   type CreateJobRequest,
@@ -27,19 +27,19 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface JobSettings {
-  /** Fields of speech, as they were sent, under their JSON names. */
+  /** Fields of speech as they were sent, by JSON name. */
   speech: Fields;
   gapSeconds: number;
   keepHours: number | undefined;
   webhookUrl: string | undefined;
   metadata: Readonly<Record<string, string>>;
-  /** A picture, JPEG or PNG, in base64. */
+  /** A JPEG or PNG picture in base64. */
   cover: string | undefined;
 }
 
 export interface JobRequest {
   settings: JobSettings;
-  /** Of the whole, without a text. */
+  /** The request of the whole job, without a text. */
   speech: SpeechRequest;
   chapters: readonly ChapterRequest[];
   chars: number;
@@ -47,16 +47,16 @@ export interface JobRequest {
 
 export interface ChapterRequest {
   title: string;
-  /** What of it differs from the job's. */
+  /** Fields that differ from the job's. */
   speech: Fields;
   parts: readonly (TextPart & { chars: number })[];
   chars: number;
-  /** Where a field that counts for it was sent: in the chapter, or in the job. */
+  /** Returns the path at which a field of this chapter was sent: in the chapter or in the job. */
   nameOf(field: string): string;
 }
 
 const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
-/** The fields of speech that a job may have. */
+/** Fields of speech that a job may have. */
 const jobSpeechNames = Object.values(speechFields)
   .map(({ json }) => json)
   .filter((name) => !ofOneRequest.includes(name));
@@ -68,7 +68,7 @@ const toRequest = (fields: Fields): SpeechRequest =>
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
   toRequest({ ...ofJob, ...ofChapter, text });
 
-/** The job that the message describes; violations of it are reported. Undefined only if there are any. */
+/** The job in the message. Violations are reported; the result is undefined only if there are any. */
 export const readJobRequest = (message: CreateJobRequest, violations: Violations): Promise<JobRequest | undefined> =>
   inSteps(readSteps(message, violations));
 
@@ -90,13 +90,13 @@ function* readSteps(message: CreateJobRequest, violations: Violations): Steps<Jo
   const ofWhole = parseSpeech({ ...speech, text: 'a' }, (field, ...rest) => field !== 'text' && report(field, ...rest));
   const given = takeChapters(message, violations);
   checkSize(given);
-  // How texts are marked says nothing of documents.
+  // The kind of markup of texts does not apply to documents.
   const ofDocument = given.every(({ ssml }) => ssml !== '') ? speech : { ...speech, markup: null };
   const chapters: ChapterRequest[] = [];
   for (const [i, chapter] of given.entries()) {
     const nameOf = (name: string) => (message.chapters.length > 0 ? `chapters[${i}].${name}` : name);
     if (chapter.ssml !== '') chapters.push(parseDocument(chapter, ofDocument, nameOf, report));
-    // An ssml that cannot be read stands for a text.
+    // An unreadable `ssml` still counts as a text.
     else if (!violations.has(nameOf('ssml')))
       chapters.push(yield* parseChapter(chapter, speech, ofWhole, nameOf, report));
     yield;
@@ -122,7 +122,7 @@ function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Vi
   return [];
 }
 
-/** Before the text is looked at. */
+/** Checks sizes before any text is examined. */
 function checkSize(chapters: readonly Chapter[]): void {
   const actual = chapters.reduce((sum, { text, ssml }) => sum + countChars(text) + countChars(ssml), 0);
   if (actual <= jobCharsMax) return;
@@ -133,13 +133,13 @@ function checkSize(chapters: readonly Chapter[]): void {
 
 type NameOf = ChapterRequest['nameOf'];
 
-/** The fields of speech that a chapter has of its own. */
+/** Fields of speech that the chapter itself states. */
 const ownSpeechOf = ({ voiceId, languageCode }: Chapter): Fields => ({
   ...(voiceId !== '' && { voice_id: voiceId }),
   ...(languageCode !== undefined && { language_code: languageCode }),
 });
 
-/** A chapter whose text is in `ssml`, stored as any text that is a document. */
+/** Parses a chapter in `ssml`. It is stored like a text that is a document. */
 function parseDocument(chapter: Chapter, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
   const own = ownSpeechOf(chapter);
   const { title, text, ssml } = chapter;
@@ -170,13 +170,13 @@ function* parseChapter(
   if (text === '') report(nameOf('text'), 'required', 'is required');
   if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
-  // A document in the middle of a text is none, also where a part begins with it.
+  // A document in the middle of a text does not count as one, even if a part begins with it.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
   const reportOwn: Report = (field, ...rest) => {
     if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
   };
   const parts: ChapterRequest['parts'][number][] = [];
-  // A blank text is refused by the rules of any text.
+  // A blank text is refused by the rules for texts.
   for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
     const reportPart: Report = (field, reason, message, allowed) =>
       reportOwn(field, reason, inWhole(message, text, part.offset), allowed);
@@ -208,7 +208,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
   }
 }
 
-/** A document is not divided, so that it may be too long though the job is not. */
+/** A document is not divided, so it may be too long although the job is not. */
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
@@ -234,10 +234,10 @@ const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 const jpegStart = Buffer.from('ffd8', 'hex');
 const jpegEnd = Buffer.from('ffd9', 'hex');
-/** Some programs write zeros and line ends behind the end of a picture. */
+/** Some programs append zeros and line ends to a picture. */
 const slackBytes = 64;
 
-/** Whether it has a beginning, a size in pixels, and an end; and is no larger than a job takes. */
+/** Whether the picture has a start, a size in pixels and an end, and is small enough for a job. */
 export function isCover(bytes: Uint8Array): boolean {
   if (bytes.length > coverBytesMax) return false;
   const picture = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -253,7 +253,7 @@ const hasPngSize = (picture: Buffer): boolean =>
   picture.readUInt32BE(16) > 0 &&
   picture.readUInt32BE(20) > 0;
 
-/** Of its segments, one that begins a frame: length, bits, height, width. */
+/** Searches the segment that begins a frame: length, bits, height, width. */
 function hasJpegSize(picture: Buffer): boolean {
   for (let at = 2; at + 9 < picture.length; ) {
     if (picture[at] !== 0xff) return false;
@@ -267,16 +267,16 @@ function hasJpegSize(picture: Buffer): boolean {
 }
 
 interface TextPart {
-  /** Where it is in the text, in code points. */
+  /** Position in the text, in code points. */
   offset: number;
   text: string;
 }
 
-/** Ends of a part, the best first; each matches up to where the next part begins. */
+/** Ends of a part, best first. Each matches up to the start of the next part. */
 const ends = [/\r?\n[^\S\n]*\r?\n\s*/g, /[.!?…。！？][\p{Pe}\p{Pf}"']*\s+/gu, /\n\s*/g, /\s+/g];
 const written = /\S/g;
 
-/** The index of the next character that is no space, or the end of the text. */
+/** Index of the next character that is not white space, or the end of the text. */
 function nextWritten(text: string, from: number): number {
   written.lastIndex = from;
   return written.exec(text)?.index ?? text.length;
@@ -285,7 +285,7 @@ function nextWritten(text: string, from: number): number {
 export function* divideText(text: string, charsMax: number = partCharsMax): Generator<TextPart> {
   let offset = 0;
   for (let from = 0; from < text.length; ) {
-    // Neither a part nor what is left may be blank: a blank text cannot be spoken.
+    // Neither the part nor the rest may be blank, because a blank text cannot be spoken.
     const begin = nextWritten(text, from);
     const end = endOfPart(text, begin, charsMax);
     const to = nextWritten(text, end) === text.length ? text.length : end;
@@ -307,6 +307,9 @@ function endOfPart(text: string, from: number, charsMax: number): number {
   return from + cutText(window, charsMax).length;
 }
 
-/** When a job that ends is deleted. In whole milliseconds, as rows have it: `keep_hours` may be a fraction. `keepMs` where the job says nothing. */
+/**
+ * Time at which a job that ends now is deleted, in whole milliseconds: `keep_hours` may be a fraction. `keepMs` applies
+ * if the job states nothing.
+ */
 export const expiryOf = ({ keepHours }: Pick<JobSettings, 'keepHours'>, nowMs: number, keepMs: number): number =>
   Math.round(nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000));

@@ -1,6 +1,6 @@
-// Works on jobs: takes the leases of chapters that wait, so many at once, renews them, and speaks the chapters, from those of
-// the key that has the fewest. Of one job it works on one chapter at a time, so that its end costs a job one segment at most.
-// Several processes share the chapters of a store; what one leaves behind, another takes over when its leases have ended.
+// Works on jobs: takes and renews leases of waiting chapters and speaks them, starting with the key that has the fewest
+// chapters in progress. It works on one chapter of a job at a time, so that an interruption costs the job at most one
+// segment. Several processes share a store's chapters; if one dies, another takes over when its leases have ended.
 import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -13,20 +13,20 @@ import type { JobTools } from './job-tools.ts';
 import { SegmentFault } from './resumable-segments.ts';
 
 export interface JobRunnerOptions extends JobTools {
-  /** How many chapters are worked on at once; 0 for none. */
+  /** Number of chapters that are worked on at once; 0 for none. */
   chaptersMax: number;
-  /** Whether the bearer of the name of a process is known to be dead. */
+  /** Whether the process that holds a lease is known to be dead. */
   isDead(holder: string): boolean;
 }
 
 export interface JobRunner {
-  /** There may be something to do. */
+  /** Call when there may be something to do. */
   wake(): void;
-  /** How many chapters are worked on. */
+  /** Number of chapters in progress. */
   countWorking(): number;
-  /** Ends the work on a job that has ended. */
+  /** Stops work on a job that has ended. */
   leave(jobKey: string): void;
-  /** Ends all work, and gives the chapters to others. */
+  /** Stops all work, and releases the chapters to other processes. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ interface Working extends OpenChapter {
   done: Promise<void>;
 }
 
-/** Jobs that are looked at in one round. */
+/** Number of jobs that are examined in one round. */
 const openMax = 200;
 
 export function openJobRunner(options: JobRunnerOptions): JobRunner {
@@ -70,7 +70,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** A key without a chapter gets the place of one that has several here. */
+  /** If a key has no chapter in progress, a key with several here gives one up. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];
@@ -106,7 +106,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   };
 }
 
-/** Works on a chapter whose lease is held, until it is done, fails, or is to be left. */
+/** Works on a leased chapter until it is done, fails, or must be released. */
 async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortController): Promise<void> {
   const { rows, holder } = options;
   const stopRenewing = renewLease(id, options, leaving);
@@ -118,7 +118,7 @@ async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortCont
     else if (job) await joinBook(job, options, leaving.signal);
   } catch (error) {
     if (leaving.signal.aborted || error instanceof LeaseLost) return;
-    // Where the job cannot be ended, the chapter is not tried again without pause.
+    // If the job cannot be ended, the chapter is not retried at once.
     notBeforeMs = Date.now() + retryMs.max;
     notBeforeMs = (await afterFailure(error, id, options)) ?? 0;
   } finally {
@@ -140,11 +140,11 @@ function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: 
 }
 
 /** When a failure that may pass is to be tried again; any other ends the job. */
-/** Why a job has failed, as its row has it. */
+/** Why a job has failed, as stored in its row. */
 export interface JobFault {
   reason: Reason;
   message: string;
-  /** Of the sentence that could not be spoken: the index of its chapter, where it begins there in code points, and what it is. */
+  /** The sentence that could not be spoken: index of its chapter, its position there in code points, and its text. */
   chapter: number | undefined;
   offset: number | undefined;
   text: string | undefined;
@@ -187,12 +187,12 @@ async function endJob(
 
 export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
 
-/** Its characters come back with the next month only. */
+/** Not retried: the characters are available again only next month. */
 const mayPass = ({ reason, facts }: Failure): boolean =>
   (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
   reason === 'engine_timeout' ||
   (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
 
-/** Whole, as rows have it: what asks for it may count in fractions of a second. */
+/** In whole milliseconds, as in rows; the failure may state fractions of a second. */
 const waitMsOf = ({ facts }: Failure): number =>
   Math.min(retryMs.max, Math.ceil((facts.retryAfterSeconds ?? 0) * 1000));

@@ -1,5 +1,5 @@
-// Forgets jobs when their time is over, with what was made for them; before that, the segments that those which have failed or
-// were canceled have left: bare samples, which no quota counts.
+// Deletes expired jobs with everything that was made for them, and before that, the segments of failed and canceled
+// jobs: raw samples, which no quota counts.
 
 import { removeClip } from '../delivery/stored-captions.ts';
 import { ownTurn } from '../runtime/steps.ts';
@@ -7,7 +7,7 @@ import type { JobRow } from '../store/job-rows.ts';
 import { jobSweepMs, leftSegmentsMs } from './job-limits.ts';
 import type { JobTools } from './job-tools.ts';
 
-/** Jobs that are looked at in one round. */
+/** Number of jobs per round. */
 const batch = 20;
 
 export type JobSweep = ReturnType<typeof openJobSweep>;
@@ -51,7 +51,7 @@ export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 
 
 type Removing = Pick<JobTools, 'rows' | 'clips' | 'index' | 'room'>;
 
-/** Removes stored audio, unless it has expired already. */
+/** Removes stored audio, unless it has already expired. */
 export async function removeChapterAudio(
   { clips, index, room }: Omit<Removing, 'rows'>,
   audioId: string,
@@ -64,23 +64,23 @@ export async function removeChapterAudio(
   room.noteRemoved({ accountId: clip.accountId ?? clip.ownerId, byteCount: clip.byteCount });
 }
 
-/** Removes the sound of all segments of a job. */
+/** Removes the audio of all segments of a job. */
 async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>, jobKey: string): Promise<void> {
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 
-/** Removes all segments of a job that had ended without success by then, and was not queued again. */
+/** Removes all segments of a job that ended unsuccessfully before `endedMs` and was not queued again. */
 async function removeLeftSegments(
   tools: Pick<Removing, 'rows' | 'clips'>,
   jobKey: string,
   endedMs: number,
 ): Promise<void> {
   await removeSegments(tools, jobKey);
-  // Where it was queued meanwhile, its segments have no sound, and are spoken again.
+  // If the job was queued again in the meantime, its segments have no audio and are spoken again.
   await tools.rows.deleteLeftSegments(jobKey, endedMs);
 }
 
-/** Removes the sound of a voice that may not be heard any more. */
+/** Removes the segments of a voice that may no longer be used. */
 export async function removeSegmentsOfVoice(
   { rows, clips }: { rows: Pick<JobTools['rows'], 'deleteSegmentsOfVoice'>; clips: Pick<JobTools['clips'], 'remove'> },
   voiceId: string,
@@ -88,14 +88,14 @@ export async function removeSegmentsOfVoice(
   for (const key of await rows.deleteSegmentsOfVoice(voiceId)) await clips.remove(key);
 }
 
-/** Removes a job, with everything that was made for it. */
+/** Removes a job with everything that was made for it. */
 export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: JobRow): Promise<void> {
   const { rows } = tools;
   const chapters = await rows.chaptersOf(jobKey);
   await removeSegments(tools, jobKey);
   for (const each of [audioId, ...chapters.map((chapter) => chapter.audioId)])
     if (each) await removeChapterAudio(tools, each, ownerId);
-  // The rows of many jobs that are deleted at once are erased in a turn of the event loop each.
+  // Each deletion has its own turn of the event loop, because erasing many rows takes long.
   await ownTurn();
   await rows.remove(jobKey);
 }

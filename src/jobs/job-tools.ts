@@ -1,4 +1,4 @@
-// What those who work on jobs share.
+// Tools shared by the workers on jobs.
 import type { Limited, Limiter } from '../access/limiter.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -7,7 +7,7 @@ import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { JobRow, JobRows } from '../store/job-rows.ts';
 
-/** Whose job it is, as the key is at present. */
+/** The owner of a job, with the current permissions of its key. */
 export type JobCaller = Caller & Limited & { accountId: string };
 
 export interface JobTools {
@@ -17,12 +17,12 @@ export interface JobTools {
   index: Pick<ClipRows, 'add' | 'find' | 'markDeleted' | 'markPurged' | 'expireAt'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  /** The caller of a job; a Failure where its key is not in force any more. */
+  /** The caller of a job. Throws a Failure if its key is no longer valid. */
   findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<JobCaller>;
-  /** How long audio is kept where a job says nothing. */
+  /** How long audio is kept if a job states nothing. */
   keepMs: number;
   /** The name under which leases are held. */
   holder: string;
-  /** Takes errors that no caller gets. */
+  /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }

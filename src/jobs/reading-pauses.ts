@@ -1,21 +1,21 @@
-// The pauses of a reader between the paragraphs of a chapter: longer than between sentences, longer still at a heading, and
-// longest where a scene ends. What is written between two paragraphs tells which it is: an empty line, or a line without a
-// word that stands apart, such as `* * *`. Documents, and places where the markup states a pause, are left as they are.
+// Longer pauses between the paragraphs of a chapter, still longer around headings, and longest between scenes. The text
+// between two paragraphs decides: an empty line, or a separate line without words such as `* * *`. Documents, and
+// places where the markup states a pause, are left unchanged.
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import { readingPausesMs } from './job-limits.ts';
 
 export interface ReadingPauseOptions {
-  /** Of the chapter: a paragraph that it has in it is a heading. */
+  /** Title of the chapter. A paragraph that is part of it is a heading. */
   title: string;
   speakingRate: number;
 }
 
 type Place = keyof typeof readingPausesMs;
 
-/** UTF-16 units of a paragraph that may be a heading. */
+/** UTF-16 units of the longest heading. */
 const headingCharsMax = 100;
 const blankLine = /\n[^\S\n]*\n/;
-/** A line that stands apart in what is written between two paragraphs, where there are no words. */
+/** A separate line without words between two paragraphs. */
 const lineApart = /\n[^\S\n]*\n[^\S\n]*[^\s\p{L}\p{N}][^\n\p{L}\p{N}]*\n[^\S\n]*\n/u;
 /** A line under a paragraph, and the signs before the next one. */
 const underline = /^[^\n]*\n {0,3}(?:=+|-+)[^\S\n]*\n/;
@@ -51,7 +51,7 @@ export async function* withReadingPauses(
   if (held) yield held;
 }
 
-/** What ends a paragraph; undefined where it goes on. */
+/** The kind of break after a paragraph; undefined if the paragraph continues. */
 function placeOf(gap: string, isHeading: (paragraph: string) => boolean, paragraph: string): Place | undefined {
   const isUnderlined = underline.test(gap);
   if (!isUnderlined && !blankLine.test(gap)) return undefined;
@@ -64,7 +64,7 @@ function placeOf(gap: string, isHeading: (paragraph: string) => boolean, paragra
 const isUnpunctuated = (paragraph: string): boolean =>
   paragraph.length <= headingCharsMax && unpunctuatedEnd.test(paragraph);
 
-/** Asked for each paragraph in turn: a chapter may begin with several headings. */
+/** The returned function is called for each paragraph in order, since a chapter may begin with several headings. */
 function createHeadingCheck(title: string): (paragraph: string) => boolean {
   const toWords = (text: string) =>
     text
@@ -81,16 +81,19 @@ function createHeadingCheck(title: string): (paragraph: string) => boolean {
   };
 }
 
-/** The texts of a chapter, read from cut to cut. */
+/** The texts of a chapter, read cut by cut. */
 class WrittenText {
   #chunkIndex = -1;
   #chunk = '';
-  /** Where the last words end: UTF-16 units, and code points. */
+  /** End of the last words, in UTF-16 units and code points. */
   #index = 0;
   #offset = 0;
   #gap = '';
 
-  /** What is written between the words before and those of the cut, and these; both empty where it has none. */
+  /**
+   * The text between the previous words and those of the cut, and the cut's own text; both empty if the cut has no
+   * words.
+   */
   read({ chunkIndex, chunk, cut }: PlannedCut): { gap: string; own: string } {
     if (chunkIndex !== this.#chunkIndex) {
       this.#gap += this.#chunk.slice(this.#index);
@@ -103,7 +106,7 @@ class WrittenText {
     return { gap, own: this.#readTo(last.offset + last.length) };
   }
 
-  /** A word may be read in two cuts. */
+  /** A word may be divided over two cuts. */
   #readTo(offset: number): string {
     const from = this.#index;
     for (; this.#offset < offset && this.#index < this.#chunk.length; this.#offset++)

@@ -1,7 +1,6 @@
-// Keeps the segments of a chapter as they are spoken, each in a clip of bare 16-bit samples, so that whoever works on the
-// chapter next goes on at the first that is missing. A segment that was kept sounds as it did then: the file of the chapter
-// depends on nothing else. A segment whose text, voice or cut is another than when it was kept is spoken again, and not charged
-// again. None is kept of a voice that may not be heard any more.
+// Stores each segment of a chapter when it is spoken, in a clip of raw 16-bit samples, so that the next worker
+// continues at the first missing one. Stored segments are reused unchanged. A segment whose text, voice or cut has
+// changed is spoken again, but not charged again. Nothing is stored for a voice that may no longer be used.
 import { createHash } from 'node:crypto';
 import { dayOf } from '../access/usage-ledger.ts';
 import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
@@ -22,22 +21,22 @@ export interface KeepSegmentsOptions {
   rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
-  /** When the lease ends that a segment renews. */
+  /** End of the lease that storing a segment renews. */
   leaseUntilMs(): number;
-  /** Takes so many characters from the quota; fails where they are more than is left. */
+  /** Reserves characters of the quota. Throws if they exceed the remaining quota. */
   take(chars: number, signal: AbortSignal): Promise<Taken>;
-  /** Where a part of the chapter begins, in code points. */
+  /** Start of a part in the chapter, in code points. */
   offsetOf(part: number): number;
 }
 
 export interface Taken {
-  /** That they are charged to. */
+  /** The key that is charged. */
   keyId: string;
-  /** Gives back those that were not spoken. */
+  /** Refunds the characters that were not spoken. */
   end(spokenChars: number): void;
 }
 
-/** A segment could not be spoken, or its characters not be charged. */
+/** A segment could not be spoken, or its characters could not be charged. */
 export class SegmentFault extends Error {
   readonly offset: number;
   readonly text: string;
@@ -58,7 +57,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   let sinceMs = performance.now();
 
   const { read, write } = openSegmentClips(clips);
-  /** Those of a voice that ended are removed when it ends, which may have been before the last one was written. */
+  /** The end of a voice removes its segments, but may have come before this one was written. */
   const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
     if (!rendering?.ended?.aborted) return;
     await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
@@ -102,7 +101,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     let countedChars = 0;
     try {
       const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
-      // A clip whose row is not written is swept.
+      // If the row is not written, the sweep removes the clip.
       await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
       countedChars = ownChars;
     } finally {
@@ -120,11 +119,11 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   };
 }
 
-/** As a listener hears it. */
+/** Duration for the listener. */
 const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
   secondsOf(spoken) / (rendering?.tempo ?? 1);
 
-/** The sound of segments as it is stored. */
+/** The stored audio of segments. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
     const stored = clipKey === null ? undefined : await clips.open(clipKey);
@@ -145,7 +144,7 @@ const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   },
 });
 
-/** The characters that a cut adds to those before it in its part. */
+/** Counts the characters that a cut adds to its part. */
 function createCount() {
   let part = -1;
   let before = 0;
@@ -157,7 +156,7 @@ function createCount() {
   };
 }
 
-/** Everything that the sound of a segment depends on, and the place of its words. */
+/** Hash of everything that the audio of a segment depends on, and of the positions of its words. */
 function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
   if (!cut || !rendering) return `${chunkIndex}`;
   const { binding, languageCode, engineRate, pitch } = rendering;
@@ -166,7 +165,7 @@ function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 
-/** One piece; undefined where nothing was said. */
+/** Joins the pieces; undefined if nothing was spoken. */
 function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
   const [first] = pieces;
   if (!first) return undefined;

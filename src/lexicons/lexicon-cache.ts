@@ -1,5 +1,5 @@
-// The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second after
-// one by another process. A lexicon is compiled when it is first used, and as often as those in use leave room for it.
+// The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second
+// after a change by another. A lexicon is compiled on first use, and again if it was evicted.
 import { openPolling } from '../runtime/polling.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
@@ -21,7 +21,7 @@ export interface StoredLexicon extends OfferedLexicon {
 
 export interface LexiconCache extends Lexicons {
   find(lexiconId: string): StoredLexicon | undefined;
-  /** In the order of their ids. */
+  /** Sorted by id. */
   list(): readonly StoredLexicon[];
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
 
 type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Lexicon;
 
-/** Compiled lexicons by the version of their content; those unused for longest make room. */
+/** Cache of compiled lexicons by version of their content; evicts the least recently used. */
 function createCompiled(): Compile {
   const held = new Map<string, { lexicon: Lexicon; entryCount: number }>();
   let entriesHeld = 0;
@@ -88,7 +88,7 @@ function toStored(row: LexiconRow, json: string, compile: Compile): StoredLexico
     lexiconId,
     name,
     ownerId: row.ownerId ?? undefined,
-    // What a newer version has written is private.
+    // Unknown values, written by a newer version, count as private.
     access: row.access === 'everyone' ? 'everyone' : 'private',
     entryCount,
     byteCount,

@@ -1,5 +1,5 @@
-// What the rules of the contract do not state of the fields that make or replace a lexicon. Entries come as messages, or as
-// a PLS document, whose entries follow the same rules.
+// Checks of lexicon fields beyond the contract's rules. Entries come as messages or as a PLS document, whose entries
+// follow the same rules.
 import { createHash } from 'node:crypto';
 import type { Message } from '@bufbuild/protobuf';
 import {
@@ -18,7 +18,7 @@ import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 
 export interface CheckedLexicon {
-  /** Undefined: as it was. */
+  /** Undefined: unchanged. */
   name: string | undefined;
   access: VoiceAccess | undefined;
   /** JSON. */
@@ -28,7 +28,9 @@ export interface CheckedLexicon {
   version: string;
 }
 
-/** In steps: there may be many entries. A new lexicon must have a name, of the document if of nothing else. */
+/**
+ * Runs in steps, because there may be many entries. A new lexicon needs a name, from the request or from the document.
+ */
 export function* checkLexicon(
   spec: LexiconSpec,
   violations: Violations,
@@ -59,11 +61,11 @@ interface Content {
 }
 
 function* readEntries({ entries: given }: LexiconSpec, violations: Violations, isEmptied: boolean): Steps<Content> {
-  // A message that leaves the entries out must not delete those that the lexicon has.
+  // A message without entries must not delete the existing ones.
   if (given.length === 0 && !isEmptied)
     violations.report('entries', 'required', 'are required unless a PLS document is sent');
   const entries: LexiconEntry[] = [];
-  // Of too many, only their number is checked.
+  // If there are too many, the excess is only counted.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
     entries.push(toEntry(entry));
     checkEntry(entry, `entries[${i}]`, violations);
@@ -128,12 +130,12 @@ function checkPhoneme(
   if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
 }
 
-/** Of one lexicon. */
+/** Limits of one lexicon. */
 const lexiconEntriesMax = 20_000;
 const lexiconBytesMax = 2 << 20;
 const lexiconNameCharsMax = 200;
-/** Of all lexicons of an account, and of all accounts together. */
+/** Limits of all lexicons of an account, and of all accounts together. */
 export const accountLexiconBytesMax = 16 << 20;
 export const allLexiconBytesMax = 256 << 20;
-/** Entries of all lexicons that are held compiled; the others are compiled again when they are used. */
+/** Entries of all lexicons that stay compiled; others are compiled again when they are used. */
 export const compiledEntriesMax = 400_000;

@@ -1,5 +1,5 @@
-// Management of lexicons: made, replaced and deleted by the account that owns them, and by those who may use all voices. A
-// change takes effect in this process before the call returns.
+// Management of lexicons: created, replaced and deleted by the owning account, and by callers that may use all voices.
+// A change takes effect in this process before the call returns.
 import { type Actor, operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
@@ -14,7 +14,7 @@ export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
 export interface LexiconManagementOptions {
   rows: Pick<LexiconRows, 'change'>;
   cache: LexiconCache;
-  /** Of one account; the operator has no limit. */
+  /** Limit per account; the operator has none. */
   lexiconsPerAccount: number;
 }
 
@@ -66,7 +66,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
 
     checkMayChange: (lexiconId: string, actor: Actor): void => checkMayChange(find(lexiconId, actor), actor),
 
-    /** Replaces the entries; the name and the access where they are given. */
+    /** Replaces the entries; also the name and the access, if they are given. */
     async replace(lexiconId: string, checked: CheckedLexicon, actor: Actor): Promise<StoredLexicon> {
       checkMayChange(find(lexiconId, actor), actor);
       await change(lexiconId, actor, (row, others) => {
@@ -98,7 +98,7 @@ function checkMayChange(lexicon: Pick<StoredLexicon, 'ownerId'>, actor: Actor): 
   throw new Failure('access_denied', { message });
 }
 
-/** It may have been deleted since it was found. */
+/** Returns the row, which may have been deleted in the meantime. */
 function requireOwn(row: LexiconRow | undefined, actor: Actor): LexiconRow {
   if (!row) throw notFound();
   checkMayChange({ ownerId: row.ownerId ?? undefined }, actor);

@@ -1,6 +1,6 @@
-// Downloads a file, resumed where it broke off, in this run or one before. What is there so far is in FILE.part, and of which
-// version it is in FILE.part.json, so that parts of two versions are never joined. The file gets its name when its size and
-// SHA-256 are those that are known; else nothing of it is left, and both values are reported.
+// Downloads a file, and resumes where a download broke off, in this run or an earlier one. FILE.part has the bytes so
+// far and FILE.part.json their version, so that parts of two versions are never joined. The file is renamed into place
+// when its size and SHA-256 match; otherwise it is deleted and both values are reported.
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -10,7 +10,7 @@ import { hashFile } from '../runtime/files.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-table.ts';
 
-/** What must arrive in each window. */
+/** Minimum amount of data in each time window. */
 export interface LeastRate {
   windowMs: number;
   windowBytesMin: number;
@@ -42,7 +42,7 @@ export class TransferRate {
     this.#runningSinceMs = undefined;
   }
 
-  /** Throws where too little has arrived in the window that ends. */
+  /** Throws if too little has arrived in the window that ends. */
   add(bytes: number): void {
     this.#windowBytes += bytes;
     this.#count();
@@ -70,15 +70,15 @@ export class TransferRate {
   }
 }
 
-/** How often and how long a source that fails is asked again, and how slowly it may send. */
+/** How often and how long a failing source is retried, and how slowly it may send. */
 export interface Patience extends LeastRate {
   stallMs: number;
-  /** The first pause, which then doubles. */
+  /** The first pause, which is then doubled. */
   pauseMs: number;
   pauseMsMax: number;
-  /** The longest pause that a source may ask for. */
+  /** The longest pause that a source may request. */
   retryAfterMsMax: number;
-  /** Attempts in a row that bring not one byte. */
+  /** Number of attempts in a row without a single byte. */
   attemptsMax: number;
 }
 
@@ -94,7 +94,7 @@ export const patienceDefault: Patience = {
 export interface Download {
   url: string;
   to: string;
-  /** One of them must be the file; any file will do where there are none. */
+  /** The file must match one of these. Any file is accepted if the list is empty. */
   builds: readonly Build[];
   signal: AbortSignal;
   onProgress?(bytes: number, bytesTotal: number | undefined): void;
@@ -102,13 +102,13 @@ export interface Download {
   patience?: Patience;
 }
 
-/** A source is asked again after a pause. */
+/** A retry of a source after a pause. */
 export interface Retry {
   host: string;
-  /** What went wrong. */
+  /** The reason of the retry. */
   why: string;
   pauseMs: number;
-  /** The number of the next attempt, of those in a row that bring not one byte. */
+  /** Number of the next attempt, among consecutive attempts without a single byte. */
   attempt: number;
   attemptsMax: number;
 }
@@ -116,10 +116,10 @@ export interface Retry {
 const fileBytesMax = 8 * 2 ** 30;
 const retriedStatus = [408, 425, 429, 500, 502, 503, 504];
 
-/** What the part in hand is of. */
+/** The version of the partial file. */
 interface Version {
   url: string;
-  /** For If-Range: a strong ETag, or a date. */
+  /** For If-Range: a strong ETag or a date. */
   validator: string | null;
   bytesTotal: number | null;
 }
@@ -138,7 +138,7 @@ export async function download(wanted: Download): Promise<string> {
       return sha256;
     }
     await discard(to);
-    // A source without versions may have joined two of them.
+    // A source without versions may have joined two of them, so the download is repeated once.
     if (!isResumed || isSecondTime) throw differs(url, `has ${size} bytes and the SHA-256 ${sha256}`, builds);
   }
 }
@@ -159,7 +159,7 @@ const differs = (url: string, found: string, builds: readonly Build[]): Failure 
   return new Failure('invalid_request', { message });
 };
 
-/** Fetches until the part is whole; returns whether it was not fetched in one go. */
+/** Downloads until the file is complete. Returns whether it was resumed. */
 async function fetchWhole(wanted: Download): Promise<boolean> {
   const { url, to, signal, onRetry, patience = patienceDefault } = wanted;
   const rate = new TransferRate(url, patience);
@@ -184,7 +184,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       cause = error;
     }
     fruitless = part.length > before ? 0 : fruitless + 1;
-    // A source that breaks off after a byte or two is a slow one.
+    // A source that breaks off after a byte or two counts as slow.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
     if (fruitless >= patience.attemptsMax) throw notFetched(url, cause);
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
@@ -198,7 +198,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
 const notFetched = (url: string, cause: unknown): Failure =>
   unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
 
-/** The certificate of the source was rejected, which another attempt does not change. */
+/** The certificate of the source was rejected; another attempt would not change that. */
 const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 
@@ -251,7 +251,7 @@ function emptyIfAbsent(error: NodeJS.ErrnoException): '' {
   throw error;
 }
 
-/** Undefined where the process was killed while it was written. */
+/** Undefined if the process was killed while it wrote the text. */
 function parseVersion(text: string): Version | undefined {
   try {
     return JSON.parse(text) as Version;
@@ -268,7 +268,7 @@ async function fetchMore(
   rate: TransferRate,
 ): Promise<Fetched> {
   const known = part.version;
-  // Without a validator, only the SHA-256 tells whether the rest is of the same version.
+  // Without a validator, only the SHA-256 shows whether the rest has the same version.
   const canResume = known?.url === url && part.length > 0 && (known.validator !== null || builds.length > 0);
   if (canResume && known.bytesTotal === part.length) return 'whole';
   const range = canResume ? { Range: `bytes=${part.length}-` } : {};
@@ -341,14 +341,14 @@ function validatorOf({ headers }: Answer): string | null {
   return headers['last-modified'] ?? null;
 }
 
-/** The total, if the answer goes on where the part ends and is of the same length as before. */
+/** The total size, if the response continues the part and has the same total as before. */
 function resumedTotal({ headers }: Answer, { length, version }: Part): number | undefined {
   const [, from, total] = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/.exec(headers['content-range'] ?? '') ?? [];
   if (Number(from) !== length || total === undefined) return undefined;
   return version!.bytesTotal === null || version!.bytesTotal === Number(total) ? Number(total) : undefined;
 }
 
-/** What Retry-After asks for, in seconds or as a date; a source that asks for too much is not waited for. */
+/** The pause in Retry-After, in seconds or as a date. Throws if it is too long. */
 function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
   const given = headers['retry-after'];
   if (given === undefined) return {};
@@ -360,13 +360,13 @@ function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience
 }
 
 const windowMs = 5_000;
-/** Chunks come much more often than this. */
+/** Chunks arrive much more often than this. */
 const sampleMs = 100;
 
 interface RecentRate {
-  /** So much has arrived so far. */
+  /** `done` bytes have arrived so far. */
   note(done: number): void;
-  /** 0 where it is not known. */
+  /** 0 if the rate is unknown. */
   perSecond(): number;
 }
 
@@ -381,7 +381,7 @@ export function createRecentRate(): RecentRate {
       samples = samples.filter(({ atMs }) => nowMs - atMs < windowMs);
       samples.push({ atMs: nowMs, done });
     },
-    // Of a transfer that stands still, it goes down.
+    // The rate falls while a transfer stalls.
     perSecond() {
       const [first] = samples;
       return first ? (1000 * (latest - first.done)) / Math.max(1, performance.now() - first.atMs) : 0;

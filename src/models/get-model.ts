@@ -1,5 +1,6 @@
-// Gets a model: fetches its files, or takes them from the disk, checks them, and has its engine import it. One process at a
-// time for each name; what was fetched is kept when it is killed, and the model is there whole or not at all.
+// Installs a model: downloads its files or reads them from disk, checks them, and has its engine import it. Only one
+// process works on a name at a time. After a kill, downloaded data is kept, and the model is installed completely or
+// not at all.
 import { existsSync, statfsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -19,33 +20,33 @@ import {
 } from './model-table.ts';
 
 export interface Progress {
-  /** What is under way: the name of a file that is fetched, or "unpacking". */
+  /** The current step: the name of the file being downloaded, or "unpacking". */
   what: string;
-  /** Where a total is known. */
+  /** Set if a total is known. */
   done: number;
   total: number | undefined;
   unit: 'bytes' | 'share';
 }
 
-/** What a get is at: another process has the model, the library is added, and so on. */
+/** The stage of an installation, such as waiting for another process or installing the library. */
 export type GetStage = 'waiting' | 'preparing' | 'downloading' | 'unpacking' | 'checking';
 
 export interface GetOptions {
   dataDir: string;
   /** A mirror; empty for the source itself. */
   modelsUrl: string;
-  /** The name in the data folder. Default: the row's. */
+  /** Name in the data folder. Default: the row's name. */
   name?: string;
-  /** Files on the disk that are taken in place of fetching those of the same name. */
+  /** Local files that are used instead of downloads with the same name. */
   files?: readonly string[];
-  /** Whether nothing is fetched. */
+  /** Whether downloads are forbidden. */
   isOffline?: boolean;
   signal: AbortSignal;
   print(line: string): void;
   onStage?(stage: GetStage): void;
   onProgress?(progress: Progress): void;
   onRetry?(retry: Retry): void;
-  /** The bytes of a file system of that size that are left free. Default: none. */
+  /** Bytes to leave free on a file system of this size. Default: none. */
   leaveFree?(disk: { sizeBytes: number }): number;
   patience?: Patience;
 }
@@ -54,18 +55,18 @@ const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
 
 export interface GotModel {
   name: string;
-  /** Undefined where the model was here before. */
+  /** Undefined if the model was already installed. */
   voiceIds: readonly string[] | undefined;
 }
 
-/** The row of a model that is only known by its address. */
+/** The row of a model that is known only by its URL. */
 export const rowOfUrl = (url: string): ModelRow => ({
   name: basename(new URL(url).pathname).replace(archiveEnding, ''),
   title: url,
   url,
   ...unknown,
 });
-/** The row of a model that is here and in no table. */
+/** The row of an installed model that is in no table. */
 export const rowOfInstalled = (name: string): ModelRow => ({ name, title: name, url: '', ...unknown });
 
 const unknown: Omit<ModelRow, 'name' | 'title' | 'url'> = {
@@ -109,7 +110,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     onStage('unpacking');
     const onUnpacked = (share: number) =>
       options.onProgress?.({ what: 'unpacking', done: share, total: 1, unit: 'share' });
-    // The first word of an import is that the model is unpacked and is heard.
+    // The first message of an import means that the model is unpacked and is being tested.
     const printChecking = (line: string) => {
       onStage('checking');
       print(line);
@@ -152,7 +153,7 @@ async function withModelLock<T>(
   }
 }
 
-/** The archive, what is in it, and a tenth. */
+/** Room for the archive and its content, plus a tenth. */
 const roomFactor = 2.5;
 
 const bytesNeeded = ({ builds, parts }: ModelRow): number =>
@@ -166,10 +167,10 @@ function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<
   throw new Failure('storage_full', { message: `the model needs ${needed} MB on the disk, and ${left} MB are free` });
 }
 
-/** How many bytes are fetched between two looks at the room. */
+/** Bytes downloaded between two checks of the free space. */
 const roomCheckBytes = 32 * 2 ** 20;
 
-/** Others write to the disk, too, and the size of a file may be known only from its source. */
+/** Other programs write to the disk too, and only its source may know the size of a file. */
 function createRoomWatch(folder: string, options: GetOptions) {
   let checkedAt = -roomCheckBytes;
   return (done: number, total: number | undefined) => {
@@ -179,7 +180,7 @@ function createRoomWatch(folder: string, options: GetOptions) {
   };
 }
 
-/** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
+/** The path of the downloaded and checked file. A download of an earlier process is reused. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
   const name = fileNameOf(file.url);
@@ -217,7 +218,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   return to;
 }
 
-/** The last two parts of the path, the release and the file, at the mirror. */
+/** The last two parts of the path (release and file) at the mirror. */
 const mirrored = (url: string, modelsUrl: string): string =>
   `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
 
@@ -231,7 +232,7 @@ async function checkOwn(path: string, { builds }: RemoteFile): Promise<void> {
   throw new Failure('invalid_request', { message });
 }
 
-/** The names of the models that are here. */
+/** Names of the installed models. */
 export async function listInstalled(engine: ModelEngine, dataDir: string): Promise<string[]> {
   const folder = engine.models.folder(dataDir);
   if (!existsSync(folder)) return [];
@@ -239,17 +240,17 @@ export async function listInstalled(engine: ModelEngine, dataDir: string): Promi
   return entries.flatMap((entry) => (entry.isFile() || entry.name.startsWith('.') ? [] : entry.name)).sort();
 }
 
-/** Whether a process, this or another one, gets or removes the model. */
+/** Whether this or another process is installing or removing the model. */
 export const isBusy = (engine: ModelEngine, name: string, dataDir: string): boolean =>
   isLocked(lockPath(engine.models.folder(dataDir), name));
 
-/** The bytes that were fetched of a model which is not here so far. */
+/** Bytes downloaded of a model that is not installed yet. */
 export async function fetchedBytes(engine: ModelEngine, name: string, dataDir: string): Promise<number> {
   const folder = downloadsOf(engine.models.folder(dataDir), name);
   if (!existsSync(folder)) return 0;
   let bytes = 0;
   for (const entry of await readdir(folder)) {
-    // A file may get its name, or go, meanwhile.
+    // A file may be renamed or deleted in the meantime.
     const found = entry.endsWith('.json') ? undefined : await stat(join(folder, entry)).catch(() => undefined);
     bytes += found?.size ?? 0;
   }
@@ -258,7 +259,7 @@ export async function fetchedBytes(engine: ModelEngine, name: string, dataDir: s
 
 const binName = '.removed-';
 
-/** Removes a model and what was fetched of it; false where there is neither. */
+/** Removes a model and its downloads. Returns false if there was neither. */
 export async function removeModel(
   engine: ModelEngine,
   name: string,
@@ -269,11 +270,11 @@ export async function removeModel(
   const downloads = downloadsOf(folder, name);
   if (!nameForm.test(name) || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
   return withModelLock(folder, name, waiting, async () => {
-    // Out of the way first: a model that has lost some of its files is never seen.
+    // Moved away first, so that a model without some of its files is never seen.
     const bin = await mkdtemp(join(folder, binName));
     if (existsSync(join(folder, name))) await rename(join(folder, name), join(bin, name));
     await rm(downloads, { recursive: true, force: true });
-    // Those of removals that were killed, too.
+    // Also removes the folders of removals that were killed.
     const bins = (await readdir(folder)).filter((entry) => entry.startsWith(binName));
     for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
     return true;
@@ -286,10 +287,10 @@ interface ListPatience extends LeastRate {
 
 const bytesMax = 2 * 2 ** 20;
 
-/** None where there is no list, it cannot be fetched, or it lacks the file. */
+/** Empty if there is no list, it cannot be downloaded, or it lacks the file. */
 async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
   const file = new URL(url).pathname.split('/').at(-1)!;
-  // A source without a list is as good as any; that its files cannot be fetched either is told then.
+  // A source without a list is acceptable; if its files cannot be downloaded either, that is reported then.
   const text = await readList(new URL('checksum.txt', url).href, signal, patience).catch(() => '');
   signal.throwIfAborted();
   for (const line of text.split('\n')) {

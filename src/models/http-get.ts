@@ -1,6 +1,6 @@
-// One GET with Node's own client: through the proxies that the environment names (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), after
-// redirects, and given up when nothing arrives for a while. fetch of Node takes no proxy inside a process, and says of a
-// broken transfer only that it failed.
+// One GET with Node's own client: through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), with
+// redirects, and abandoned if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
+// reports no reason for a broken transfer.
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
 import { Failure } from '../errors.ts';
@@ -8,27 +8,27 @@ import { PushQueue } from '../runtime/push-queue.ts';
 
 const redirectsMax = 10;
 const redirectStatus = [301, 302, 303, 307, 308];
-/** How long the head of an answer may take, though something of it always arrives, in times of a stall. */
+/** How long the head of a response may take, as a multiple of the stall time, even if data keeps arriving. */
 const answerStalls = 3;
 const userAgent = 'sonant';
 
 export interface GetOptions {
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  /** How long nothing may arrive. */
+  /** How long no data may arrive. */
   stallMs: number;
 }
 
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Everything that arrived, also of a transfer that then breaks off. */
+  /** All data that arrived, even if the transfer then breaks off. */
   body: AsyncIterable<Buffer>;
-  /** To be called in any case. */
+  /** Must be called in any case. */
   close(): void;
 }
 
-/** The answer after redirects, whatever its status. */
+/** The response after redirects, whatever its status. */
 export async function get(url: string, options: GetOptions): Promise<Answer> {
   const seen: string[] = [];
   for (let next = new URL(url); ; ) {
@@ -70,16 +70,16 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
   const giveUp = () => request.destroy(new Error(`it did not answer within ${Math.ceil(answerMs / 1000)} s`));
   const late = setTimeout(giveUp, answerMs);
   request.once('close', () => clearTimeout(late));
-  // Between any two bytes, from the connection on.
+  // Applies between any two bytes, beginning with the connection.
   request.setTimeout(stallMs, () => request.destroy(new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`)));
   request.once('error', reject);
   return promise;
 }
 
-/** More than this is left in the connection until it is read. */
+/** Data beyond this stays in the connection until it is read. */
 const aheadBytesMax = 4 * 2 ** 20;
 
-/** Listens from the first byte on: of a transfer that breaks off, Node's stream drops what was not read yet. */
+/** Listens from the first byte, because Node's stream drops unread data if a transfer breaks off. */
 function toAnswer(message: IncomingMessage): Answer {
   const queue = new PushQueue<Buffer>();
   let ahead = 0;

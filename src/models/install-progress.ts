@@ -1,25 +1,25 @@
-// How far one installation of a model is: what it is at, the bytes of all its files together, their rate, and how it ended.
+// Progress of one model installation: its stage, the bytes of all its files, their rate, and its result.
 import type { Failure } from '../errors.ts';
 import { createRecentRate } from './download.ts';
 import type { GetStage, Progress } from './get-model.ts';
 import { bytesOfRow, type ModelRow } from './model-table.ts';
 
-/** `elsewhere`: another process of the service, or the command line, has it under way. */
+/** `elsewhere`: another process of the service, or the command line, is installing it. */
 type InstallState = GetStage | 'queued' | 'elsewhere' | 'done' | 'cancelled' | 'failed';
 
-/** The states that an installation ends in. */
+/** Final states of an installation. */
 const endStates: readonly InstallState[] = ['done', 'cancelled', 'failed'];
 
 export interface InstallStatus {
   state: InstallState;
   bytesDone: number;
-  /** Undefined while it is not known. */
+  /** Undefined while the total is unknown. */
   bytesTotal: number | undefined;
   bytesPerSecond: number | undefined;
   secondsLeft: number | undefined;
-  /** The share of the archive that is unpacked, 0 to 1. */
+  /** Unpacked share of the archive, 0 to 1. */
   unpacked: number;
-  /** Why it has failed. */
+  /** The reason of a failed installation. */
   failure: Failure | undefined;
 }
 
@@ -41,7 +41,7 @@ export function createInstallProgress(row: ModelRow): InstallProgress {
   let failure: Failure | undefined;
 
   const bytesDone = () => files.values().reduce((sum, { done }) => sum + done, 0);
-  /** The sources know the sizes better than the table does. */
+  /** The sizes from the sources are more reliable than those in the table. */
   const bytesTotal = () => {
     if (files.size <= row.parts.length) return bytesOfRow(row);
     return files

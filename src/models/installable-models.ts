@@ -1,5 +1,5 @@
-// The models that can be installed or are installed: those of the table, and those that are in the folder and in no table,
-// each with what the folder tells of it.
+// The models that can be installed or are installed: those in the table, and those in the folder that are in no table,
+// each with its state in the folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
@@ -11,18 +11,18 @@ import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from '
 
 export interface InstallableModel {
   row: ModelRow;
-  /** Of the engine that speaks it. */
+  /** Name of the engine that speaks it. */
   engine: string;
   library: EngineLibrary & { isInstalled: boolean };
   isInstalled: boolean;
-  /** What was fetched of it so far, by whomever; a new attempt goes on from there. */
+  /** Bytes downloaded so far by any process. A new attempt continues from there. */
   fetchedBytes: number;
-  /** The latest installation that is known of. */
+  /** The latest known installation. */
   install: InstallStatus | undefined;
 }
 
 export interface InstallableModelsOptions {
-  /** The table. */
+  /** Rows of the table. */
   offered: readonly OfferedModel[];
   engines: readonly ModelEngine[];
   dataDir: string;
@@ -36,7 +36,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     );
   const list = async () => [...offered, ...(await Promise.all(engines.map(ownOf))).flat()];
   return {
-    /** Those of the table in its order, then the others. */
+    /** Models of the table in order, then the others. */
     list,
     async find(name: string): Promise<OfferedModel> {
       const all = await list();
@@ -74,7 +74,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
   };
 }
 
-/** While another process has the model, the folder tells how far that is. */
+/** While another process installs the model, its progress is read from the folder. */
 const withFetched = (status: InstallStatus, fetched: number): InstallStatus =>
   status.state === 'waiting' ? { ...status, bytesDone: fetched } : status;
 

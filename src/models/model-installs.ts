@@ -1,6 +1,6 @@
-// Installs models of the table while the service runs: one after the other, a few more may wait, and whoever asked may
-// leave. Who asks for one that is under way joins it. `close` ends what is under way; nothing is half-installed then, and
-// what was fetched is kept.
+// Installs models of the table while the service runs: one at a time, with a short queue. A request for a model that is
+// being installed joins that installation, and callers need not stay. `close` stops the running installation; no model
+// is left half-installed, and downloads are kept.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, toFailure } from '../errors.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
@@ -10,7 +10,7 @@ import { createInstallProgress, type InstallProgress } from './install-progress.
 import { createInstallableModels, type InstallableModel, type InstallableModelsOptions } from './installable-models.ts';
 import type { OfferedModel } from './model-table.ts';
 
-/** How many wait for the one that is under way. */
+/** Number of installations that may wait. */
 export const installsWaitingMax = 8;
 /** How long a running engine may take to offer the voices of a new model. */
 const offerMsMax = 15_000;
@@ -19,7 +19,7 @@ const offerPollMs = 50;
 export interface ModelInstallsOptions extends InstallableModelsOptions {
   /** A mirror; empty for the sources themselves. */
   modelsUrl: string;
-  /** Whether nothing may be fetched. */
+  /** Whether downloads are forbidden. */
   isOffline: boolean;
   leaveFree: NonNullable<GetOptions['leaveFree']>;
   /** Whether the voices of a model can speak. */
@@ -30,13 +30,13 @@ export interface ModelInstallsOptions extends InstallableModelsOptions {
 
 export interface ModelInstalls {
   readonly isOffline: boolean;
-  /** Those of the table in its order, and then those that are here and in no table. */
+  /** Models of the table in order, then installed models that are in no table. */
   list(): Promise<InstallableModel[]>;
   /** Throws `not_found`. */
   find(name: string): Promise<InstallableModel>;
-  /** Begins to install it, unless it is here or under way. `by` is who wants it, for the log. */
+  /** Begins an installation, unless the model is installed or being installed. `by` names the requester in the log. */
   install(name: string, by: string): Promise<InstallableModel>;
-  /** Cancels its installation; removes it, and what was fetched of it, where there is none to cancel or it came too late. */
+  /** Cancels the installation. If there is none, or it has already completed, removes the model and its downloads. */
   remove(name: string, by: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -72,7 +72,8 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
     async install(name, by) {
       const model = await models.find(name);
       const { isInstalled } = await describe(model);
-      // Nothing is awaited between this look and the beginning: two callers at once begin one installation.
+      // Nothing is awaited between this check and the start, so that two concurrent callers begin only one
+      // installation.
       if (!isInstalled && !jobs.get(name)?.progress.isUnderWay) begin(model, by);
       return describe(model);
     },
@@ -85,17 +86,17 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
         onEvent('model installation cancelled', { model: name, by });
         job.abort.abort(new Error('cancelled'));
         await job.over;
-        // In its last stage, while the engine is to offer the voices, the model is here already.
+        // In the last stage, while the engine is about to offer the voices, the model is already installed.
         if (!(await describe(model)).isInstalled) return;
       } else if (isBusy(engine, name, dataDir)) throw new Failure('overloaded', { message: busyMessage });
       const isRemoved = await removeModel(engine, name, dataDir, { signal, print() {} }).catch((error) => {
         signal.throwIfAborted();
         throw toInstallFailure(error, dataDir);
       });
-      // Another installation may have begun meanwhile.
+      // Another installation may have begun in the meantime.
       if (jobs.get(name) === job) jobs.delete(name);
       if (isRemoved) onEvent('model removed', { model: name, by });
-      // Of several who cancel it, one removes it.
+      // If several callers cancel it, one of them removes it.
       else if (!isCancelled) throw new Failure('not_found', { message: 'This model is not installed.' });
     },
     async close() {
@@ -111,7 +112,7 @@ const offlineMessage =
 const queueMessage = `${installsWaitingMax} models are already waiting to be installed. Try again later.`;
 const busyMessage = 'Another process is installing this model. Cancel it there, or wait.';
 
-/** Carries one installation out, when it is its turn. The result never rejects. */
+/** Runs one installation when it is its turn. The result never rejects. */
 function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
   const queue = new SlotQueue({ slotsMax: 1 });
   const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
@@ -163,7 +164,7 @@ export function toInstallFailure(error: unknown, dataDir: string): Failure {
   return new Failure(reason, { ...facts, message: withoutPlaces(message, dataDir) }, error.cause ?? error);
 }
 
-/** A URL may carry a password, and what is needed of a path is its name. */
+/** Removes URLs, which may contain a password, and shortens paths to their last name. */
 const withoutPlaces = (message: string, dataDir: string): string =>
   message
     .replace(/(https?:\/\/)[^\s/]*@/g, '$1')

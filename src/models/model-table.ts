@@ -1,4 +1,5 @@
-// The models that can be fetched: those that engines state, and those of the operator (SONANT_MODELS), which go first.
+// The models that can be downloaded: those of the engines, and those of the operator (SONANT_MODELS), which take
+// precedence.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parse as parseToml, TomlError } from 'smol-toml';
@@ -13,7 +14,7 @@ export interface OfferedModel {
 
 export type ModelEngine = EngineDefinition & { models: EngineModels };
 
-/** The engines with models; the first one gets those that only have a URL or a file. */
+/** Engines that support models. The first one handles models given only as a URL or a file. */
 export const modelEngines = (engines: readonly EngineDefinition[]): ModelEngine[] =>
   engines.filter((engine): engine is ModelEngine => engine.models !== undefined);
 
@@ -37,7 +38,7 @@ async function readOwn(path: string): Promise<ModelRow[]> {
   }
 }
 
-/** A file as it must be. */
+/** The expected size and hash of a file. */
 export interface Build {
   bytes: number | null;
   sha256: string;
@@ -45,7 +46,7 @@ export interface Build {
 
 export interface RemoteFile {
   url: string;
-  /** What it is known to be; none where nothing is known. */
+  /** Known builds of the file; empty if nothing is known. */
   builds: readonly Build[];
 }
 
@@ -62,24 +63,24 @@ export interface ModelRow extends RemoteFile {
   languages: readonly string[] | null;
   /** 0 for a model that clones. */
   voices: number | null;
-  /** The part of a voice's id after the name of the model, of the voice that is the best to begin with. */
+  /** The best voice to begin with: the part of its id after the model's name. */
   bestVoice: string | null;
   licence: string | null;
   /** Where the licence is stated. */
   licenceSource: string | null;
   /** Whether the licence allows commercial use. */
   commercial: boolean | null;
-  /** What it takes of a CPU. */
+  /** CPU load of the model. */
   cost: string | null;
   notes: string | null;
-  /** Whether it is offered to those who have no natural voice so far. */
+  /** Whether the model is suggested to users without a natural voice. */
   recommended: boolean;
-  /** SHA-256 by name. */
+  /** SHA-256 by file name. */
   files: Readonly<Record<string, string>>;
   parts: readonly ModelPart[];
 }
 
-/** Something in a table that is not as it must be; the message says where. */
+/** A fault in a table. The message states the position. */
 export class TableFault extends Error {}
 
 export function parseRows(given: unknown): ModelRow[] {
@@ -122,13 +123,13 @@ function parseRow(given: unknown, place: string): ModelRow {
   return parsed;
 }
 
-/** The size of all its files; undefined where that of one is not known. */
+/** Total size of the files; undefined if the size of one is unknown. */
 export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
   const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
   return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
 }
 
-/** Of these models, the one whose voice this is: `amy`, or `kokoro-af_bella`. The longest name is meant. */
+/** The model to which this voice belongs: `amy`, or `kokoro-af_bella`. The longest matching name is used. */
 export function modelOfVoice(voiceId: string, names: readonly string[]): string | undefined {
   const fitting = names.filter((name) => voiceId === name || voiceId.startsWith(`${name}-`));
   return fitting.reduce<string | undefined>(
@@ -137,7 +138,7 @@ export function modelOfVoice(voiceId: string, names: readonly string[]): string 
   );
 }
 
-/** What a file that is fetched is called. */
+/** The file name of a download. */
 export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
 
 const urlWords = 'an http or https URL';
@@ -181,7 +182,7 @@ function noMore(more: Record<string, unknown>, place: string): void {
   if (name !== undefined) throw new TableFault(`${place} has the unknown member ${JSON.stringify(name)}; remove it`);
 }
 
-/** The members of an object; each is taken once, and none may be left. */
+/** Reads the members of an object. Each is read once, and leftover members are a fault. */
 class Fields {
   place: string;
   isNested = false;
@@ -192,7 +193,7 @@ class Fields {
     this.place = place;
   }
 
-  /** Null where it is absent. */
+  /** Null if the member is absent. */
   take(name: string): unknown {
     const { [name]: value, ...left } = this.#left;
     this.#left = left;
@@ -213,7 +214,7 @@ class Fields {
 
   needUrl(name: string): string {
     const value = this.needText(name, /^https?:\/\/[^/\s]+\/\S+$/, urlWords);
-    // Of a host of more than 16 KiB, `canParse` says what `new URL` denies (Node 24).
+    // `URL.parse` is used because `canParse` accepts hosts of more than 16 KiB that `new URL` rejects (Node 24).
     if (URL.parse(value) === null) throw this.#fault(name, urlWords);
     return value;
   }

@@ -22,7 +22,7 @@ export const isAddressBlock = (text: string): boolean => parseBlock(text) !== un
 
 const unmapped = (address: string) => (/^::ffff:\d+\./i.test(address) ? address.slice(7) : address);
 
-/** Checks whether an address is in one of the blocks, which must be valid. */
+/** Returns a function that checks whether an address is in one of the blocks, which must be valid. */
 export function createAddressCheck(blocks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of blocks) {
@@ -36,7 +36,7 @@ export function createAddressCheck(blocks: readonly string[]): (address: string)
   };
 }
 
-/** The addresses that are in both lists; undefined is any address. Of two blocks, one contains the other or they are apart. */
+/** The blocks that are in both lists; undefined means any address. Two blocks are either nested or disjoint. */
 export function commonBlocks(
   one: readonly string[] | undefined,
   other: readonly string[] | undefined,
@@ -47,7 +47,7 @@ export function commonBlocks(
   return [...new Set([...within(one, other), ...within(other, one)])];
 }
 
-/** Whether one of `blocks` contains the whole block: its first address, and it is not wider. */
+/** Whether one of `blocks` contains the whole block: it contains its first address and is at least as wide. */
 export function isBlockWithin(block: string, blocks: readonly string[]): boolean {
   const { address, bits, family } = parseBlock(block)!;
   return blocks.some((text) => {
@@ -63,7 +63,7 @@ export function clientAddressOf({ headers, socket }: Addressed, isBehindProxy: b
   return forwarded.split(',').at(-1)!.trim() || (socket?.remoteAddress ?? '');
 }
 
-/** What counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** The unit that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.toLowerCase().startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');
@@ -77,10 +77,10 @@ export const loopbackBlocks: readonly string[] = ['127.0.0.0/8', '::1'];
 
 const isLoopbackAddress = createAddressCheck(loopbackBlocks);
 
-/** A name or an address, without brackets. */
+/** `host` is a name or an address without brackets. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopbackAddress(host);
 
-/** Of any scheme; false for what is no URL. */
+/** For any scheme. False for text that is not a URL. */
 export const isLoopbackUrl = (url: string): boolean =>
   URL.canParse(url) && isLoopbackHost(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
 
@@ -103,7 +103,7 @@ const isSpecial = createAddressCheck([
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Of 2000::/3, in which the addresses of the internet are.
+  // Parts of 2000::/3, which contains the addresses of the internet.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',

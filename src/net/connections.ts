@@ -1,6 +1,6 @@
-// The open connections of the listeners, within limits in all and for each address. A connection is idle while no request
-// on it is served, from its first moment on. At the limit, the connection that has been idle for the longest time is closed
-// for a new one: of the same address at the limit of an address, of the address with the most at the limit in all.
+// The open connections of the listeners, limited in total and per address. A connection is idle while no request on it
+// is being served. At a limit, the connection that has been idle longest is closed for a new one: of the same address
+// at the limit per address, or of the address with the most connections at the total limit.
 import type { Socket } from 'node:net';
 import { networkOf } from './client-addresses.ts';
 import {
@@ -11,20 +11,20 @@ import {
 } from './request-limits.ts';
 
 export interface Connections {
-  /** Counts a new connection. False if there is no room: it is closed. */
+  /** Counts a new connection. Returns false, and closes it, if there is no room. */
   admit(socket: Socket): boolean;
-  /** A request on the connection begins, or something else that keeps it from being idle. Returns what ends it. */
+  /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
   use(socket: Endpoints): () => void;
-  /** Of the requests on them. */
+  /** The turns of requests on the connections. */
   readonly turns: Turns;
 }
 
-/** What the sockets of a connection have in common: that of TCP, that of TLS and that of HTTP/2. */
+/** Members shared by the TCP, TLS and HTTP/2 sockets of a connection. */
 type Endpoints = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
 export interface ConnectionsOptions {
   inAllMax?: number;
-  /** Infinity where all connections are of a proxy. */
+  /** Infinity if all connections come from a proxy. */
   perAddressMax: number;
   displacedPerSecond?: number;
 }
@@ -48,7 +48,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     turns: createTurns({ atOnce: requestsPerTurn, waitingPerAddressMax: requestsWaitingPerAddressMax }),
     admit(socket) {
       const connection = { socket, uses: 0 };
-      // A connection may be gone before it is accepted.
+      // A connection may be closed before it is accepted.
       if (socket.remoteAddress === undefined || !shares.add(connection, socket.remoteAddress)) {
         socket.destroy();
         return false;
@@ -78,23 +78,23 @@ export function createConnections(options: ConnectionsOptions): Connections {
 const toName = ({ remoteAddress, remotePort, localPort }: Endpoints) => `${remoteAddress} ${remotePort} ${localPort}`;
 
 export interface Turns {
-  /** Starts the work in its turn; false if too much waits for that address already. */
+  /** Starts the work in its turn. Returns false if too much work waits for this address. */
   take(address: string, work: () => void): boolean;
 }
 
 interface TurnsOptions {
-  /** Started in one turn of the event loop. */
+  /** Number of tasks started in one turn of the event loop. */
   atOnce: number;
   waitingPerAddressMax: number;
 }
 
 export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Turns {
-  /** By address, whoever is next first. */
+  /** Waiting work by address. The first address is next. */
   const lines = new Map<string, (() => void)[]>();
   let [waiting, scheduled] = [0, 0];
   const schedule = () => {
     scheduled++;
-    // Each has an immediate of its own: what it has started goes on before the next starts.
+    // Each task has an immediate of its own, so that the work that it starts runs before the next task.
     setImmediate(startNext);
   };
   const startNext = () => {
@@ -106,7 +106,7 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
     const work = line.shift()!;
     waiting--;
     if (line.length > 0) lines.set(address, line);
-    // An immediate that an immediate sets runs in the next turn of the event loop.
+    // An immediate that is set during an immediate runs in the next turn of the event loop.
     if (waiting > scheduled) schedule();
     work();
   };
@@ -126,9 +126,9 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
 interface FairSharesOptions<Member> {
   inAllMax: number;
   perAddressMax: number;
-  /** How many members of its own address a newcomer may displace in a second, all newcomers of that address together. */
+  /** How many members of an address its newcomers may displace per second, in total. */
   ownDisplacedPerSecond: number;
-  /** Called with a member that has lost its place. */
+  /** Called with a member that was displaced. */
   displace(member: Member): void;
 }
 
@@ -137,7 +137,7 @@ interface Share<Member> {
   count: number;
   /** Members that may be displaced, in the order in which they became so. */
   displaceable: Set<Member>;
-  /** Those that were displaced by their own address in this second. */
+  /** Number of members that their own address displaced in this second. */
   second: number;
   displaced: number;
 }
@@ -159,7 +159,7 @@ export class FairShares<Member extends object> {
     return this.#shares.get(networkOf(address))?.count ?? 0;
   }
 
-  /** Gives the newcomer a place, which cannot be displaced at first. False if there is none. */
+  /** Adds the newcomer, which cannot be displaced at first. Returns false if there is no room. */
   add(member: Member, address: string): boolean {
     const { inAllMax, perAddressMax } = this.#options;
     const network = networkOf(address);
@@ -172,7 +172,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Whether the member may be displaced from here on. */
+  /** Sets whether the member may be displaced. */
   setDisplaceable(member: Member, mayBe: boolean): void {
     const displaceable = this.#shareOf.get(member)?.displaceable;
     displaceable?.delete(member);
@@ -197,7 +197,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** From the address that has the most of those that have more than the newcomer's. */
+  /** Displaces a member of the address that has the most members, if it has more than the newcomer's. */
   #displaceOther({ count }: Share<Member>): boolean {
     let largest: Share<Member> | undefined;
     for (const share of this.#shares.values()) {

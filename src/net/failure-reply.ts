@@ -1,7 +1,7 @@
-// A Failure as a reply over HTTP. The body is flat, and has the members that apply:
+// Renders a Failure as an HTTP reply. The body is flat and contains the members that apply. A client that accepts
+// application/problem+json also gets RFC 9457's `type`, `title`, `detail` and `instance`.
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
-// A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
 import { type Failure, failureTable, retrySecondsOf } from '../errors.ts';
 import { asksFor } from './headers.ts';
 
@@ -11,7 +11,7 @@ export interface FailureReply {
   body: string;
 }
 
-/** The request that the reply is for. */
+/** The request that is being answered. */
 export interface Recipient {
   requestId: string;
   accept: string | undefined;
@@ -19,7 +19,7 @@ export interface Recipient {
 
 const problemType = 'application/problem+json';
 
-/** `status` overrides that of the table. */
+/** `status` overrides the status in the table of failures. */
 export function toFailureReply(
   failure: Failure,
   { requestId, accept }: Recipient,

@@ -1,8 +1,8 @@
-// Text in a header: as it is where that is valid, else as percent-encoded UTF-8.
+// Text for a header: unchanged if it is valid there, else as percent-encoded UTF-8.
 import { ServerResponse } from 'node:http';
 import { createId } from '../runtime/id.ts';
 
-/** Printable ASCII without a space at either end. */
+/** Whether the text is printable ASCII without a space at either end. */
 const isPlain = (text: string) => /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 
 export const headerText = (text: string): string => (isPlain(text) ? text : encodeURIComponent(text.toWellFormed()));
@@ -22,7 +22,7 @@ const toReset =
   (error) =>
     end(error && Object.assign(new Error('the client has left', { cause: error }), { code: 'ECONNRESET' }));
 
-/** Whether the header names the type itself, and no other type with a higher quality. */
+/** Whether the header lists this type, and no other type with a higher quality. */
 export function asksFor(accept: string | undefined, type: string): boolean {
   if (!accept?.toLowerCase().includes(type)) return false;
   const ranges = accept.split(',').map((range) => {
@@ -34,21 +34,21 @@ export function asksFor(accept: string | undefined, type: string): boolean {
   return own > 0 && ranges.every(({ name, quality }) => name.includes('*') || !(quality > own));
 }
 
-/** Whether the Cache-Control of a request asks for an answer that is made anew. */
+/** Whether the Cache-Control of a request demands a new answer. */
 export const isFreshWanted = (cacheControl: string | null | undefined): boolean =>
   /\bno-cache\b/i.test(cacheControl ?? '');
 
-/** Whether If-Match, if there is one, names the tag: a list, or `*`; strong comparison. */
+/** Whether If-Match is absent or lists the tag (or `*`), by strong comparison. */
 export const isWanted = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.trim() === '*' || ifMatch.split(',').some((one) => one.trim() === etag);
 
-/** Whether If-None-Match names the tag: a list, or `*`; weak comparison. */
+/** Whether If-None-Match lists the tag (or `*`), by weak comparison. */
 export const isKept = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch?.trim() === '*' ||
   (ifNoneMatch?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 
 export const apiVersion = '1.0.0';
 
-/** The caller's own id if it is safe to repeat in a header, else a new one. */
+/** The caller's own request id if it is safe in a header, else a new one. */
 export const toRequestId = (theirs: unknown): string =>
   typeof theirs === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(theirs) ? theirs : createId('req');

@@ -1,5 +1,5 @@
-// Opens a listener, which hands on the connections that there is room for; its errors are readable sentences. The servers of
-// HTTP and gRPC do not listen themselves.
+// Opens a listener and passes on the connections that the limits admit. Its errors are readable sentences. The HTTP and
+// gRPC servers do not listen themselves.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { reasonOf } from '../runtime/system-errors.ts';
@@ -8,11 +8,11 @@ import { handshakeMs } from './request-limits.ts';
 
 export interface ListenAddress {
   host: string;
-  /** 0 is any free port. */
+  /** 0 means any free port. */
   port: number;
 }
 
-/** PEM. */
+/** PEM texts. */
 export interface Tls {
   cert: string;
   key: string;
@@ -26,13 +26,13 @@ const explanations: Readonly<Record<string, string>> = {
 
 export interface Listener {
   readonly port: number;
-  /** Accepts no more connections. */
+  /** Stops accepting connections. */
   close(): void;
 }
 
 export interface ListenerOptions {
   address: ListenAddress;
-  /** The name of the protocol, such as "HTTP". */
+  /** Name of the protocol, such as "HTTP". */
   what: string;
   connections: Connections;
   accept(socket: Socket): void;
@@ -50,7 +50,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   return { port, close: () => void server.close() };
 }
 
-/** Has the server listen; returns the port. */
+/** Starts listening. Returns the port. */
 export function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => {
@@ -75,10 +75,10 @@ interface SharedPortOptions {
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** PRI is not a method of HTTP/1.1, so three bytes decide. */
+/** PRI is not a method of HTTP/1.1, so three bytes are decisive. */
 const decidingBytes = 3;
 
-/** Closed, it also closes the connections whose protocol is not known yet. */
+/** When closed, it also closes connections whose protocol is still unknown. */
 export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
   const { address, tls, connections, toHttp1, toHttp2, onFault } = options;
   const undecided = new Set<Socket>();
@@ -115,7 +115,7 @@ function detectProtocol(socket: Socket, take: (socket: Socket, isHttp2: boolean)
   let head = Buffer.alloc(0);
   const silent = setTimeout(() => socket.destroy(), handshakeMs);
   const giveUp = () => clearTimeout(silent);
-  // Bytes are collected here until they decide; unshifted earlier, they would be read again at once.
+  // Bytes are collected until they are decisive. If they were unshifted earlier, they would be read again at once.
   const read = () => {
     const bytes: Buffer | null = socket.read();
     if (!bytes) return;

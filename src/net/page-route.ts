@@ -1,4 +1,4 @@
-// The route of a page for browsers: GET, and HEAD as GET without the body; with a slash at its end, the address leads to the
+// The route of a page for browsers: GET, and HEAD without the body. A URL with a slash at its end is redirected to the
 // one without, from which the page's relative links work. The redirect is relative, for proxies with a path prefix.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 

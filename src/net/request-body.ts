@@ -1,5 +1,5 @@
-// Reads the whole body of a request that holds one message, with limits of size and time. It is collected in one buffer:
-// parsing many chunks takes quadratic time, and a caller may send single bytes.
+// Reads the whole body of a request, with limits on size and time. It is collected in one buffer: parsing many chunks
+// takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
@@ -8,14 +8,14 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 export interface BodyLimits {
   bytesMax: number;
-  /** Bytes that are accepted beyond `bytesMax`, such as framing. */
+  /** Bytes beyond `bytesMax` that are still accepted, such as framing. */
   slackBytes?: number;
   arrivalMs: number;
-  /** Takes one of few slots for large bodies; the function that it returns releases the slot. */
+  /** Takes one of the few slots for large bodies. Returns the function that releases it. */
   takeSlot?: () => () => void;
 }
 
-/** Nothing is read before the first pull, so the body of a request that is not admitted is never read. */
+/** Nothing is read before the first pull, so the body of a rejected request is never read. */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
   const release = limits.takeSlot?.();
   try {
@@ -25,7 +25,7 @@ export async function* readBody(request: NodeRequest, limits: BodyLimits): Async
   }
 }
 
-/** The same at once, without its slot; undefined where some of it is still to come. */
+/** Reads the body synchronously, without a slot. Undefined if part of it has not arrived yet. */
 export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }: BodyLimits): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength === 0) return undefined;
   const bytes: Buffer = request.read();
@@ -33,12 +33,12 @@ export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }:
   return bytes;
 }
 
-/** The same in one piece, without its slot. */
+/** Reads the body in one piece, without a slot. */
 export function collectBody(
   request: NodeRequest,
   { bytesMax, slackBytes = 0, arrivalMs }: Omit<BodyLimits, 'takeSlot'>,
 ): Promise<Buffer> {
-  /** Most bodies come in one piece, which is not copied. */
+  /** Most bodies arrive in one piece, which is not copied. */
   let bytes: Buffer = nothing;
   let length = 0;
   return new Promise((resolve, reject) => {
@@ -64,7 +64,7 @@ export function collectBody(
       piece.copy(bytes, length);
       length = needed;
     };
-    // Node also emits 'end' for an HTTP/2 request that its caller has reset.
+    // Node also emits 'end' for an HTTP/2 request that was reset by its client.
     const finish = () => (request.aborted ? cut() : settle());
     const cut = () => settle(new Failure('invalid_request', { message: 'The request body is incomplete.' }));
     const tooLate = () =>
@@ -77,17 +77,17 @@ export function collectBody(
 
 const nothing = Buffer.alloc(0);
 
-/** Whether its caller has disconnected: it will emit no more events. */
+/** Whether its client has disconnected, so that no more events follow. */
 const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);
 
-/** Large request bodies that are read at once, over all transports. */
+/** Largest number of large request bodies that are read at the same time, over all transports. */
 const uploadsMax = 8;
 const retryAfterSeconds = 5;
 
 let held = 0;
 
-/** Takes a slot, or throws `overloaded`; the function that it returns releases the slot. */
+/** Takes a slot, or throws `overloaded`. Returns the function that releases the slot. */
 export function takeUploadSlot(): () => void {
   if (held >= uploadsMax) {
     throw new Failure('overloaded', { message: 'Too many uploads at once. Try again later.', retryAfterSeconds });

@@ -1,40 +1,46 @@
 // Limits of connections, headers and bodies, for all listeners.
 
-/** Size of a request body, before and after decompression. */
+/** Largest request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;
-/** The same for a request with a lexicon. */
+/** Largest request body with a lexicon. */
 export const lexiconRequestBytesMax = 4 << 20;
-/** The same for a request with recordings, and the time for its body to arrive. */
+/** Largest request body with recordings, and the time in which it must arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
-/** Size of a request with the text of a book, which arrives within the same time. */
+/** Largest request body with the text of a book, which must arrive within the same time. */
 export const jobBytesMax = 16 << 20;
-/** Members and items of a request in JSON, and fields of one in protobuf: of a text in 200 chunks are 400 at most. */
+/**
+ * Number of members and items in a JSON request, or of fields in a protobuf request. A text in 200 chunks has at most
+ * 400.
+ */
 export const requestValuesMax = 1_000;
-/** The same of a job: a chapter has five members at most. */
+/** Limit for a job: a chapter has at most five members. */
 export const jobValuesMax = 5_000;
-/** The same of a lexicon: each of its 20 000 entries has six members at most. */
+/** Limit for a lexicon: each of its 20 000 entries has at most six members. */
 export const lexiconValuesMax = 160_000;
-/** Size of a message of live speech. */
+/** Largest message of live speech. */
 export const liveMessageBytesMax = 256 * 1024;
-/** The time for a request body to arrive. */
+/** Time in which a request body must arrive. */
 export const bodyArrivalMs = 30_000;
 /** How long a stream waits for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
-/** Of all listeners together; and how many of an address may be closed in a second for new ones of the same address. */
+/**
+ * Connections of all listeners together, and how many connections of one address may be closed per second for new ones
+ * of the same address.
+ */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
-/** Requests that are started in one turn of the event loop, and those of one address that wait for it. */
+/** Number of requests started in one turn of the event loop, and of waiting requests per address. */
 export const requestsPerTurn = 8;
 export const requestsWaitingPerAddressMax = 1_000;
-/** Of the port for operators, which counts its own. */
+/** Connections of the operators' port, which are counted separately. */
 export const adminConnectionsMax = 64;
 /** Total size and number of the headers of a request. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;
-/** The time for a new connection to start its protocol. */
+/** Time in which a new connection must start its protocol. */
 export const handshakeMs = 10_000;
-/** The time that calls have to report to their callers that the service is stopping. */
+/** Time for calls to report to their callers that the service is stopping. */
 export const farewellMs = 1_000;
-/** The depth of nesting of JSON. */
+/** Largest nesting depth of JSON. */
 export const jsonDepthMax = 32;

@@ -1,7 +1,7 @@
-// Parses JSON (RFC 8259) as restricted by I-JSON (RFC 7493), so that no two parsers can understand it differently:
-//     valid UTF-8 · no duplicate members · no lone surrogates · limited depth and number of values
-// Violations are a Failure `invalid_request`. Besides the engine's own parser this takes one pass over the structure:
-// with a duplicate member, there are fewer members than colons. Large bodies are parsed in steps.
+// Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that no two parsers can understand it differently: valid
+// UTF-8, no duplicate members, no lone surrogates, limited depth and number of values. Violations throw
+// `invalid_request`. Duplicates are found with one extra pass: an object with duplicates has fewer members than colons.
+// Large bodies are parsed in steps.
 
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -10,14 +10,14 @@ import { jsonDepthMax, requestValuesMax } from './request-limits.ts';
 
 interface JsonLimits {
   depthMax: number;
-  /** Members and items. */
+  /** Number of members and items. */
   valuesMax: number;
 }
 
-/** What is shorter is read in one step. */
+/** Shorter input is parsed in one step. */
 export const pieceBytes = 16 * 1024;
 const scannedBytes = 32 * 1024;
-/** Of an object, where it is not short. */
+/** Members per object, unless it is short. */
 const membersMax = 1000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -28,7 +28,7 @@ const refuse = (message: string, cause?: unknown) => new Failure('invalid_reques
 const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
   byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length)) ? bytes.subarray(byteOrderMark.length) : bytes;
 
-// Signs as numbers, since the loop below looks at each byte of a body.
+// Byte values, because the loop below examines each byte of a body.
 const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
@@ -38,7 +38,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The number of members in the text, if it is JSON. Rejects what is too deep or has too many values. */
+/** The number of members in the text, if it is JSON. Rejects text that is too deep or has too many values. */
 export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLimits): Steps<number> {
   let [depth, colons, signs] = [0, 0, 0];
   let isInText = false;
@@ -58,14 +58,14 @@ export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLi
         if (++depth > depthMax) throw refuse(`The body is nested more than ${depthMax} levels deep.`);
       } else if (byte === closeBrace || byte === closeBracket) depth--;
     }
-    // A value that is a text has a sign of its own, and between two values is a comma.
+    // Each text value has a sign (its quotes), and two values are separated by a comma.
     if (signs > 2 * valuesMax) throw refuse('The body has too many members and items.');
     yield;
   }
   return colons;
 }
 
-/** The value of the text, which must not be deeper than `countMembers` has found it to be. */
+/** Parses the text, whose depth `countMembers` must have checked. */
 export function* readJson(bytes: Uint8Array, from = 0, to = bytes.length): Steps<unknown> {
   let [start, end] = [from, to];
   while (start < end && isBlank(bytes[start]!)) if ((++start - from) % scannedBytes === 0) yield;
@@ -110,11 +110,11 @@ function* readObject(bytes: Uint8Array, from: number, to: number): Steps<object>
 interface Piece {
   from: number;
   to: number;
-  /** It is one item or member, and too large for a step. */
+  /** Whether the piece is one item or member that is too large for a step. */
   isLarge: boolean;
 }
 
-/** The items of a list, or the members of an object, between its brackets: several in a piece where they are short. */
+/** The items of a list, or the members of an object, between its brackets. Short ones share a piece. */
 function* piecesOf(bytes: Uint8Array, from: number, to: number): Steps<Piece[]> {
   const pieces: Piece[] = [];
   let [pieceFrom, itemFrom, depth] = [from, from, 0];
@@ -146,7 +146,7 @@ function* piecesOf(bytes: Uint8Array, from: number, to: number): Steps<Piece[]> 
   }
   add(to);
   const hasBlank = pieces.some((piece) => isBlankText(bytes, piece));
-  // A list of nothing is one blank piece; among others, it is that of a comma too many.
+  // An empty list is one blank piece. Among other pieces, a blank one means a superfluous comma.
   if (hasBlank && pieces.length > 1) throw refuse('The body is not valid JSON.');
   return hasBlank ? [] : pieces;
 }
@@ -156,7 +156,7 @@ function isBlankText(bytes: Uint8Array, { from, to }: Piece): boolean {
   return true;
 }
 
-/** The index of the colon behind the name with which the member begins, or its end. */
+/** Index of the colon after the member's name, or the end of the name. */
 function endOfName(bytes: Uint8Array, from: number, to: number): number {
   let i = from;
   while (i < to && bytes[i] !== quote) i++;
@@ -167,11 +167,11 @@ function endOfName(bytes: Uint8Array, from: number, to: number): number {
 
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Of a text that stands between these brackets, with an end of its own. */
+/** Parses text between these brackets, after appending `end`. */
 const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
   parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
 
-/** Most texts are ASCII, of which a copy is all that is needed. */
+/** Most texts are ASCII, which only need a copy. */
 function decode(bytes: Uint8Array): string {
   if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
@@ -190,7 +190,7 @@ function parseText(text: string): unknown {
 }
 
 export interface StrictJsonOptions {
-  /** A member of the outermost object in which half of a surrogate pair may stand: it is a piece of a text. */
+  /** A member of the outermost object that holds a piece of a text, and so may contain half of a surrogate pair. */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;
 }
@@ -198,7 +198,7 @@ export interface StrictJsonOptions {
 export const parseStrictJson = (body: Uint8Array, options: StrictJsonOptions = {}): unknown =>
   atOnce(readStrictJson(body, options));
 
-/** The same while others have their turns. */
+/** Like `parseStrictJson`, but other tasks get their turns in between. */
 export const parseStrictJsonInSteps = async (body: Uint8Array, options: StrictJsonOptions = {}): Promise<unknown> =>
   body.length <= pieceBytes ? parseStrictJson(body, options) : inSteps(readStrictJson(body, options));
 
@@ -215,14 +215,14 @@ function* readStrictJson(
   return value;
 }
 
-/** Limits of the reported violations: names are from the caller, and may be as long as the body. */
+/** Limits of the reported violations, since names come from the caller and may be as long as the body. */
 const faultsMax = 100;
 const fieldCharsMax = 100;
 const inspectedPerStep = 256;
 
 const mayBeAtFault = (value: unknown): boolean => typeof value === 'string' || typeof value === 'object';
 
-/** The number of members of the value, and its lone surrogates. */
+/** Counts the members of the value, and finds its lone surrogates. */
 function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members: number; faults: FieldViolation[] }> {
   let [members, visited] = [0, 0];
   const faults: FieldViolation[] = [];
@@ -231,7 +231,7 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
     const message = 'contains an unpaired surrogate; send valid Unicode';
     faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
-  // The last is the next, so that faults are found in the order of the text.
+  // The last entry is processed next, so that faults are found in the order of the text.
   const left: { value: unknown; path: string }[] = [{ value: given, path: '' }];
   for (let item = left.pop(); item; item = left.pop()) {
     const { value, path } = item;

@@ -1,5 +1,5 @@
-// Checks requests before Connect parses them. The body of a call with one message is read whole, within limits of size and
-// time. Each message is decompressed, its fields are counted, and unknown members of JSON are removed and named in
+// Checks requests before Connect parses them. A body with one message is read completely, within limits of size and
+// time. Each message is decompressed and its fields are counted; unknown JSON members are removed and reported in
 // X-Ignored-Fields, or refused if the service is strict. Deadlines are capped at the maximum of a timer, and an empty
 // refusal gets a body.
 //     Connect, unary   the message                                           application/json, application/proto
@@ -56,9 +56,9 @@ export type Handler = ConnectRouter['handlers'][number];
 
 const headBytes = 5;
 const isLastFlag = 2;
-/** Bytes accepted beyond the message: its envelope. */
+/** Bytes accepted in addition to the message, for its envelope. */
 const slackBytes = 1024;
-/** Size of a request without a key: those of health and reflection hold only names. */
+/** Largest request without a key: requests for health and reflection only contain names. */
 const openRequestBytesMax = 4 * 1024;
 /** The longest deadline that a timer can hold; longer ones are shortened. */
 const deadlineMsMax = 2 ** 31 - 1;
@@ -81,7 +81,7 @@ export const toContextValues = (request: NodeRequest, address: string): ContextV
     .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
 
 interface RequestLimits extends BodyLimits {
-  /** Fields of the message, nested ones included; members and items in JSON. */
+  /** Number of fields of the message, including nested ones; for JSON, members and items. */
   valuesMax: number;
 }
 
@@ -156,7 +156,10 @@ interface MessageCheck {
   check(message: Uint8Array): Uint8Array;
 }
 
-/** The body with each message decompressed and checked. Connect reports an error of a body only if it is a ConnectError. */
+/**
+ * Yields the body with each message decompressed and checked. Connect reports an error of a body only if it is a
+ * ConnectError.
+ */
 async function* checkMessages(
   body: AsyncIterable<Uint8Array>,
   form: Form,
@@ -172,7 +175,7 @@ async function* checkMessages(
   }
 }
 
-/** Connect's own function would take quadratic time for a message in many pieces. */
+/** Replaces Connect's own function, which takes quadratic time for a message in many pieces. */
 async function* checkEnvelopes(
   body: AsyncIterable<Uint8Array>,
   { isCompressed }: Form,
@@ -194,17 +197,20 @@ async function* checkEnvelopes(
       const all = chunks.length > 1 ? Buffer.concat(chunks) : first;
       const given = { flags: all[0]!, data: all.subarray(headBytes, end) };
       const { flags, data } = await envelopeDecompress(given, compression, bytesMax);
-      // Connect refuses the last of a stream in a request.
+      // Connect rejects the end-of-stream message in a request.
       yield encodeEnvelope(flags, (flags & isLastFlag) !== 0 ? data : check(data));
       held -= end;
       chunks = held > 0 ? [all.subarray(end)] : [];
     }
   }
-  // Connect reports a message that is cut off.
+  // Connect itself reports a truncated message.
   yield* chunks;
 }
 
-/** Throws if the message has more than `left` fields, nested ones included; parsing unknown fields costs 0.15 s a MiB. */
+/**
+ * Throws if the message has more than `left` fields, including nested ones; parsing unknown fields costs 0.15 s per
+ * MiB.
+ */
 function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: number): number {
   const reader = new BinaryReader(bytes);
   try {
@@ -213,7 +219,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
       const hasLength = type === WireType.LengthDelimited;
       const field = hasLength ? schema?.fields.find(({ number }) => number === no) : undefined;
       const value = hasLength ? reader.bytes() : nothing;
-      // The fields of a group follow, and are counted as those of the message.
+      // The fields of a group follow and are counted like those of the message.
       if (!hasLength && type !== WireType.StartGroup && type !== WireType.EndGroup) reader.skip(type);
       left -= field && isNumeric(field) ? Math.max(1, value.length) : 1;
       if (left < 0) throw new Failure('invalid_request', { message: 'The message has too many fields.' });
@@ -221,7 +227,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
       else if (field?.message) left = countFields(value, field.message, left);
     }
   } catch (error) {
-    // Connect reports what is wrong with the message.
+    // Connect itself reports a malformed message.
     if (error instanceof Failure) throw error;
   }
   return left;
@@ -242,7 +248,7 @@ interface JsonCheck {
   isStrict: boolean;
 }
 
-/** The message in strict JSON, as REST accepts it, without its unknown members, which are added to `ignored`. */
+/** The message in strict JSON, as REST accepts it. Unknown members are removed and added to `ignored`. */
 function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStrict }: JsonCheck): Uint8Array {
   const known = keepKnown(parseStrictJson(bytes, { valuesMax }), method.input, { prefix: '', ignored });
   if (ignored.length === 0) return bytes;
@@ -250,9 +256,12 @@ function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStric
   return Buffer.from(JSON.stringify(known));
 }
 
-/** Unknown values of enums are kept, and refused by Connect: its option to ignore unknown fields would ignore them too. */
+/**
+ * Unknown enum values are kept, so that Connect refuses them: its option to ignore unknown fields would also ignore
+ * such values.
+ */
 function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: UnknownField[] }): unknown {
-  // Types of other packages have a form of their own in JSON, such as Timestamp.
+  // Types of other packages, such as Timestamp, have a special form in JSON.
   const isOwn = schema.typeName.startsWith('sonant.');
   if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const kept: [string, unknown][] = [];
@@ -273,7 +282,7 @@ const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefine
 
 const namesOf = ({ fields }: DescMessage) => fields.map(({ name }) => name);
 
-/** Connect answers a request that is no call of its protocols with a status alone. */
+/** Connect answers a request of an unknown protocol with a status and no body. */
 function fillRefusal(
   { status, header }: UniversalServerResponse,
   call: UniversalServerRequest,
@@ -290,10 +299,13 @@ function fillRefusal(
   return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), recipient, status, header);
 }
 
-/** Shared by all calls, since every call creates one at its end; created late, since it loads the web's Headers. */
+/**
+ * Shared by all calls, because every call would create one at its end. Created on first use, because that loads the
+ * web's Headers.
+ */
 let disconnected: ConnectError | undefined;
 
-/** Aborts when the connection closes: the caller has disconnected, whatever the reason. */
+/** Aborts when the connection closes: the client has disconnected, whatever the reason. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
   disconnected ??= new ConnectError('the caller has left', Code.Canceled);

@@ -82,7 +82,7 @@ export function createCallRunner(runner: Runner): CallRunner {
     const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
     const read = (error: unknown) => fromCallError(error, limitsOf(method).bytesMax);
     const running = runner.begin({
-      door: protocolName,
+      api: protocolName,
       requestId,
       address: values.get(addressKey),
       connection: values.get(connectionKey),
@@ -139,9 +139,9 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
- * The failure of a stream names what was ignored of its request, which it looks at when its first answer is asked for.
- * Connect refuses an answer over `writeMaxBytes` too, but first returns from the stream, as it does when the client
- * disconnects. Here the call ends with the failure.
+ * Passes the answers of a stream on, and adds the ignored members to its failure. Connect also refuses an answer above
+ * `writeMaxBytes`, but it first returns from the stream, as if the client had disconnected; here the call ends with the
+ * failure.
  */
 async function* checkAnswers(
   answers: AsyncIterable<Message>,
@@ -170,7 +170,7 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/** Names in the headers what was ignored. An Idempotency-Key is ignored too: nothing is remembered under it here. */
+/** Lists the ignored members in a header; also Idempotency-Key, which gRPC and Connect calls do not support. */
 function reportIgnored(
   { header }: { header: Headers },
   answer: { header: Headers },
@@ -182,8 +182,8 @@ function reportIgnored(
 }
 
 /**
- * The caller left, its deadline passed, or the request is malformed: such an error reaches no interceptor, but Connect
- * aborts the context with it before it sends it. So the error is changed into our status in place.
+ * The client disconnected, its deadline passed, or the request is malformed. Such an error reaches no interceptor, but
+ * Connect aborts the context with it before it sends it, so the error is changed into Sonant's status in place.
  */
 function abort(
   running: RunningCall,
@@ -192,7 +192,7 @@ function abort(
   { read, write }: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): ConnectError },
 ): void {
   if (running.hasEnded) return;
-  // Connect aborts with its own error unless the caller left.
+  // Connect aborts with its own error unless the client disconnected.
   const isOwn = reason instanceof ConnectError || reason instanceof Failure;
   const error = isOwn ? read(reason) : callerLeft;
   running.abort(error === callerLeft ? callerLeft : toFailure(error));
@@ -203,7 +203,7 @@ function abort(
   for (const [name, value] of status.metadata) reason.metadata.set(name, value);
 }
 
-/** The status that a failure of a call is sent as. */
+/** The status with which a failed call is answered. */
 export function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
   const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
   // gRPC clients read the trailers of a failed call; other protocols have the id in the headers.
@@ -247,7 +247,7 @@ function fromCallError(error: unknown, bytesMax: number): unknown {
   }
 }
 
-/** For the log; the caller gets Connect's own error. */
+/** For the log; the client receives Connect's own error. */
 function toLibraryFailure(error: ConnectError): Failure {
   const reason = reasonOfCode[error.code] ?? 'internal_error';
   return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);

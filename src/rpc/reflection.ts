@@ -40,7 +40,7 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
   const files = new Map<string, DescFile>();
   for (const { file } of services) for (const needed of closureOf(file)) files.set(needed.proto.name, needed);
   const registry = createRegistry(...files.values());
-  // Strangers may ask: what does not change is encoded once.
+  // Callers need no key, so static answers are encoded once.
   const known = new Map<DescFile, Answer>();
   const toFiles = (file: DescFile | undefined): Answer => {
     if (!file) return notFound;
@@ -75,7 +75,7 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
   };
 }
 
-/** The file and all that it imports, each after what it needs. */
+/** The file and all its imports, dependencies first. */
 function closureOf(file: DescFile, seen = new Set<DescFile>()): Set<DescFile> {
   if (seen.has(file)) return seen;
   for (const imported of file.dependencies) closureOf(imported, seen);

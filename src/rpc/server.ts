@@ -1,6 +1,5 @@
-// The HTTP/2 server (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It stays up whatever a client does,
-// and detects dead connections. Drained, it accepts no new calls, lets running calls finish for a while, and then ends
-// them.
+// The HTTP/2 server (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It limits clients and detects dead
+// connections. When drained, it accepts no new calls, gives running calls time to finish, and then ends them.
 import type { ServerResponse } from 'node:http';
 import {
   constants,
@@ -28,10 +27,10 @@ import type { Services } from './services.ts';
 import { toPlainAnswer } from './status.ts';
 
 export const streamsPerConnectionMax = 100;
-/** Calls that a connection may cancel at once, and then per second; beyond that, it is closed. */
+/** Number of calls that a connection may cancel at once, and then per second. Above it, the connection is closed. */
 const resetBurst = 200;
 const resetsPerSecond = 33;
-/** How long the server discards the rest of a request after the answer. */
+/** How long the server discards the rest of a request after the response. */
 const dropMs = 250;
 /** Memory of a connection, including audio that waits to be read. */
 const connectionMemoryMiB = 64;
@@ -42,21 +41,21 @@ export interface RpcServerOptions {
   services: Services;
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
-  /** Those that listeners count; by default, those of this one alone. */
+  /** Connections counted over all listeners. Default: only this listener's. */
   connections?: Connections;
   isBehindProxy?: boolean;
-  /** PEM. */
+  /** PEM texts. */
   tls?: { cert: string; key: string };
   /** Called with faults that are not reported to a caller. */
   onFault(fault: unknown): void;
 }
 
 export interface RpcServer {
-  /** 0 where it does not listen. */
+  /** 0 if the server does not listen. */
   readonly port: number;
-  /** Serves a connection that another listener has taken. */
+  /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void;
-  /** Lets the calls that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  /** Lets running calls finish within `timeoutMs`, then ends them with `overloaded` and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -129,7 +128,7 @@ type ListenerOptions = Required<Pick<RpcServerOptions, 'services' | 'connections
 function createListener({ services, connections, isBehindProxy, onFault }: ListenerOptions): Listener {
   const byPath = new Map(services.createHandlers({ grpc: true }).map((handler) => [handler.requestPath, handler]));
   const drop = ({ stream }: Http2ServerRequest) => {
-    // The connection of a proxy has other callers.
+    // A proxy's connection also carries calls of other clients, so only the stream is closed.
     if (isBehindProxy) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     else stream.session?.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   };
@@ -141,13 +140,13 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
     const address = clientAddressOf(request, isBehindProxy);
     const isOpen = handler !== undefined && services.isOpen(handler);
-    // The caller of an open method may go on after refusals.
+    // The caller of a method without a key may continue after refusals.
     const isUnwanted = () => isOpen && services.isBarred(address);
     if (isUnwanted()) return drop(request);
-    // A call that is cancelled in the same packet costs no more than this.
+    // Deferred, so that a call that is cancelled in the same packet costs only this.
     const isTaken = connections.turns.take(address, () => {
       if (stream.destroyed) return;
-      // Calls before it in the same packet may have been too many.
+      // Earlier calls in the same packet may have exceeded the limit.
       if (isUnwanted()) return drop(request);
       answer(handler, { request, response, address }).catch((fault) => {
         if (stream.destroyed) return;
@@ -157,7 +156,7 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     });
     if (isTaken) return;
     if (isOpen) drop(request);
-    // Clients may send such a call again.
+    // With this code, clients may send the call again.
     else stream.close(constants.NGHTTP2_REFUSED_STREAM);
   };
 }
@@ -174,7 +173,7 @@ async function answer(handler: Handler | undefined, { request, response, address
   const { stream } = request;
   const call = handler && toCall(request, address);
   const reply = handler && call ? await handler(call) : refuse(handler, request);
-  // The client has disconnected: closes what makes the answer.
+  // The client has disconnected, so the source of the response is closed.
   if (stream.destroyed) return void reply.body?.[Symbol.asyncIterator]().return?.().catch(ignore);
   stream.once('wantTrailers', () => {
     if (!request.complete) dismissSender(stream);
@@ -183,7 +182,7 @@ async function answer(handler: Handler | undefined, { request, response, address
   const sent: UniversalServerResponse = { status };
   if (header) sent.header = header;
   if (body && request.method !== 'HEAD') sent.body = body;
-  // Connect fills the trailer while it writes the body.
+  // Connect sets the trailer while it writes the body.
   if (trailer) Object.defineProperty(sent, 'trailer', { get: () => escapeMessage(trailer) });
   await universalResponseToNodeResponse(sent, response as unknown as ServerResponse);
 }
@@ -197,7 +196,7 @@ function toCall(request: Http2ServerRequest, address: string): UniversalServerRe
   }
 }
 
-/** Of an unknown method, gRPC clients get the status UNIMPLEMENTED, others a 404. */
+/** For an unknown method, gRPC clients get the status UNIMPLEMENTED, others get 404. */
 function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
   const requestId = toRequestId(headers['x-request-id']);
   const recipient = { requestId, accept: headers.accept };
@@ -216,7 +215,7 @@ function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): 
   return { status: 200, header, trailer: setTrailerStatus(new Headers(), toStatus(failure, 'grpc', requestId)) };
 }
 
-/** Connect escapes more of grpc-message than gRPC does, and some clients unescape only what gRPC escapes. */
+/** Connect escapes more characters in grpc-message than gRPC does, and some clients unescape only those of gRPC. */
 function escapeMessage(trailer: Headers): Headers {
   const message = trailer.get('grpc-message');
   if (message) {
@@ -228,9 +227,9 @@ function escapeMessage(trailer: Headers): Headers {
 }
 
 /**
- * Ends the stream of a client that still sends when its call has been answered. The rest is discarded for a moment before
- * the reset: a stream that nobody reads is never closed and counts against the limit of its connection, and an immediate
- * reset costs Node's clients the rest of the answer, and proxies the status.
+ * Ends the stream of a client that is still sending after the response. The rest is discarded for a moment before the
+ * reset: an unread stream is never closed and counts against its connection's limit, while an immediate reset would
+ * make Node's clients lose the rest of the response, and proxies the status.
  */
 function dismissSender(stream: ServerHttp2Stream): void {
   stream.removeAllListeners('data').resume();
@@ -248,7 +247,7 @@ function keep<T extends Closing>(set: Set<T>, one: T): void {
 const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
   Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
 
-/** Waits for the promise, at most that long. */
+/** Waits for the promise, for at most `timeoutMs`. */
 async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   await Promise.race([promise, sleep(timeoutMs, undefined, { signal: done.signal })]);
@@ -256,7 +255,7 @@ async function within(timeoutMs: number, promise: Promise<unknown>): Promise<voi
 }
 
 export interface WatchOptions {
-  /** Whether audio waits until the peer reads. */
+  /** Whether audio is waiting for the peer to read. */
   isStalled(): boolean;
   pingEveryMs?: number;
   pingAnswerMs?: number;
@@ -264,9 +263,9 @@ export interface WatchOptions {
 }
 
 /**
- * Closes an HTTP/2 connection that does not start the protocol, or whose peer no longer answers pings. A proxy that waits
- * for a slow reader may read nothing meanwhile, pings included: while audio waits to be written, the peer has as long as
- * readers of other protocols have.
+ * Closes an HTTP/2 connection that does not start the protocol, or whose peer does not answer pings. A proxy that waits
+ * for a slow reader may read nothing, including pings: while audio is waiting to be written, the peer gets as much time
+ * as readers of other protocols.
  */
 export function watchSession(session: ServerHttp2Session, options: WatchOptions): void {
   const limits = { ...usualPings, readerStallMs, ...options };

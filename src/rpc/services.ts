@@ -23,7 +23,7 @@ import { type Health, openHealth } from './health.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
 
-/** Size of a book that was read: common clients accept it only if they raise their limit. */
+/** Largest message with a book. Common clients accept it only if they raise their limit. */
 const bookMessageBytesMax = 32 << 20;
 
 export interface ServicesOptions {
@@ -46,14 +46,14 @@ export interface ServicesOptions {
 }
 
 export interface Services {
-  /** The handlers of gRPC-Web and Connect, and of gRPC where there is HTTP/2. */
+  /** Handlers for gRPC-Web and Connect, and for gRPC if HTTP/2 is served. */
   createHandlers(options: { grpc: boolean }): Handler[];
-  /** Whether it needs no key. */
+  /** Whether the handler needs no key. */
   isOpen(handler: Handler): boolean;
-  /** Whether calls from that address that have no key are to be dropped unanswered. */
+  /** Whether keyless calls from this address are dropped unanswered. */
   isBarred(address: string): boolean;
   health: Health;
-  /** Ends every call that still runs. */
+  /** Ends all running calls. */
   stop(): void;
 }
 
@@ -88,7 +88,7 @@ export function createServices(options: ServicesOptions): Services {
         }
       }
       return router.handlers.map((handler) => {
-        // A misspelt limit of a key must not leave the key without it.
+        // Always strict: a misspelt limit must not result in a key without the limit.
         const isStrictHere = isStrict || handler.service === ApiKeyService;
         return boundHandler(handler, { isStrict: isStrictHere });
       });
@@ -100,17 +100,17 @@ export function createServices(options: ServicesOptions): Services {
   };
 }
 
-/** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */
+/** Requests may be compressed. Responses are not: compressing audio would triple the cost without making it smaller. */
 const routerOptions: ConnectRouterOptions = {
   acceptCompression: [compressionGzip],
-  // Refuses unknown values of enums. Unknown fields were removed before.
+  // Refuses unknown enum values. Unknown fields have already been removed.
   jsonOptions: { ignoreUnknownFields: false },
   compressMinBytes: 0xffffffff,
 };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it is an RPC, whose replies follow its own protocol. */
+    /** Whether it is an RPC, whose responses follow its own protocol. */
     isRpc?: boolean;
   }
 }
@@ -125,10 +125,10 @@ export function addRpcRoutes(app: FastifyInstance, handlers: readonly Handler[])
       const { host } = raw.headers;
       const isHost = host && URL.canParse(`http://${host}`);
       if (!isHost) throw new Failure('invalid_request', { message: 'The header Host must name a host.' });
-      // The request and the call have one id.
+      // The request and the call share one id.
       raw.headers['x-request-id'] = id;
     });
-    // The plugin adds parsers of its own, one for JSON among them.
+    // The plugin adds its own parsers, including one for JSON.
     scope.removeAllContentTypeParsers();
     scope.register(fastifyConnectPlugin, {
       routes: (router) => router.handlers.push(...handlers),

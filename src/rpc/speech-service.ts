@@ -1,5 +1,5 @@
-// sonant.v1.SpeechService: converts messages to requests for speech, and results to messages. The fields of a message are
-// those of its JSON, so that all rules and defaults are those of the parsers in src/speech.
+// sonant.v1.SpeechService: converts messages to requests for speech, and results to messages. A message is first written
+// as its JSON fields, so that the parsers in src/speech apply the same rules and defaults to every API.
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
@@ -76,7 +76,7 @@ const invalid = (...details: FieldViolation[]) => new Failure('invalid_request',
 
 const outOfRange = (field: string, message: string): FieldViolation => ({ field, reason: 'range', message });
 
-/** The fields of the message by their names in JSON; a text without presence is absent where it is empty. */
+/** The fields of the message by their JSON names. An empty string without field presence is left out. */
 const fieldsOf = (desc: DescMessage, message: Message): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(writeMessage(desc, message)).filter(
@@ -192,7 +192,7 @@ const toMark = ({ kind, name, seconds: time }: Pick<SpeechMark, 'kind' | 'name' 
   time,
 });
 
-/** To the microsecond, in whole nanoseconds. */
+/** Rounded to microseconds, in whole nanoseconds. */
 function toDuration(seconds: number) {
   const micros = Math.round(seconds * 1e6);
   return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };

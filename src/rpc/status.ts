@@ -1,9 +1,8 @@
-// A Failure as an RPC status. On the wire it is a google.rpc.Status (https://google.aip.dev/193) with the
-// code of its row in the table of failures and these details:
+// A Failure as an RPC status: a google.rpc.Status (https://google.aip.dev/193) with the code of its row in the table of
+// failures and the details below. The Failure is the cause of the error.
 //     ErrorInfo   reason "TEXT_TOO_LONG", domain "sonant", metadata { limit: "5000", actual: "6021" }
 //     BadRequest  a field violation for each fault: field, description, reason "TOO_LONG"
 //     RetryInfo   if a retry can help; its delay in seconds is also the metadata `retry-after`
-// The Failure itself is the cause of the error.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -22,10 +21,10 @@ import { type Recipient, toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion } from '../net/headers.ts';
 
 export const domain = 'sonant';
-/** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */
+/** Largest details of a failure: they are sent in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
-/** Callers write parts of these names, such as unknown members. */
+/** Limit of a field name, because clients write parts of it, such as unknown members. */
 const fieldCharsMax = 200;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
@@ -42,7 +41,7 @@ const codes: Readonly<Record<RpcCode, Code>> = {
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
 };
 
-/** The reason of an error without ErrorInfo: it is from a proxy or from Connect. */
+/** Reasons for errors without ErrorInfo, which come from a proxy or from Connect. */
 export const reasonOfCode: Partial<Record<Code, Reason>> = {
   [Code.InvalidArgument]: 'invalid_request',
   [Code.Unauthenticated]: 'invalid_api_key',
@@ -78,7 +77,7 @@ const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts
   ...(requiredScopes !== undefined && { required_scopes: requiredScopes.join(' ') }),
 });
 
-/** As many of the violations as fit; the last entry then says how many more there are. */
+/** As many violations as fit. The last entry then states the number of the others. */
 function toBadRequest(violations: readonly FieldViolation[]) {
   const fieldViolations = [];
   let bytes = 0;
@@ -99,19 +98,19 @@ function toBadRequest(violations: readonly FieldViolation[]) {
   return { fieldViolations };
 }
 
-/** With the allowed values, where the sentence does not name them all. */
+/** Appends the allowed values, unless the message names them all. */
 function describe({ message, allowed = [] }: FieldViolation): string {
   if (allowed.every((value) => message.includes(String(value)))) return shorten(message);
   return shorten(`${message}: ${allowed.join(', ')}`);
 }
 
-/** Of bounded length, and without lone surrogates, which cannot be sent. */
+/** Cuts text to a length, and replaces lone surrogates, which cannot be sent. */
 const shorten = (text: string, charsMax = failureMessageCharsMax) =>
   (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**
- * Answers a request that is no call of a protocol: the failure of the HTTP API, with the headers of every reply.
- * `status` overrides that of the table; `more` are further headers.
+ * Answers a request that is not a call of any protocol: with the HTTP API's failure and the headers of every response.
+ * `status` overrides the table's; `more` are further headers.
  */
 export function toPlainAnswer(
   failure: Failure,

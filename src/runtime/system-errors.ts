@@ -1,8 +1,8 @@
-// Explains errors of the operating system and of connections to users. The messages of Node name system calls, codes and
-// temporary files instead.
+// Explains errors of the operating system and of connections in words for users. Node's own messages name system calls,
+// codes and temporary files.
 import { getSystemErrorMessage } from 'node:util';
 
-/** Explanations by code. For other codes, the system has one. */
+/** Explanations by code. For other codes, the operating system's text is used. */
 const explanations: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was closed',

@@ -1,22 +1,22 @@
-// Work in the background, such as the segments of jobs: it runs on the processors that interactive speech leaves, after a
-// moment without any, and owners take turns. When interactive speech needs a processor, the work begun last is interrupted,
-// and runs from its beginning later. So that a job ends even if somebody always speaks, work that has waited for long runs
-// all the same, one piece now and then, and is not interrupted.
+// Background work, such as the segments of jobs. It uses processors that interactive speech leaves free, after a short
+// quiet time, and owners take turns. When interactive speech needs a processor, the newest work is interrupted and
+// restarted later. Work that has waited for `patienceMs` runs anyway and is not interrupted, so that jobs end under
+// constant load.
 import { availableParallelism } from 'node:os';
 import { onAbort } from '../runtime/abort.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 
 export interface Background {
-  /** Interactive speech begins. The caller calls the result when it has ended. */
+  /** Called when interactive speech begins. Returns the function to call when it ends. */
   enter(): () => void;
-  /** Begins nothing for a while. */
+  /** Begins no work for `ms` milliseconds. */
   rest(ms: number): void;
   run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Work is not begun in the short gap between two segments of a stream. */
+/** Work does not begin in the short gap between two segments of a stream. */
 const quietMs = 200;
-/** Work that has waited this long runs even beside interactive speech, one piece in each such period. */
+/** Work that has waited this long runs even beside interactive speech; one piece per period of this length. */
 const patienceMs = 10_000;
 
 interface Waiting {
@@ -30,10 +30,10 @@ export function createBackground(
   processors: number = availableParallelism(),
   now: () => number = () => performance.now(),
 ): Background {
-  // One processor is left to the event loop.
+  // One processor stays free for the event loop.
   const runningMax = Math.max(1, processors - 1);
   const queue = new FairQueue<Waiting>();
-  /** What can be interrupted, the newest last. */
+  /** Work that can be interrupted, the newest last. */
   const running: AbortController[] = [];
   let held = 0;
   let interactive = 0;
@@ -61,7 +61,7 @@ export function createBackground(
     };
   };
 
-  /** Begins what may begin now. Work that has waited for too long comes first. */
+  /** Begins the work that may begin now, starting with work that has waited too long. */
   const admit = () => {
     clearTimeout(timer);
     while (queue.count > 0 && held < runningMax) {

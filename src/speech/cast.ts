@@ -1,5 +1,5 @@
-// The voices of a request: its own and those that its markup asks for, each found once, before anything is spoken, under
-// the same rules. Each has the engines that can speak it; a casting chooses one of them for each voice.
+// The cast of a request: its own voice and the voices named in its markup, each found once before anything is spoken.
+// Each voice has the engines that can speak it; a casting chooses one engine per voice.
 import type { EngineCapabilities } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text/marked-text.ts';
@@ -8,42 +8,45 @@ import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices 
 /** A voice that speaks in a request. */
 export interface CastVoice {
   offered: OfferedVoice;
-  /** What it speaks where the markup states nothing else. */
+  /** The language, unless the markup states another. */
   languageCode: string;
-  /** Those that speak the language, the best first, at least one. */
+  /** Engines that speak the language, best first; at least one. */
   bindings: readonly Binding[];
 }
 
 export interface Cast {
   main: CastVoice;
-  /** The others, each once. */
+  /** Other voices, without duplicates. */
   others: readonly CastVoice[];
-  /** Who speaks in that style. */
+  /** The voice that speaks in this style. */
   voiceOf(style: RunStyle): CastVoice;
 }
 
-/** Which engine speaks each voice. */
+/** Chooses the engine of a voice. */
 export type Casting = (voice: CastVoice) => Binding;
 
-/** The most voices of one request besides its own. */
+/** Largest number of voices in a request besides its own. */
 const othersMax = 20;
 
-/** Those with what differs for the voice. */
+/** The engine's capabilities, with those of the voice and language. */
 export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: string): EngineCapabilities => ({
   ...engine.capabilities,
   ...engine.capabilitiesOf?.(speaker, languageCode),
 });
 
 export interface CastOptions {
-  /** Those that the caller may use. */
+  /** Voices that the caller may use. */
   voices: Voices;
-  /** A Failure where the voice cannot speak at present. */
+  /** Throws a Failure if the voice cannot speak now. */
   checkReady(voice: OfferedVoice): void;
-  /** The field that the texts came in. */
+  /** Name of the field that contains the texts. */
   field: string;
 }
 
-/** A Failure, naming the place, where there is no such voice for the caller, or it is not ready. */
+/**
+ * Finds the voices. Throws a Failure with the position in the text if a voice does not exist for the caller or is not
+ * ready.
+ */
 export function findCast(main: CastVoice, texts: readonly MarkedText[], options: CastOptions): Cast {
   const byName = new Map<string, CastVoice>();
   const others = new Set<CastVoice>();
@@ -96,7 +99,7 @@ function refuse(field: string, source: string, { at }: VoiceName, reason: Failur
   return new Failure(reason, { details: [{ field, reason, message }] });
 }
 
-/** In the language of the request, if the voice speaks that; otherwise in its own. */
+/** The voice with the requested language if it speaks that language; otherwise with its own language. */
 function toCastVoice(offered: OfferedVoice, requested: string): CastVoice {
   const { voice, bindings } = offered;
   const speakersOf = (languageCode: string) => bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode));

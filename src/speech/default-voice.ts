@@ -1,20 +1,20 @@
-// The default voice: of requests that name none, and the first of every list. It is the voice of SONANT_DEFAULT_VOICE; else
-// the one that was chosen; else the first of the first engine: the first of these that can speak. For those who may not use
-// it, it is the next one in the order of voices.
+// The default voice, used when a request names no voice, and listed first. Candidates are the voice of
+// SONANT_DEFAULT_VOICE, the voice that was chosen, and the first voice of the first engine; the first that can speak is
+// used. A caller who may not use it gets the next voice in the order of voices.
 import type { OfferedVoice, Voices } from './voice.ts';
 
-/** What makes a voice the default one: the setting SONANT_DEFAULT_VOICE, the choice, or neither. */
+/** What decided the default voice: SONANT_DEFAULT_VOICE, the choice, or neither. */
 export type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {
-  /** Undefined where no voice can speak. */
+  /** Undefined if no voice can speak. */
   offered: OfferedVoice | undefined;
   source: DefaultSource;
-  /** The voice that was chosen, also where the setting goes before it; undefined where none was, or it is not there. */
+  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides it; undefined if none was chosen or it does not exist. */
   chosen: OfferedVoice | undefined;
 }
 
-/** Of these voices, such as those of a user. */
+/** Finds the default voice among these voices, such as those of one user. */
 export function findDefault(voices: Voices): DefaultVoice {
   const { setting, chosen } = voices.preferences();
   const list = voices.list();

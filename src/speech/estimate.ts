@@ -1,5 +1,5 @@
-// Estimates what a planned request would cost, without an engine. A long text is worked through in slices of the event
-// loop, with pauses as long between them, so that others are served meanwhile.
+// Estimates the cost of a planned request without an engine. A long text is processed in slices with equally long
+// pauses, so that other calls are served in between.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { bestCasting, type PlannedSpeech } from './plan.ts';
@@ -13,17 +13,17 @@ export interface Estimate {
   warnings: readonly string[];
 }
 
-/** The pace of people, in characters of the text as it is spoken. */
+/** Speaking rate of people, in characters of spoken text per second. */
 export const charsPerSecond = 14.5;
-/** A slice, and the pause after it. A segment of text is not divided, and takes a few milliseconds. */
+/** Length of a slice and of the pause after it. A segment of text is not divided, and takes a few milliseconds. */
 const sliceMs = 4;
 const pauseMs = 4;
 
-/** Roughly, without looking at the text. */
+/** A rough estimate that does not look at the text. */
 export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
   bytesOf(chars / charsPerSecond / speakingRate + pauseMs / 1000, format, sampleRateHz);
 
-/** Rejects with the reason of the signal when that aborts. */
+/** Rejects with the signal's reason if the signal aborts. */
 export async function estimateSpeech({ request, planFor }: PlannedSpeech, signal: AbortSignal): Promise<Estimate> {
   const { cuts, warnings } = planFor(bestCasting);
   let seconds = 0;

@@ -1,6 +1,6 @@
-// The fields of a speech request, one row each: its names, its type and range, its default, its sentence for the
-// documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
-// key are read off the rows. A field of `SpeechFields` without a row is a type error.
+// The fields of a speech request, one row each: names, type and range, default, description, and whether the field
+// changes the audio. Parsers, OpenAPI, command-line flags, error messages and the cache key are derived from the rows.
+// A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import type { FieldReason, FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -8,7 +8,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
 
-/** Of one request, or bound to one voice. */
+/** Limit per request and per voice. */
 export const lexiconIdsMax = 10;
 
 const lexiconIdsField = {
@@ -37,7 +37,7 @@ const lexiconIdsField = {
     else return given;
     return [];
   },
-  // The cache key has the versions of their content: `delivery/cache-key.ts` adds them.
+  // False, because `delivery/cache-key.ts` adds the versions of their content.
   changesSound: false,
 } as const;
 
@@ -48,9 +48,9 @@ export interface TextLimits {
   totalCharsMax: number;
 }
 
-/** The limits of the text of one request to the API, in code points that are said. */
+/** Limits of the text of one API request, in spoken code points. */
 export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
-/** With its markup, a text may be so many times as long. */
+/** A text with markup may be this many times as long. */
 export const markedLengthFactor = 5;
 
 const markedLengths = `with markup, at most ${markedLengthFactor} times as long, with ${pausesMsMax / 1000} seconds of pauses.`;
@@ -88,7 +88,7 @@ export const textFields = {
 } as const;
 
 export const captionKinds = ['srt', 'vtt'] as const;
-/** The formats in which captions are written. */
+/** Formats of captions. */
 export type CaptionKind = (typeof captionKinds)[number];
 
 const methods = ['rest', 'streaming'] as const;
@@ -101,45 +101,45 @@ export interface SpeechFields {
   sampleRateHz: number;
   /** Canonical BCP-47. */
   languageCode: string;
-  /** Undefined where it is not given: the default depends on the method. */
+  /** Undefined if not given: the default depends on the method. */
   returnFormat: (typeof returnFormats)[number] | undefined;
   format: FormatName;
   speakingRate: number;
-  /** Whether word times are wanted. */
+  /** Whether word times are requested. */
   timestamps: boolean;
   /** The captions to store beside the audio of a link. */
   captions: readonly CaptionKind[];
-  /** How the texts are marked; undefined for plain text. */
+  /** Kind of markup in the texts; undefined for plain text. */
   markup: MarkupKind | undefined;
-  /** Whether numbers, signs and abbreviations are spelled out for engines that do not read them. */
+  /** Whether numbers, signs and abbreviations are spelled out for engines that cannot read them. */
   normalize: boolean;
-  /** Each once; the first wins. */
+  /** Unique ids; if several lexicons define a word, the first one applies. */
   lexiconIds: readonly string[];
 }
 
-/** Reports what is wrong with the value of a field. */
+/** Reports a violation of a field. */
 export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
-/** The APIs in which a field may have another name than in JSON. */
+/** APIs in which fields may have other names than in JSON. */
 export type OtherName = 'openai';
 
 export interface FieldRow<Value> {
-  /** The name in JSON bodies and in queries. */
+  /** Name in JSON bodies and queries. */
   json: string;
   names?: Partial<Record<OtherName, string>>;
   flag?: { name: string; short?: string; value?: string; help: string };
   /** JSON Schema, with the default and the description. */
   schema: Readonly<Record<string, unknown>> & { description: string };
-  /** The value to use; `given` is undefined where the field is absent. */
+  /** Returns the value to use. `given` is undefined if the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
-  /** Whether the stored result differs with the value, which is then a part of the cache key. */
+  /** Whether the value changes the stored result, and so belongs to the cache key. */
   changesSound: boolean | ((value: Value) => unknown);
-  /** Set where the field means something for a stream of events only. */
+  /** Set if the field only applies to a stream of events. */
   isForEvents?: true;
 }
 
 export const languageCodeDefault = 'en-US';
-/** Leaves the language of each sentence to Sonant. */
+/** Lets Sonant choose the language of each sentence. */
 export const autoLanguage = 'auto';
 const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
@@ -176,7 +176,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else if (given.includes('\0')) report('encoding', 'contains a NUL character');
       return String(given ?? '');
     },
-    // The cache key has the voice's version and its engine as well: `delivery/cache-key.ts` adds them together.
+    // False, because `delivery/cache-key.ts` adds the voice's version together with its engine.
     changesSound: false,
   },
   sampleRateHz: {
@@ -306,7 +306,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else return given;
       return [];
     },
-    // They are stored beside the sound, in all kinds or not at all.
+    // All kinds of captions are stored beside the audio, or none.
     changesSound: (kinds) => kinds.length > 0,
   },
   markup: {
@@ -355,7 +355,7 @@ export const speechFieldRows: readonly NamedRow[] = [
   ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
 ];
 
-/** What of the request changes its sound, for the cache key; the text and the voice are added in `delivery/cache-key.ts`. */
+/** The values that change the audio, for the cache key. `delivery/cache-key.ts` adds the text and the voice. */
 export function soundFactsOf(fields: SpeechFields): unknown[] {
   const facts: unknown[] = [];
   for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {

@@ -1,12 +1,12 @@
-// Looks up voices and lexicons in copies of tables that other processes change. A look-up that misses a name is repeated
-// after the changes are read, so that what one replica has told a caller is found at every other.
+// Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name is
+// repeated after the changes are read, so that a voice created through one replica is found at all others.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 
-/** Returns the result of `find`, which runs again with the changes of other processes where it misses a name. */
+/** Returns the result of `find`. Reads the changes of other processes and calls `find` again if it misses a name. */
 export type FindCurrent = <T>(find: () => T | Promise<T>) => Promise<T>;
 
-/** Reads begin at least this far apart, however many names are asked for that do not exist. */
+/** Shortest interval between two reads, however many unknown names are requested. */
 const readEveryMs = 20;
 
 export function isMiss(error: unknown): boolean {
@@ -19,7 +19,7 @@ export function createFindCurrent(readChanges: () => Promise<unknown>): FindCurr
   let next: Promise<unknown> | undefined;
   const begin = async () => {
     await sleep(Math.max(0, lastMs + readEveryMs - performance.now()));
-    // A miss from here on may be of a later change, which this read does not see.
+    // A miss after this point may concern a later change, which this read does not see.
     next = undefined;
     lastMs = performance.now();
     await readChanges();

@@ -1,6 +1,6 @@
-// Tells in which language each sentence of a request is spoken, where the request leaves that to Sonant: one of those that
-// its voices speak. A sentence is taken to be in the language of the one before it, and then in that of its voice, unless
-// it looks enough like another: how much is enough was measured (`npm run bench languages`). What the markup states stays.
+// Guesses the language of each sentence when the request leaves it to Sonant, among the languages of its voices. A
+// sentence keeps the language of the previous sentence, or else of its voice, unless another language scores clearly
+// higher (thresholds measured with `npm run bench languages`). Languages stated in markup are kept.
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -10,11 +10,14 @@ import { splitRuns } from '../text/split-runs.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 
-/** What a language must score above that of the sentence before, and above the voice's own: about the score of a word. */
+/**
+ * How much higher a language must score than that of the previous sentence, and than the voice's own: about the score
+ * of one word.
+ */
 const scoreOverLast = 40;
 const scoreOverOwn = 10;
 
-/** The language of sentences that follow each other. */
+/** Determines the languages of consecutive sentences. */
 export function createSentenceLanguages() {
   let last: string | undefined;
   return (sentence: string, languages: readonly string[], own: string): string => {
@@ -32,11 +35,11 @@ export function createSentenceLanguages() {
   };
 }
 
-/** The texts of a request, one after the other, each with the languages of its sentences, for the voices of the cast. */
+/** Marks the texts of a request, in order, with the languages of their sentences. */
 export function createLanguageMarker({ languageCode }: { languageCode: string }) {
   if (languageCode !== autoLanguage) return (text: MarkedText) => text;
   const nextLanguage = createSentenceLanguages();
-  /** The sentence that the text before ended in, if it goes on. */
+  /** Start of a sentence that continues from the previous text. */
   let begun = '';
   return (text: MarkedText, { main, others, voiceOf }: Pick<Cast, 'main' | 'others' | 'voiceOf'>): MarkedText => {
     const codes = [main, ...others].flatMap(({ offered }) => offered.voice.languageCodes);
@@ -56,7 +59,7 @@ export function createLanguageMarker({ languageCode }: { languageCode: string })
   };
 }
 
-/** What the voice calls the language; undefined for what it speaks anyway, because it is that or speaks no such language. */
+/** The voice's code of the language; undefined if the voice uses this language anyway or does not speak it. */
 const codeFor = ({ offered, languageCode }: CastVoice, language: string): string | undefined =>
   languageOf(languageCode) === language
     ? undefined
@@ -64,30 +67,30 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** What the table calls languages that it has under another name, or knows by their nearest relative. */
+/** Names in the language table of codes that it lists under another name or only as their nearest relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
-/** The library reads no more than 380 bytes, hence at most so many characters. */
+/** The library reads at most 380 bytes, so more characters are useless. */
 const charsMax = 380;
-/** The library reports x / (x + 25), where x is the mean score of the pieces of words that it knows. */
+/** The library reports x / (x + 25), where x is the mean score of the word pieces that it knows. */
 const scale = 25;
-/** Its pieces of words are about three characters long. */
+/** The library's word pieces are about three characters long. */
 const charsPerPiece = 3;
 
 let detector: Detector | undefined;
 
 function load(): Detector {
-  // The library is a module for `import` alone, and a request is planned without waiting.
+  // Loaded synchronously although the package exports only an ES module: planning does not wait.
   const path = fileURLToPath(import.meta.resolve('eld/extrasmall'));
   detector = (createRequire(import.meta.url)(path) as { eld: Detector }).eld;
   return detector;
 }
 
-/** The language of a BCP-47 code, without script and region. */
+/** The primary language of a BCP-47 code, without script and region. */
 const languageOf = (code: string): string => code.toLowerCase().split('-', 1)[0]!;
 
 /**
- * A score for each language, in the same order; undefined for one that is not written in the script of the sentence.
- * Scores grow with the length of the sentence, as far as it is evidence.
+ * Scores for the languages, in the same order; undefined for a language that is not written in the sentence's script.
+ * Scores grow with the length of the sentence.
  */
 export function scoreLanguages(sentence: string, languages: readonly string[]): (number | undefined)[] {
   const read = sentence.slice(0, charsMax);

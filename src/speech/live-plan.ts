@@ -1,5 +1,5 @@
-// Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives, and the voices
-// that its markup asks for are found then.
+// Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and voices
+// named in its markup are found then.
 import { Failure, type FieldReason } from '../errors.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
@@ -31,37 +31,37 @@ import {
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** What the whole of live speech is spoken with. */
+/** The fields that apply to all of live speech. */
 export type LiveFields = Omit<SpokenFields, 'captions'>;
 
 export interface PlannedLive {
   request: SpokenFields;
   voice: OfferedVoice;
-  /** The best first, at least one. */
+  /** Engines, best first; at least one. */
   bindings: readonly Binding[];
   cast: Cast;
-  /** Plans a turn; `take` is awaited before a part of its text is spoken. */
+  /** Plans a turn. `take` is awaited before each part of its text is spoken. */
   planTurn(casting: Casting, text: LiveText, take: TakePart): SpeechPlan;
 }
 
 type TakePart = (index: number, chars: number) => Promise<void>;
 
-/** What a caller holds and is charged while live speech is spoken. */
+/** The caller's concurrency slot and charges while live speech is spoken. */
 export interface LivePlace {
-  /** Charges the characters of a part, and takes a place if none is held. */
+  /** Charges the characters of a part, and takes a slot if none is held. */
   take(chars: number): Promise<void>;
-  /** Nothing is spoken for now: gives the place back. */
+  /** Releases the slot while nothing is spoken. */
   rest(): void;
 }
 
-/** A Failure where the caller has no such voice, or the voice does not speak the language. */
+/** Throws a Failure if the caller has no such voice, or the voice does not speak the language. */
 export function planLive(
   voices: Voices,
   fields: LiveFields,
   caller: Caller,
   lexicons: Lexicons = noLexicons,
 ): PlannedLive {
-  // Where an interrupted turn was cut off is told by its words.
+  // The word times show where an interrupted turn was cut off.
   const given = { ...fields, timestamps: true, captions: [] };
   const { request, main } = findVoice(voices, given, caller);
   const requested = findLexicons(lexicons, request.lexiconIds, caller);
@@ -87,14 +87,14 @@ interface Cutting {
   request: SpokenFields;
   take: TakePart;
   main: CastVoice;
-  /** Those of the caller. */
+  /** Voices of the caller. */
   voices: Voices;
   lexiconsOf: ReturnType<typeof createVoiceLexicons>;
-  /** Grows with the parts that have any. */
+  /** Extended while parts with warnings arrive. */
   warnings: Warning[];
 }
 
-/** The cuts of each part as soon as it is complete and may be spoken. */
+/** Yields the cuts of each part as soon as it is complete and may be spoken. */
 async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<PlannedCut, undefined> {
   const { request, take, main, voices, lexiconsOf, warnings, casting } = cutting;
   const cutText = createTextCutter();
@@ -122,7 +122,7 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   }
 }
 
-/** A Failure where its markup cannot be read, or says too much. */
+/** Throws a Failure if the markup of the part cannot be read or its text is too long. */
 function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   const refuse = (reason: FieldReason, message: string) =>
     new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
@@ -138,7 +138,10 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   }
 }
 
-/** Whether it has a foreign phrase, which is spoken as well as the voice can; a turn that is mostly foreign is refused. */
+/**
+ * Whether the part has a foreign phrase, which the voice speaks as well as it can. A turn that is mostly foreign is
+ * refused.
+ */
 function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
   const own = inspectScripts(part.text, ...languages);

@@ -1,19 +1,19 @@
-// What live speech starts with, checked: the fields of a request as fields.ts has them, with the formats and sample rates
-// of telephones besides, and how long a text that does not go on is waited for.
+// Parses the start of live speech: the fields of fields.ts, plus the formats and sample rates of telephones, and
+// `bufferMs`.
 import { liveFormatNames, liveSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type FieldRow, oneOf, type ReportViolation, speechFields } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 
 export interface LiveStart extends LiveFields {
-  /** How long a text that does not go on is waited for, before what there is of it is spoken. */
+  /** How long to wait for more text before an incomplete sentence is spoken. */
   bufferMs: number;
 }
 
 const bufferMsMax = 10_000;
 const bufferMsDefault = 1000;
 
-/** The rows of the start message, by the names of `LiveStart`. */
+/** Rows of the start message, by the names of `LiveStart`. */
 export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStart[Name]> } = {
   voiceId: speechFields.voiceId,
   sampleRateHz: {
@@ -66,7 +66,7 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   },
 };
 
-/** What `fields` describe under their JSON names, or a Failure with every violation in them. */
+/** Parses fields with JSON names. Throws a Failure with all violations. */
 export function parseLiveStart(fields: Readonly<Record<string, unknown>>): LiveStart {
   const details: FieldViolation[] = [];
   const entries = Object.entries(liveFields).map(([name, row]) => {

@@ -1,5 +1,5 @@
-// The text of a turn of live speech: it grows while it is spoken, in parts that a reader would say in one breath, and ends
-// where its writer ends it. It can be read more than once from its beginning, each part as soon as it is complete.
+// The text of a turn of live speech, which grows while it is spoken. It is divided into parts that can be spoken in one
+// breath. It can be read several times from the start; each part is available as soon as it is complete.
 import { countChars } from '../text/count-chars.ts';
 import { PartCutter } from '../text/part-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
@@ -8,9 +8,9 @@ import { isSsml } from '../text/ssml.ts';
 export interface LivePart {
   text: string;
   chars: number;
-  /** Code points of the turn before it. */
+  /** Code points of the turn before this part. */
   offset: number;
-  /** Where it ends in the text of the turn, in UTF-16 units. */
+  /** End of the part in the text of the turn, in UTF-16 units. */
   end: number;
   isLast: boolean;
 }
@@ -18,7 +18,7 @@ export interface LivePart {
 export class LiveText {
   readonly #cutter: PartCutter;
   readonly #mayBeDocument: boolean;
-  /** Text that may be a document, or is one: it is one part. */
+  /** Text that is, or may become, a markup document. A document is one part. */
   #held = '';
   readonly #parts: LivePart[] = [];
   #received = '';
@@ -26,10 +26,10 @@ export class LiveText {
   #chars = 0;
   #isEnded = false;
   #isQuiet = false;
-  /** Called when the text does not go on for now. */
+  /** Called when the writer pauses. */
   onQuiet = () => {};
   #failed: { reason: unknown } | undefined;
-  /** Resolves when there is another part, or the turn has failed. */
+  /** Resolves when another part is complete or the turn has failed. */
   #changed = Promise.withResolvers<void>();
 
   constructor(languageCode: string, markup?: MarkupKind) {
@@ -37,12 +37,12 @@ export class LiveText {
     this.#mayBeDocument = markup === 'ssml';
   }
 
-  /** All text that was written so far. */
+  /** All text received so far. */
   get received(): string {
     return this.#received;
   }
 
-  /** Its code points. */
+  /** Number of code points received so far. */
   get chars(): number {
     return this.#chars;
   }
@@ -51,7 +51,7 @@ export class LiveText {
     return this.#isEnded;
   }
 
-  /** Whether its writer has paused since it last wrote. */
+  /** Whether the writer has paused after the last text. */
   get isQuiet(): boolean {
     return this.#isQuiet;
   }
@@ -69,13 +69,13 @@ export class LiveText {
     for (const part of this.#cutter.push(rest)) this.#add(part, false);
   }
 
-  /** Makes a part of what waits, if it ends with a sentence. */
+  /** Completes a part from the pending text, if it ends with a sentence. */
   endPhrase(): void {
     const part = this.#cutter.endPhrase();
     if (part !== undefined) this.#add(part, false);
   }
 
-  /** Makes a part of what waits, as far as it can be spoken whatever follows. */
+  /** Completes a part from the pending text, as far as it can be spoken whatever follows. */
   pause(): void {
     const part = this.#cutter.pause();
     this.#isQuiet = true;
@@ -83,14 +83,14 @@ export class LiveText {
     this.onQuiet();
   }
 
-  /** Nothing follows: what waits is the last part, which may be empty. */
+  /** Ends the text: the pending text becomes the last part, which may be empty. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#add(this.#held + this.#cutter.flush(), true);
   }
 
-  /** Ends all reading with the reason. */
+  /** Ends all reading with this reason. */
   fail(reason: unknown): void {
     this.#failed ??= { reason };
     this.#changed.resolve();
@@ -104,7 +104,7 @@ export class LiveText {
     return this.#parts[index]!;
   }
 
-  /** Resolves when the part is complete. Rejects when the turn fails. */
+  /** Resolves when the part is complete. Rejects if the turn fails. */
   async part(index: number): Promise<LivePart> {
     for (;;) {
       if (this.#failed) throw this.#failed.reason;
@@ -124,6 +124,6 @@ export class LiveText {
   }
 }
 
-/** Whether the text so far is the beginning of a document, or may become one. */
+/** Whether the text is the beginning of a markup document, or may become one. */
 const isOpeningDocument = (text: string): boolean =>
   isSsml(text) || /^[\s\ufeff]*(?:$|<(?:\?|!|(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?$|[^\s<>/:="']{1,40}$))/.test(text);

@@ -1,6 +1,6 @@
-// Plans a request, once, before anything is spoken: finds the voices and the engines that can speak them, and for each
-// choice of these the segments of every chunk, how each is spoken, and the warnings. Whatever can be refused without an
-// engine is refused here.
+// Plans a request once, before anything is spoken: finds the voices and their engines and, for each choice of engines,
+// the segments of every chunk and the warnings. Everything that can be refused without calling an engine is refused
+// here.
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
@@ -25,10 +25,10 @@ import type { VoiceStatus } from './stored-voices.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** `ignored:` and the name of markup that has no effect, such as "ignored:phoneme". */
+/** `ignored:` is followed by the name of markup without effect, such as "ignored:phoneme". */
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
-/** What of a request decides how its text is spoken. */
+/** The fields that decide how text is spoken. */
 export type SpokenFields = Pick<
   SpeechFields,
   | 'voiceId'
@@ -43,7 +43,7 @@ export type SpokenFields = Pick<
   | 'lexiconIds'
 >;
 
-/** A voice besides that of the request. */
+/** A voice besides the request's own. */
 export interface OtherVoice {
   voice: Voice;
   speaker: Voice;
@@ -51,47 +51,49 @@ export interface OtherVoice {
 
 export interface SpeechPlan {
   request: SpokenFields;
-  /** Of the whole request; 0 where it still arrives. */
+  /** Chunks of the whole request; 0 while its text still arrives. */
   chunkCount: number;
   chars: number;
-  /** As the caller knows it. */
+  /** The voice as callers see it. */
   voice: Voice;
   binding: Binding;
-  /** The engines of all voices. */
+  /** Engines of all voices. */
   bindings: readonly Binding[];
   main: CastVoice;
-  /** The other voices, and who of which engine speaks them. */
+  /** The other voices, and the engine voices that speak them. */
   others: readonly OtherVoice[];
-  /** Aborts when one of the voices may not be heard any more. */
+  /** Aborts when one of the voices may no longer be used. */
   ended: AbortSignal | undefined;
-  /** Of the lexicons that are used, for each voice; none where none is. */
+  /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** Of live speech, it grows until its sound begins. */
+  /** Extended during live speech until audio begins. */
   warnings: readonly Warning[];
-  /** Cut as they are pulled. */
+  /** Cuts are made when they are pulled. */
   cuts: CutSource<PlannedCut>;
 }
 
-/** A request with the voices that were found for it: enough to know its sound by. */
+/** A request with its voices, which is enough for a cache key. */
 export interface CastSpeech {
-  /** With the id of the voice, and in its language where the request leaves that open. */
+  /** The request with the id of its voice, and in the voice's language if it names none. */
   request: SpeechRequest;
   voice: OfferedVoice;
-  /** Those that speak the language, the best first, at least one. */
+  /** Engines that speak the language, best first; at least one. */
   bindings: readonly Binding[];
   cast: Cast;
-  /** As a plan has them. */
+  /** See `SpeechPlan.lexiconVersions`. */
   lexiconVersions: readonly string[];
-  /** A Failure where the voice cannot speak the text. */
+  /** Throws a Failure if the voice cannot speak the text. */
   plan(): PlannedSpeech;
 }
 
-/** The same with a plan for each choice of the engines that can speak the voices. */
+/** A cast request with a plan for each choice of engines. */
 export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
   planFor(casting: Casting, part?: TextPart): SpeechPlan;
 }
 
-/** For a request that goes on with the texts of another: the cutter of both, and how far the first has read. */
+/**
+ * For a request that continues the texts of another one: the cutter of both, and the state in which the first ended.
+ */
 export interface TextPart {
   cutText: TextCutter;
   state: ReadingState;
@@ -100,10 +102,10 @@ export interface TextPart {
 
 type TextCutter = ReturnType<typeof createTextCutter>;
 
-/** Every voice by its best engine. */
+/** Assigns the best engine to every voice. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** A Failure where the caller has no such voice or lexicon, or the voice does not speak the language. */
+/** Throws a Failure if the caller has no such voice or lexicon, or the voice does not speak the language. */
 export function castSpeech(
   voices: Voices,
   given: SpeechRequest,
@@ -116,7 +118,7 @@ export function castSpeech(
   const written = chunks.map((chunk) => readMarkup(chunk, markup));
   const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
   const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
-  // Some entries are for one language only, so that it is found first.
+  // Languages are found before lexicons are applied, because some entries apply to one language only.
   const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
   const texts = written.map((text) => applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
   const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
@@ -127,9 +129,9 @@ export function castSpeech(
 
 interface SpokenTexts {
   written: readonly MarkedText[];
-  /** With what lexicons say. */
+  /** Texts after lexicons are applied. */
   texts: readonly MarkedText[];
-  /** Whether a lexicon that is bound to a voice is gone. */
+  /** Whether a lexicon bound to a voice has been deleted. */
   isIncomplete: boolean;
 }
 
@@ -142,7 +144,8 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
-    // All of it, for what is ignored is told before the first sound. Finding languages takes long, and waits if it can.
+    // The whole text is checked before the first audio, because warnings precede it. Finding languages takes long, so
+    // it is deferred if no warning depends on it.
     const isLater = request.languageCode === autoLanguage && !isMarked && !texts.some(hasMarkup);
     const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
     const rendered = texts.map((text) => {
@@ -164,7 +167,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
 
 const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
-/** What is said, as it is written, without the markup. */
+/** The text without markup, as it is written. */
 const toSaidText = ({ items }: MarkedText): string =>
   items
     .flatMap((item) =>
@@ -172,14 +175,16 @@ const toSaidText = ({ items }: MarkedText): string =>
     )
     .join('');
 
-/** Whether the markup states other languages or voices: what these cannot speak is spoken plainly. */
+/** Whether the markup states other languages or voices. Text that these cannot speak is spoken plainly. */
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>
   texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
 
 const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
   [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
 
-/** The voice, which is ready, with the engines that can speak the language with it, and the request for it. */
+/**
+ * Finds the voice, checks that it is ready, and returns it with its engines for the language and the completed request.
+ */
 export function findVoice<Request extends SpokenFields>(
   voices: Voices,
   given: Request,
@@ -193,7 +198,7 @@ export function findVoice<Request extends SpokenFields>(
   return { request, main: { offered: voice, languageCode, bindings: bindingsFor(voice, languageCode) } };
 }
 
-/** Those that the text may be in. */
+/** Languages that the text may be in. */
 export const languagesOf = ({ languageCode }: SpokenFields, { offered }: CastVoice): readonly string[] =>
   languageCode === autoLanguage ? offered.voice.languageCodes : [languageCode];
 
@@ -202,7 +207,7 @@ export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreig
   return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
 };
 
-/** What of a plan depends on the engines, without the text. */
+/** The parts of a plan that depend on the engines but not on the text. */
 export function planFrom(request: SpokenFields, { main, others }: Cast, casting: Casting) {
   const all: readonly CastVoice[] = [main, ...others];
   const ended = all.flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
@@ -217,15 +222,15 @@ export function planFrom(request: SpokenFields, { main, others }: Cast, casting:
   };
 }
 
-/** BCP-47 for a language that is not known: the voice's own is used. */
+/** BCP-47 for an undetermined language: the voice's own language is used. */
 const undetermined = 'und';
 
 const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
-  // Not an alias.
+  // The id, even if the request used an alias.
   voiceId: voice.voiceId,
   languageCode: request.languageCode === undetermined ? voice.languageCodes[0]! : request.languageCode,
-  // Captions are made from the word times.
+  // Captions need word times.
   timestamps: request.timestamps || request.captions.length > 0,
 });
 

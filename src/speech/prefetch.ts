@@ -1,26 +1,26 @@
-// Begins the next segments of a request while the present one is read, a limited number at once, and yields them in order.
-// Segments are begun by reads only, so that a reader that stops, stops the engine. For a slow reader nothing is prefetched
-// any more, and what was is dropped, to be spoken when its turn comes: buffered sound is large.
+// Starts the next segments of a request while the current one is read, up to a limit, and yields them in order. Only
+// reads start segments, so a reader that stops also stops the engine. For a slow reader, prefetched segments are
+// dropped and spoken again later, because buffered audio is large.
 
 export interface Begun<Cut, Piece> {
   cut: Cut;
   pieces: AsyncIterable<Piece>;
 }
 
-/** Where cuts come from: at once, or later. */
+/** A source of cuts, synchronous or asynchronous. */
 export interface CutSource<Cut> {
   next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
   return?(value: undefined): unknown;
 }
 
-/** A reader that takes no piece for so long is slow. */
+/** A reader that takes no piece for this long counts as slow. */
 const slowAfterMs = 2000;
 /** Shared error object: creating one per call would capture a stack trace. */
 const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
   cut: Cut;
-  /** Undefined until it is begun. */
+  /** Undefined until the speech is started. */
   speech: Speech<Piece> | undefined;
 }
 
@@ -30,8 +30,8 @@ interface Speech<Piece> {
 }
 
 /**
- * Yields each cut with the pieces of its sound, in order. Begins at most `atOnce` cuts that are not read to their end.
- * When the reader returns early, what was begun is ended, and so are the cuts: none is taken any more.
+ * Yields each cut with the pieces of its audio, in order. Starts at most `atOnce` unfinished cuts. If the reader
+ * returns early, all started speech and the source of cuts are ended.
  */
 export async function* prefetch<Cut, Piece>(
   cuts: CutSource<Cut>,
@@ -60,7 +60,7 @@ export async function* prefetch<Cut, Piece>(
   let isReading = false;
   const taken = (result: IteratorResult<Piece>) => {
     isReading = false;
-    // One timer for all pieces: it starts again with each.
+    // One timer for all pieces: each piece restarts it.
     untaken = untaken?.refresh() ?? setTimeout(() => isReading || dropPrefetched(), slowAfterMs).unref();
     return result;
   };
@@ -91,17 +91,17 @@ export async function* prefetch<Cut, Piece>(
   }
 }
 
-/** Not awaited: cuts that come later end only when the one that is awaited has come. What fails then concerns nobody. */
+/** Not awaited: an asynchronous source ends only after its pending cut. Its failures concern nobody. */
 function endCuts<Cut>(cuts: CutSource<Cut>): void {
   const ended = cuts.return?.(undefined);
   if (ended instanceof Promise) ended.catch(() => {});
 }
 
-/** Adds cuts while there is room, one after the other where they come later. */
+/** Pulls cuts while there is room, one at a time if the source is asynchronous. */
 function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: Cut) => void) {
   /** Set while a cut is awaited. */
   let awaited: Promise<void> | undefined;
-  /** Set where there are no more cuts, with the reason if that is a failure. */
+  /** Set when the source has ended; has `error` if it failed. */
   let over: { error?: unknown } | undefined;
   const take = ({ done, value }: IteratorResult<Cut, undefined>) => {
     if (done) over = {};
@@ -128,7 +128,7 @@ function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: 
   return {
     fill,
     next: () => awaited,
-    /** Throws where the cuts have ended with a failure. */
+    /** Whether the source has ended. Throws if it ended with a failure. */
     isOver(): boolean {
       if (over && 'error' in over) throw over.error;
       return over !== undefined;
@@ -136,7 +136,7 @@ function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: 
   };
 }
 
-/** Pulls the first piece now; the rest follow as they are read. A failure waits for the reader. */
+/** Pulls the first piece at once; further pieces are pulled by the reader. A failure is thrown to the reader. */
 function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speech<Piece> {
   const iterator = source[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<Piece>> | undefined = iterator.next();
@@ -146,7 +146,7 @@ function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speec
     first = undefined;
     return result;
   };
-  // A generator that waits for its first piece would notice `return` only when the piece arrives.
+  // `abort` is needed too: a generator that awaits its first piece handles `return` only after the piece.
   const end = () => {
     abort();
     iterator.return?.()?.catch(() => {});

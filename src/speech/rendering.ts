@@ -1,5 +1,5 @@
-// How the runs of a text are spoken: by which engine and voice, in which language, at which speed, pitch and volume, with
-// what in place of what is written. What an engine cannot do is spoken plainly, and reported.
+// Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and the text in place of the
+// written one. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
 import type { EngineCapabilities, Voice } from '../engines/engine.ts';
 import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
 import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
@@ -10,29 +10,29 @@ import { type SpeechFields, speakingRates } from './fields.ts';
 import { type Binding, isSpokenBy } from './voice.ts';
 
 export interface Rendering {
-  /** As the caller knows it. */
+  /** The voice as callers see it. */
   voice: Voice;
   cast: CastVoice;
-  /** Aborts when the voice may not be heard any more. */
+  /** Aborts when the voice may no longer be used. */
   ended: AbortSignal | undefined;
   binding: Binding;
   capabilities: EngineCapabilities;
   languageCode: string;
-  /** The speed that the engine is given; the tempo stage does the rest. */
+  /** Speed passed to the engine; the tempo stage does the rest. */
   engineRate: number;
   tempo: number;
-  /** Of the voice and of the markup. */
+  /** Sum of the gains of the voice and the markup. */
   gainDb: number;
   pitch: number;
   /** Whether numbers, signs and abbreviations are spelled out for the engine. */
   spellOut: boolean;
 }
 
-/** A run, ready to be cut. */
+/** A run that is ready to be cut. */
 export interface RenderedRun {
   run: MarkedRun;
   rendering: Rendering;
-  /** Undefined where the run is the whole of its text, as it is written. */
+  /** Undefined if the run is its whole text as written. */
   flat: FlatText | undefined;
 }
 
@@ -42,15 +42,15 @@ export interface RenderOptions {
   cast: Cast;
   casting: Casting;
   request: Pick<SpeechFields, 'speakingRate' | 'normalize'>;
-  /** Takes the name of markup that has no effect. */
+  /** Called with the name of markup that has no effect. */
   ignore(what: string): void;
 }
 
 const gainDbMax = 12;
-/** A longer text is spoken plainly, since it may have to be divided. */
+/** A longer text is spoken plainly, because it may have to be divided. */
 const phonemeTextCharsMax = 30;
 
-/** The items of texts, ready to be cut. */
+/** Returns a function that renders the items of a text. */
 export function createRenderer(options: RenderOptions) {
   const renderings = new Map<CastVoice, Map<string, Rendering>>();
   const renderingOf = (style: RunStyle): Rendering => {
@@ -64,7 +64,7 @@ export function createRenderer(options: RenderOptions) {
     return rendering;
   };
   const aliases = new Map<Rendering, Map<Said, Replaced>>();
-  /** What is said for an alias is the same wherever it is said, and one of a lexicon may be said often. */
+  /** Cached: a lexicon may use the same alias many times, and it is always spoken alike. */
   const replacementOf = (said: Said, written: string, rendering: Rendering): Replaced => {
     if (said.kind !== 'alias') return toReplacement(said, written, rendering, options);
     const known = aliases.get(rendering) ?? new Map<Said, Replaced>();
@@ -88,14 +88,17 @@ export function createRenderer(options: RenderOptions) {
   };
 }
 
-/** One of these that is the same, if there is one. */
+/** Returns an equal rendering among `others`, or the rendering itself. */
 function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
   const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
   for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
   return rendering;
 }
 
-/** What has no effect divides no sentence: runs that are spoken alike are one, unless a sentence ends between them. */
+/**
+ * Joins neighbouring runs that are spoken alike, unless a sentence ends between them, so that markup without effect
+ * does not divide sentences.
+ */
 function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) => Rendering): MarkedItem[] {
   const groups: [MarkedItem, ...MarkedRun[]][] = [];
   for (const item of items) {
@@ -114,7 +117,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
   });
 }
 
-/** Whether the run is the whole of its text, as it is written. */
+/** Whether the run is its whole text as written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
   return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }

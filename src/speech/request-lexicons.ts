@@ -1,5 +1,5 @@
-// The lexicons of a request: those that it asks for, which go first, and those that are bound to the voice that speaks. A
-// request uses the lexicons as they are when it is planned.
+// The lexicons of a request: first those that it names, then those bound to the voice. A request uses the lexicons as
+// they are when it is planned.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
@@ -9,15 +9,15 @@ import { textLimits } from './fields.ts';
 import type { VoiceAccess } from './stored-voices.ts';
 import { isSpokenBy, ownerOf, type VoiceOwner, type VoiceUser } from './voice.ts';
 
-/** A stored lexicon, as far as speech needs it. */
+/** The parts of a stored lexicon that speech needs. */
 export interface OfferedLexicon {
   lexiconId: string;
-  /** The account that it belongs to; undefined for the operator's. */
+  /** Account of the owner; undefined for the operator's lexicons. */
   ownerId: string | undefined;
   access: VoiceAccess;
-  /** Of its content: another one where that is another. */
+  /** Version of the content; changes whenever the content does. */
   version: string;
-  /** Compiled when it is first used. */
+  /** Compiles the lexicon on first use. */
   compile(): Lexicon;
 }
 
@@ -27,7 +27,7 @@ export interface Lexicons {
 
 export const noLexicons: Lexicons = { find: () => undefined };
 
-/** With its aliases, a text may be so many times as long as one without. */
+/** With aliases from lexicons, a text may be this many times as long as without. */
 const aliasedLengthFactor = 2;
 
 export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'>, user: VoiceUser): boolean =>
@@ -36,8 +36,10 @@ export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'
 export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: VoiceUser): VoiceOwner =>
   ownerOf(lexicon, user);
 
-/** Those with these ids that the user may use; a Failure that names each of the others. A ticket of a version without
- *  lexicons asks for none. */
+/**
+ * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. Tickets of
+ * versions without lexicons name none.
+ */
 export function findLexicons(
   lexicons: Lexicons,
   lexiconIds: readonly string[] | undefined = [],
@@ -49,7 +51,7 @@ export function findLexicons(
   return found;
 }
 
-/** The same where others are reported with all else that is wrong. */
+/** Like `findLexicons`, but adds violations to a list. */
 export const lookUpLexicons = (
   lexicons: Lexicons,
   lexiconIds: readonly string[],
@@ -67,13 +69,13 @@ export const lookUpLexicons = (
     return [];
   });
 
-/** The lexicons of a voice, and whether one that is bound to it is gone. */
+/** The lexicons of a voice, and whether a bound lexicon has been deleted. */
 export interface VoiceLexicons {
   lexicons: readonly OfferedLexicon[];
   isIncomplete: boolean;
 }
 
-/** Looks up once what each voice uses, the lexicons of the request first. */
+/** Returns a function that finds the lexicons of each voice once, those of the request first. */
 export function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexicon[]) {
   const known = new Map<CastVoice, VoiceLexicons>();
   return (voice: CastVoice): VoiceLexicons => {
@@ -92,7 +94,7 @@ type LexiconsOf = ReturnType<typeof createVoiceLexicons>;
 /** Placeholder version of a deleted lexicon. Audio made without it carries a warning and gets its own cache key. */
 const goneVersion = '-';
 
-/** The versions of all content that the voices use; empty where they use none. */
+/** Versions of all lexicons that the voices use; empty if they use none. */
 export function lexiconVersionsOf({ main, others }: Cast, lexiconsOf: LexiconsOf): string[] {
   const versions = [main, ...others].map((voice) => {
     const { lexicons, isIncomplete } = lexiconsOf(voice);
@@ -101,7 +103,7 @@ export function lexiconVersionsOf({ main, others }: Cast, lexiconsOf: LexiconsOf
   return versions.every((version) => version === '') ? [] : versions;
 }
 
-/** The text with what lexicons say of it; a Failure where it becomes too long. */
+/** Applies lexicons to a text. Throws a Failure if the text becomes too long. */
 export function applyVoiceLexicons(text: MarkedText, cast: Cast, lexiconsOf: LexiconsOf, field: string): MarkedText {
   const applied = applyLexicons(text, ({ style }) => {
     const voice = cast.voiceOf(style);

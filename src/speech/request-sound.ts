@@ -1,6 +1,5 @@
-// The sound of one request, from the engines' pieces to encoded bytes: seams trimmed to the breath a reader would take,
-// pauses as long as the markup wants them, everything through one pipeline, and the time counted, so that chunks, words and
-// marks can be located in it.
+// Joins the engines' pieces of one request into encoded audio: trims silence at seams, inserts the pauses of the
+// markup, and tracks time, so that chunks, words and marks can be located in the audio.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
@@ -24,40 +23,45 @@ import {
   type WordAt,
 } from './word-timing.ts';
 
-/** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
+/**
+ * Longest silence kept on either side of a cut, at normal speed. After a sentence, the engine's own silence is kept.
+ */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
-/** The longest silence before the first sound, which everybody waits for. */
+/** Longest silence before the first sound, since it delays the audio. */
 const startSecondsMax = 0.025;
-/** The silence after the last sound. */
+/** Silence after the last sound. */
 const endSeconds = 0.135;
-/** How much sound is worked on before others get their turn of the event loop: what makes one event, or costs a few ms. */
+/**
+ * Amount of audio that is processed before other calls get a turn of the event loop: one event, or a few milliseconds
+ * of work.
+ */
 const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
-/** A quiet that is shorter is within a word. */
+/** A shorter silence is part of a word. */
 const pauseSecondsMin = 0.1;
-/** What is heard where nothing can be spoken. */
+/** Length of the silence that is sent if nothing can be spoken. */
 const silenceSeconds = 0.25;
 
 export class RequestSound {
   readonly #request: SpokenFields;
-  /** Finds words in the chunk that was timed last. */
+  /** Word finder of the chunk that was timed last. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
-  /** Of the sound that comes in. */
+  /** Sample rate of the incoming audio. */
   #rateHz = 0;
   #tempo = 1;
   #sliceSamples = 1;
-  /** When the sound began that came in at this rate and tempo, and how many samples of it there are. */
+  /** Start time of the audio at the current rate and tempo, and its number of samples. */
   #begunSeconds = 0;
   #sent = 0;
-  /** Samples of the segment. */
+  /** Number of samples of the segment that were sent. */
   #segmentSent = 0;
   #segmentStart = 0;
-  /** Of the segment, from its first piece on. */
+  /** Trimmer of the segment, set with its first piece. */
   #trimmer: SeamTrimmer | undefined;
-  /** Holds the quiet after the last sound, unless a pause stands there. */
+  /** Holds the silence after the last sound, unless a pause follows. */
   #trail: SeamTrimmer | undefined;
   #times: WordTime[] = [];
-  /** When the segment is not quiet, if words are located by that. */
+  /** Non-silent stretches of the segment, if words are located by them. */
   #sounded: Stretch[] = [];
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
@@ -66,12 +70,12 @@ export class RequestSound {
     this.#request = request;
   }
 
-  /** How long the sound sent so far lasts for the listener. */
+  /** Duration of the audio sent so far, for the listener. */
   get seconds(): number {
     return this.#sent === 0 ? this.#begunSeconds : this.#secondsAt(this.#sent);
   }
 
-  /** When the last segment begins for a player of the file. */
+  /** Start of the last segment, for a player of the file. */
   get segmentSeconds(): number {
     return this.#segmentStart + this.#delaySeconds;
   }
@@ -85,7 +89,7 @@ export class RequestSound {
     return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
   }
 
-  /** The bytes of one segment, a slice of sound at a time. */
+  /** Yields the bytes of one segment, one slice of audio at a time. */
   async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#times = [];
     this.#sounded = [];
@@ -113,7 +117,7 @@ export class RequestSound {
       if (samples.length === 0) continue;
       if (!isHeard) yield* this.#begin(planned, this.#trimmer, rateHz);
       isHeard = true;
-      // To delegate to a generator that is not async would add two waits to each.
+      // Not `yield*`: delegating to a synchronous generator would add two awaits per item.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
     if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
@@ -122,9 +126,9 @@ export class RequestSound {
     if (this.#trail || !this.#pipeline) yield await this.#pause(this.#trail ? endSeconds : silenceSeconds);
   }
 
-  /** What comes before the first samples of a segment; the pipeline is then ready for these. */
+  /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
-    // Words of the segment may be told with the quiet before it.
+    // The segment begins after the pause, so that words are not timed into the silence before it.
     if (pauseBeforeMs > 0) {
       const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
       this.#segmentStart = this.seconds;
@@ -138,11 +142,11 @@ export class RequestSound {
     this.#trail = trimmer;
     this.#segmentStart = this.seconds;
     this.#segmentSent = 0;
-    // Whatever is yielded costs a turn of the event loop.
+    // Every yield costs a turn of the event loop, so empty bytes are skipped.
     if (rest.length > 0) yield rest;
   }
 
-  /** When the words and marks of the segment encoded last are heard by a player of the file. */
+  /** Yields the times of words and marks of the last segment, for a player of the file. */
   *tell(planned: PlannedCut): Generator<SpeechTimestamps | SpeechMark> {
     const { chunkIndex, marks } = planned;
     const words = isTimed(planned, this.#request) ? this.#timeWords(planned) : [];
@@ -170,12 +174,12 @@ export class RequestSound {
     return estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
   }
 
-  /** The words of the segment being encoded that the engine has timed already; none where it gives no times. */
+  /** The words of the current segment that the engine has timed so far; empty if it gives no times. */
   wordsSoFar({ chunk, cut }: PlannedCut): readonly TimedWord[] {
     const timedTo = this.#times.at(-1)?.to ?? 0;
     const spans = cut?.spans.filter(({ from }) => from < timedTo) ?? [];
     if (!cut || spans.length === 0) return [];
-    // What has been timed may not have been sent yet.
+    // Timed words may not have been sent yet, so the segment has no end here.
     const at = { ...this.#placement, endSeconds: Infinity };
     return engineWords({ ...cut, spans }, this.#times, at, createWordAt(chunk));
   }
@@ -187,17 +191,17 @@ export class RequestSound {
     return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 
-  /** The last bytes. */
+  /** Returns the last bytes. */
   end(): Uint8Array {
     return this.#pipeline!.end();
   }
 
-  /** What a whole file begins with in place of what the stream began with; undefined where that is the same. */
+  /** Bytes that replace the start of a complete file; undefined if they are equal. */
   get head(): Uint8Array | undefined {
     return this.#pipeline!.head;
   }
 
-  /** How long all of the sound is, as it was encoded. */
+  /** Duration of all encoded audio. */
   get encodedSeconds(): number {
     return this.#pipeline!.seconds;
   }
@@ -206,7 +210,10 @@ export class RequestSound {
     this.#pipeline?.close();
   }
 
-  /** Samples of the segment, of which so many were dropped before, or of the quiet around it. */
+  /**
+   * Encodes samples of the segment, after `dropped` trimmed samples, or of the silence around it if `dropped` is
+   * undefined.
+   */
   *#push(samples: Int16Array, dropped?: number): Generator<Uint8Array> {
     for (let from = 0; from < samples.length; from += this.#sliceSamples) {
       const part = samples.subarray(from, from + this.#sliceSamples);
@@ -230,7 +237,9 @@ export class RequestSound {
     }
   }
 
-  /** Makes the pipeline ready for sound of that rate, spoken so. */
+  /**
+   * Prepares the pipeline for audio of this rate, gain and tempo. Returns the remaining bytes of the previous input.
+   */
   async #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Promise<Uint8Array> {
     const input = { inRateHz, gainDb, tempo };
     const { format, sampleRateHz: outRateHz } = this.#request;
@@ -256,7 +265,7 @@ export class RequestSound {
     this.#sent = 0;
   }
 
-  /** Silence after the last sound so far, less the quiet that is there already. */
+  /** Silence after the last sound, minus the silence that is already there. */
   async #pause(seconds: number): Promise<Uint8Array> {
     const quietSeconds = this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
     if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, this.#request.sampleRateHz);
@@ -276,7 +285,7 @@ export class RequestSound {
       gainDb: binding.speaker.gainDb,
       leadSecondsMax: pauseBeforeMs > 0 ? 0 : leadSecondsMax,
       trailSecondsMax: seconds(cut?.breakAfter),
-      // A pause may be shorter than the margins on both sides of it, and slow speech would make them longer.
+      // Half of the shortest pause, since margins on both sides must fit into it; `tempo` compensates for slow speech.
       marginSecondsMax: Math.min(shortestMs / 2000, startSecondsMax) * tempo,
     });
   }
@@ -284,7 +293,7 @@ export class RequestSound {
 
 const nothing = new Uint8Array();
 
-/** Compressing costs more the longer the sound, and leaves few bytes of it. */
+/** Compressed formats use the shortest slice: compressing costs more per second of audio and yields few bytes. */
 function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
   const { bytesPerSecond, isCompressed } = audioFormats[format];
   if (isCompressed) return slice.secondsMin;

@@ -1,5 +1,5 @@
-// A request for speech, checked. `parseSpeechRequest` takes the fields under their JSON names, reports every violation
-// at once, and coerces nothing: a number in quotes is a violation. What each field may be is in fields.ts.
+// A checked request for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once,
+// and coerces nothing: a number in quotes is a violation. See fields.ts for the values.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
@@ -19,38 +19,41 @@ import {
 import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {
-  /** The texts to speak, one after the other, with their markup; a `rest` request has one. */
+  /** The texts to speak in order, with markup. A `rest` request has one. */
   chunks: readonly string[];
-  /** Unicode code points of all chunks that are said: what is counted and charged. */
+  /** Spoken Unicode code points of all chunks: the charged number. */
   chars: number;
-  /** Of all pauses that the markup asks for. */
+  /** Sum of all pauses in the markup. */
   pauseMs: number;
   returnFormat: NonNullable<SpeechFields['returnFormat']>;
-  /** The field that the texts came in. */
+  /** Name of the field that contains the texts. */
   textField: string;
 }
 
-/** Who was admitted: whose turn it is, who is charged, and with which voices it may speak. */
+/** The admitted caller: decides whose turn it is, who is charged, and which voices are usable. */
 export interface Caller extends VoiceUser {
   callerId: string;
-  /** Until when an answer is of use to it, on the clock of `performance.now`; absent where it has not said. */
+  /**
+   * Time after which the caller does not need the answer, on the clock of `performance.now`. Absent if the caller
+   * stated none.
+   */
   deadlineMs?: number | undefined;
 }
 
 export interface ParseOptions {
   limits?: Partial<TextLimits>;
-  /** Whether a stream may be given one `text` in place of `text_chunks`. */
+  /** Whether a stream may have a single `text` instead of `text_chunks`. */
   allowsSingleText?: boolean;
-  /** Violations that were found elsewhere, reported after those of the fields. */
+  /** Violations found elsewhere, reported after those of the fields. */
   violations?: readonly FieldViolation[];
-  /** The same, reported before those of the fields. */
+  /** Violations found elsewhere, reported before those of the fields. */
   violationsBefore?: readonly FieldViolation[];
 }
 
 const noLimits: Partial<TextLimits> = Object.freeze({});
 const none: readonly FieldViolation[] = [];
 
-/** The request that `fields` describe, or a Failure with every violation in them. */
+/** Parses a request. Throws a Failure with all violations. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
   { limits = noLimits, allowsSingleText = false, violations = none, violationsBefore = none }: ParseOptions = {},
@@ -101,7 +104,7 @@ function sumOf(texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number 
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
 
-/** What is wrong with a request. Texts that are too long are a failure of their own where nothing else is wrong. */
+/** Collects violations. If texts are only too long, the failure is `text_too_long`. */
 class Violations {
   readonly #violations: FieldViolation[] = [];
   readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
@@ -204,12 +207,12 @@ function parseChunks(
 
 interface TextRules {
   charsMax: number;
-  /** How many times as long it may be with its markup. */
+  /** With its markup, the text may be this many times as long. */
   lengthFactor: number;
   read(source: string): MarkedText;
 }
 
-/** The value as a list of one text; violations are reported. */
+/** Checks a text and returns it as a list. Violations are reported. */
 function checkText(
   field: string,
   value: unknown,
@@ -223,7 +226,7 @@ function checkText(
   }
   if (!value.isWellFormed()) found.add(field, 'encoding', 'contains an unpaired surrogate; send valid Unicode');
   if (value.includes('\0')) found.add(field, 'encoding', 'contains a NUL character');
-  // What is too long is not read.
+  // A text above this length is not read.
   const sourceCharsMax = charsMax * lengthFactor;
   const sourceChars = countChars(value);
   const isRead = sourceChars <= sourceCharsMax;

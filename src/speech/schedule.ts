@@ -1,7 +1,7 @@
-// The scheduler: decides who may speak now. An engine speaks one segment in each of its seats. A request is admitted when
-// its engine has a seat for the first segment; its later segments wait for turns. Requests wait in a fair queue, owners in
-// turn, interactive before bulk. A request whose expected wait is longer than it may wait is refused at once, with the time
-// after which to retry. Background work makes room for all of this.
+// The scheduler decides who may speak now. An engine speaks one segment per seat. A request is admitted when its engine
+// has a seat for the first segment; later segments wait for turns. Requests wait in a fair queue: owners take turns,
+// and interactive requests precede bulk. A request whose expected wait is too long is refused at once with a
+// Retry-After. Background work yields to all requests.
 import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
@@ -11,10 +11,10 @@ import type { Caller, SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
 export interface ScheduleOptions {
-  /** Requests spoken at once. An engine that states no number of seats has as many. */
+  /** Number of requests spoken at once. Also the number of seats of an engine that states none. */
   speakingMax: number;
   waitingMax: number;
-  /** Memory for the audio of all requests; a single request is admitted whatever it takes. Default: no limit. */
+  /** Memory for the audio of all requests; a request that is alone is always admitted. Default: no limit. */
   bytesMax?: number | undefined;
   processors?: number | undefined;
   /** Default: `performance.now`. */
@@ -22,42 +22,54 @@ export interface ScheduleOptions {
   onAdmit?: ((kind: RequestKind, waitedMs: number) => void) | undefined;
 }
 
-/** The right of a request to be spoken. */
+/** Permission to speak a request. */
 export interface Admission {
-  /** Resolves when the segment may begin. It is urgent if nothing of the request was heard. */
+  /** Resolves when the segment may begin. A turn is urgent if the request has no audio yet. */
   turn(seat: Seat, isUrgent: boolean, signal: AbortSignal): Promise<Turn>;
-  /** The first audio exists. */
+  /** Call when the first audio exists. */
   heard(): void;
   end(): void;
 }
 
-/** Expected length of a turn before one was measured. */
+/** Expected length of a turn until one is measured. */
 const turnMsUsual = 1000;
-/** What was learned about waiting is forgotten after this time: a gap since somebody waited, how long callers stay at all. */
+/**
+ * Lifetime of learned values: the time between admissions while requests wait, and how long callers wait before they
+ * disconnect.
+ */
 const learnedMsMax = 60_000;
-/** While bulk waits, every tenth turn is given to it. */
+/** While bulk requests wait, every tenth turn is given to one of them. */
 const bulkEvery = 10;
-/** Bulk leaves a seat free for this long after an interactive request was admitted: a turn is not interrupted. */
+/**
+ * For this long after an interactive request was admitted, bulk leaves a seat free, because a turn cannot be
+ * interrupted.
+ */
 const seatLeftMs = 10_000;
-/** After `dueMs` a later segment goes before first ones: if somebody listens, before the audio of the first segment ends. */
+/**
+ * After `dueMs`, a later segment precedes first segments. For interactive requests this is before the audio of the
+ * first segment ends.
+ */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
-/** Longest wait for the rate of an engine before anything is heard. */
+/** Longest wait for the rate limit of an engine before any audio exists. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
-/** Estimates of whole texts are rough: this share of one must fit into the deadline. */
+/** Time estimates for whole texts are rough: only this share must fit into the deadline. */
 const wholeShare = 0.5;
-/** Callers do not stay if this many have disconnected after such a wait, and more than this share of those that were heard. */
+/**
+ * Callers count as impatient if at least `min` disconnected after such a wait, and more than `share` of the requests
+ * that received audio.
+ */
 const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
-/** Further requests are then refused if they would wait this share of the time that those callers have waited. */
+/** Requests are then refused if they would wait longer than this share of those callers' wait. */
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
-/** Work until the first audio, 1 for a segment of 60 characters. Half of that does not depend on the length. */
+/** Work until the first audio; 1 for a segment of 60 characters. Half of that does not depend on the length. */
 const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
-/** The mean with another value, the newest, in it. */
+/** The running mean, updated with a new value. */
 const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
   mean === undefined ? value : mean + weight * (value - mean);
 
@@ -65,42 +77,45 @@ const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
 class Resource {
   seats = Infinity;
   held = 0;
-  /** Turns that have ended. The first one of each seat may include a start: it says nothing about later ones. */
+  /** Completed turns. The first turn of each seat is not measured, because it may include a start. */
   turns = 0;
-  /** Requests that were admitted after a wait, and whose callers disconnected before anything was heard; a recent count. */
+  /** Recent number of admitted requests whose callers disconnected before any audio. */
   lost = 0;
   /** How long callers wait before they disconnect, and when that was learned. */
   stayMs = Infinity;
   stayAtMs = -Infinity;
-  /** Means: length of a turn, time to the first audio of a usual segment, time per character of whole texts. */
+  /** Means: length of a turn, time to the first audio of a usual segment, and time per character of whole texts. */
   turnMs: number | undefined;
   startMs: number | undefined;
   msPerChar: number | undefined;
-  /** Mean time between two requests that were heard while others waited, and when the last one was or the queue began. */
+  /**
+   * Mean time between two requests that received audio while others waited, and when the last one did or the queue
+   * began.
+   */
   readonly gaps: Record<RequestKind, { ms?: number | undefined; sinceMs: number }> = {
     interactive: { sinceMs: 0 },
     bulk: { sinceMs: 0 },
   };
 }
 
-/** An engine, and who waits for it. */
+/** An engine and its queue. */
 class Line {
   readonly engine: Seat['engine'];
   readonly lanes = {
-    /** Has waited for too long in `later` or `bulk`. */
+    /** Requests that have waited too long in `later` or `bulk`. */
     due: new FairQueue<Waiter>(),
     first: new FairQueue<Waiter>(),
     later: new FairQueue<Waiter>(),
     bulk: new FairQueue<Waiter>(),
   };
   readonly #resources = new Map<string, Resource>();
-  /** When the segments of the last minute began, the oldest first. */
+  /** Start times of the segments of the last minute, the oldest first. */
   readonly begun = { own: [] as number[], clones: [] as number[] };
-  /** When the refused requests of each owner are to be sent again. */
+  /** Per owner: the times at which refused requests should be repeated. */
   readonly retries = new Map<string, number[]>();
   held = 0;
   bulkHeld = 0;
-  /** Turns since the last one of bulk. */
+  /** Turns since the last bulk turn. */
   sinceBulk = 0;
   interactiveAtMs = -Infinity;
   timer: NodeJS.Timeout | undefined;
@@ -117,7 +132,7 @@ class Line {
     return resource;
   }
 
-  /** The rate for the segments of a seat. */
+  /** The rate limit for the segments of a seat. */
   rateOf({ isClone }: Seat): { perMinute: number; begun: number[] } {
     const { segmentsPerMinute: perMinute = Infinity, cloneSegmentsPerMinute } = this.engine.capabilities;
     if (!isClone || cloneSegmentsPerMinute === undefined) return { perMinute, begun: this.begun.own };
@@ -128,11 +143,11 @@ class Line {
 interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   lane: keyof Line['lanes'];
   isBackground?: boolean;
-  /** The request that is admitted with the turn. */
+  /** The request that this turn admits. */
   demand?: Demand;
-  /** How long it may wait; it is never refused without. */
+  /** Limits of the wait. A waiter without them is never refused. */
   patience?: Pick<Demand, 'firstChars' | 'wholeChars' | 'waitMsMax' | 'deadlineMs'>;
-  /** When it moves to the lane `due`, after the wait. */
+  /** Wait after which it moves to the lane `due`. */
   dueMs?: number;
 }
 
@@ -141,11 +156,11 @@ interface Waiter extends Asked, PromiseWithResolvers<HeldTurn> {
   resource: Resource;
   sinceMs: number;
   signal: AbortSignal;
-  /** Background work need not make room for it any longer. */
+  /** Called when background work no longer has to yield to it. */
   leave(): void;
 }
 
-/** `moveTo` returns whether the turn can be used for that seat. */
+/** `moveTo` returns whether the turn can be used for this seat. */
 type HeldTurn = Turn & { moveTo(seat: Seat): boolean };
 
 const requestOf = (demand: Demand): Asked =>
@@ -155,7 +170,7 @@ export class Schedule {
   readonly #options: ScheduleOptions;
   readonly #now: () => number;
   readonly #background: Background;
-  /** By the name of the engine; the one that admitted the last request comes last. */
+  /** By engine name. The engine that admitted the last request comes last. */
   readonly #lines = new Map<string, Line>();
   #speaking = 0;
   #bytes = 0;
@@ -176,13 +191,13 @@ export class Schedule {
     return { speaking: this.#speaking, waiting, engines };
   }
 
-  /** Throws the Failure with which `begin` would reject at once. */
+  /** Throws the Failure that `begin` would throw at once. */
   check(demand: Demand): void {
     const waiter = this.#waiterOf(requestOf(demand), new AbortController().signal);
     if (!this.#mayBegin(waiter)) this.#checkWait(waiter);
   }
 
-  /** Resolves when there is a seat for the first segment. Rejects when aborted or refused. */
+  /** Resolves when a seat is free for the first segment. Rejects if aborted or refused. */
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
     const { owner, kind, firstChars, wholeChars, waitMsMax = Infinity } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
@@ -231,7 +246,7 @@ export class Schedule {
     };
   }
 
-  /** A turn for a segment that belongs to no request. */
+  /** Takes a turn for a segment that belongs to no request. */
   async turn(owner: string, seat: Seat, urgency: 'first' | 'later' | 'background', signal: AbortSignal): Promise<Turn> {
     const isBackground = urgency === 'background';
     const kind = isBackground ? 'bulk' : 'interactive';
@@ -245,7 +260,7 @@ export class Schedule {
     return this.#take(this.#waiterOf(asked, signal));
   }
 
-  /** Runs the work while interactive speech leaves a processor to it; from its beginning each time it had to make room. */
+  /** Runs the work while interactive speech leaves a processor free. Interrupted work runs again from the start. */
   background<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result> {
     return this.#background.run(owner, signal, work);
   }
@@ -286,11 +301,11 @@ export class Schedule {
   #reject(waiter: Waiter, error: unknown): void {
     waiter.line.lanes[waiter.lane].remove(waiter);
     waiter.reject(error);
-    // What it waited for may be enough for the next.
+    // The freed capacity may be enough for the next waiter.
     this.#admit(waiter.line);
   }
 
-  /** Whether it need not wait. Whoever waits for the same seat was admitted before, if that was possible. */
+  /** Whether the waiter can begin at once. Earlier waiters for the same seat are admitted first. */
   #mayBegin(waiter: Waiter): boolean {
     this.#admit(waiter.line);
     return this.#fits(waiter) && !this.#isBehindOther(waiter);
@@ -306,7 +321,10 @@ export class Schedule {
     return false;
   }
 
-  /** How long it may wait, and whose place it takes if all places are taken. Throws its refusal. */
+  /**
+   * Returns how long the waiter may wait, and the waiter that it displaces if the queue is full. Throws if the waiter
+   * is refused.
+   */
   #checkWait(waiter: Waiter): { patienceMs: number; displaced?: Waiter | undefined } {
     const { owner, line, resource, demand, lane } = waiter;
     const { waitMs, rateMs } = this.#waitOf(waiter);
@@ -331,7 +349,7 @@ export class Schedule {
     return Math.min(waitMsMax, deadlineMs - this.#now() - workMs);
   }
 
-  /** Expected wait, for a seat and for the rate of the engine, and the time between two admissions. */
+  /** Expected wait for a seat and for the engine's rate limit, and the expected time between two admissions. */
   #waitOf(waiter: Waiter, after = 0): { waitMs: number; gapMs: number; rateMs: number } {
     const { owner, lane, line, resource, seat } = waiter;
     const before = after + line.lanes[lane].countBefore(owner, (each) => each.resource === resource);
@@ -339,25 +357,31 @@ export class Schedule {
     return { waitMs: gapMs * (before + 1), gapMs, rateMs: this.#rateMs(line, seat, before) };
   }
 
-  /** A request was heard: those that were admitted and disconnected say nothing about how fast requests are served. */
+  /**
+   * Called when a request has its first audio. Requests that disconnected before that do not show how fast requests are
+   * served.
+   */
   #learnGap(waiter: Waiter): void {
     const { kind, line, lane, resource } = waiter;
     const gap = resource.gaps[kind];
     const { count } = line.lanes[lane];
-    // Averaged over about as many as wait: that is what it is used for.
+    // Averages over about as many requests as are waiting, because the mean predicts their wait.
     const weight = 1 / (10 + count);
     if (count > 0 && resource.turnMs !== undefined)
       gap.ms = learn(this.#gapMs(waiter), this.#now() - gap.sinceMs, weight);
     gap.sinceMs = this.#now();
   }
 
-  /** A request was lost: its caller did not wait any longer. Those that waited already when that was learned do not count. */
+  /**
+   * Called when a caller has stopped waiting. Requests that were already waiting when the last limit was learned are
+   * not counted.
+   */
   #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
     if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
     Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
   }
 
-  /** Expected time between two requests that are served while others wait. */
+  /** Expected time between two served requests while others wait. */
   #gapMs({ kind, lane, line, resource }: Waiter): number {
     const gap = resource.gaps[kind];
     if (line.lanes[lane].count === 0 && this.#now() - gap.sinceMs >= learnedMsMax) gap.ms = undefined;
@@ -367,7 +391,7 @@ export class Schedule {
     return Math.max(1, gap.ms ?? usualMs);
   }
 
-  /** Requests that were refused are sent again one after the other, as fast as they can be admitted. */
+  /** Gives refused requests retry times one after the other, as fast as they can be admitted. */
   #refusal(waiter: Waiter): Failure {
     const { owner, line, lane } = waiter;
     line.lanes[lane].remove(waiter);
@@ -403,7 +427,7 @@ export class Schedule {
     return sinceMs + (Math.floor(at / perMinute) + 1) * minuteMs - this.#now();
   }
 
-  /** Whether the limits of the whole service keep the request waiting. */
+  /** Whether the limits of the whole service block the request. */
   #isFull({ demand }: Waiter): boolean {
     const { speakingMax, bytesMax = Infinity } = this.#options;
     if (!demand) return false;
@@ -444,7 +468,10 @@ export class Schedule {
     return undefined;
   }
 
-  /** Admits again at a time when nothing ends, but the rate or the wait of bulk may allow it. */
+  /**
+   * Sets a timer for the next time at which the rate limit or the age of bulk allows an admission although nothing
+   * ends.
+   */
   #setTimer(line: Line): void {
     clearTimeout(line.timer);
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));
@@ -497,36 +524,36 @@ export class Schedule {
   }
 }
 
-/** Nobody listens to a bulk request before its end. */
+/** Nobody listens to a bulk request before it is complete. */
 type RequestKind = 'interactive' | 'bulk';
 
-/** What a request needs. */
+/** The requirements of a request. */
 export interface Demand {
-  /** The account: owners take turns. */
+  /** The account. Owners take turns. */
   owner: string;
   kind: RequestKind;
-  /** Where its first segment is spoken. */
+  /** Where the first segment is spoken. */
   seat: Seat;
   /** Length of the first segment. */
   firstChars: number;
-  /** Length of the text, if the answer is sent when all of it is spoken. */
+  /** Length of the text, if the response is sent only when all of it is spoken. */
   wholeChars?: number | undefined;
-  /** Most memory that its audio takes. */
+  /** Largest memory of the audio. */
   bytesMax: number;
   /** Default: no limit. */
   waitMsMax?: number | undefined;
-  /** When the caller gives up, on the clock of the scheduler. */
+  /** When the caller gives up, on the scheduler's clock. */
   deadlineMs?: number | undefined;
 }
 
-/** A text of this length that is asked for as a link is bulk: nobody listens while it is spoken. */
+/** A link request for a text of at least this length is bulk: nobody listens while it is spoken. */
 const bulkCharsMin = 500;
-/** Length of a first segment, if the engine has no limit of its own for it. */
+/** Length of a first segment, if the engine has no limit of its own. */
 const firstCharsUsual = 60;
-/** The longest audio that engines/sound-check.ts accepts for usual text. */
+/** Longest audio that engines/sound-check.ts accepts for usual text. */
 const secondsMax = { start: 4, perChar: 0.3 };
 const engineBytesPerSecond = 48_000;
-/** For the encoder, and what waits to be sent. */
+/** Memory of the encoder and of data that waits to be sent. */
 const streamBytes = 512 * 1024;
 
 type Text = Pick<SpeechRequest, 'chars'> & { languageCode?: string | undefined };
@@ -543,7 +570,7 @@ export function demandOf(binding: Binding, request: SpeechRequest, caller: Calle
   };
 }
 
-/** For a text that is heard while it is spoken. */
+/** The demand of a text that is played while it is spoken. */
 export function liveDemandOf(
   { engine, speaker, openClone }: Binding,
   text: Text,

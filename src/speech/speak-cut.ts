@@ -1,4 +1,4 @@
-// Has the engine of a cut speak it, with the clone of its voice if that is one.
+// Calls the engine for a cut, with the clone of its voice if it has one.
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
 import type { SpokenFields } from './plan.ts';
@@ -10,13 +10,13 @@ export interface Speaking {
   /** Takes the turns of the segments. */
   take: TakeTurn;
   signal: AbortSignal;
-  /** Whether nobody listens: what is heard is spoken first. */
+  /** Whether nobody listens yet; interactive speech comes first. */
   isBulk?: boolean;
-  /** Set for work in the background: each segment is spoken whole, and kept. */
+  /** Set for background work: each segment is spoken completely and stored. */
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the sound of a cut that was kept before; otherwise has it spoken, and keeps it. */
+/** Yields the stored audio of a cut, or else has it spoken and stores it. */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
@@ -25,7 +25,7 @@ export type RunKept = (
   work: (by: AbortSignal) => ReturnType<SpeakWhole>,
 ) => ReturnType<SpeakWhole>;
 
-/** Has an engine speak the whole segment; nothing where nothing is said in it. */
+/** Has an engine speak the whole segment. Returns no pieces if the segment has no words. */
 export type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(
@@ -50,7 +50,7 @@ export function speakCut(
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
   const ready = opened.ready(binding);
-  // At once, where it can: the engine is asked before anything else happens.
+  // Calls the engine synchronously if the binding is open.
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
@@ -80,12 +80,12 @@ export function openBindings() {
     return clone;
   };
   return {
-    /** What is open already. */
+    /** The binding, if it is open. */
     ready: (binding: Binding) => ready.get(binding),
-    /** The clone, if it is one. */
+    /** Opens the binding. Resolves to its clone, if it is one. */
     open(binding: Binding): Promise<Uint8Array | undefined> {
       const opening = opened.get(binding) ?? openBinding(binding);
-      // A failure is thrown where it is awaited.
+      // Prevents an unhandled rejection; the failure is thrown to whoever awaits it.
       opening.catch(() => {});
       opened.set(binding, opening);
       return opening;

@@ -1,6 +1,6 @@
-// A turn of live speech, spoken while its text arrives. It is admitted by the scheduler from the text of a part to the end of
-// its audio. The place of its caller is kept until the text no longer goes on, so that other requests of the caller do not
-// stop a turn in its middle.
+// Speaks a turn of live speech while its text arrives. The scheduler admits the turn for each part, from its text to
+// the end of its audio. The caller's concurrency slot is kept until the text pauses, so that the caller's other
+// requests do not stop a turn midway.
 import type { TakeTurn } from '../engines/guard.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
@@ -18,7 +18,7 @@ export interface SpeakTurnOptions {
   place: LivePlace;
 }
 
-/** Speaks with the best engine that can; those that cannot are `failed`. */
+/** Speaks with the best engine that works; engines that fail are added to `failed`. */
 export type SpeakPlans = (
   plans: Pick<PlannedSpeech, 'planFor'>,
   speaking: Pick<Speaking, 'signal' | 'isBulk'> & { admission: Pick<Admission, 'turn' | 'heard'> },
@@ -31,7 +31,7 @@ interface TurnSpeaker {
   waitMsMax: number | undefined;
 }
 
-/** How long the place of a turn is kept while nothing of it is spoken, however slowly its text goes on. */
+/** Longest time that the slot of a turn is kept while nothing is spoken, even if its text arrives slowly. */
 const placeKeptMsMax = 10_000;
 
 export async function* speakTurn(
@@ -53,7 +53,7 @@ export async function* speakTurn(
     const planFor: PlannedSpeech['planFor'] = (casting) => planned.planTurn(casting, text, turnPlace.take);
     for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
       yield event;
-      // The caller has received it: the part is charged as spoken.
+      // The caller has received the part, so it is charged as spoken.
       if (event.type === 'chunk_done') turnPlace.partDone();
     }
   } finally {
@@ -65,7 +65,7 @@ export async function* speakTurn(
 export function createTurnPlace(text: LiveText, place: LivePlace, begin: (chars: number) => Promise<Admission>) {
   let admission: Admission | undefined;
   let isClosed = false;
-  /** Of each part, whichever engines speak it. */
+  /** Admission of each part, shared by all engines that speak it. */
   const parts: Promise<void>[] = [];
   let done = 0;
   let resting: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export function createTurnPlace(text: LiveText, place: LivePlace, begin: (chars:
   };
   text.onQuiet = rest;
   return {
-    /** Admits a part, once; each engine that speaks it waits for that. */
+    /** Admits a part once. Each engine that speaks the part awaits the same admission. */
     take(index: number, chars: number): Promise<void> {
       parts[index] ??= takePart(chars);
       return parts[index];

@@ -1,5 +1,5 @@
-// What speech yields: the events of a stream, and the bytes gathered into pieces of a sensible size. The first piece
-// leaves at once, with the info before it; later ones wait for a few kilobytes or the end of a segment.
+// The events of speech. Audio is collected into pieces of a sensible size: the first piece is sent at once, after the
+// info; later pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import type { OtherVoice, Warning } from './plan.ts';
@@ -9,9 +9,9 @@ export interface SpeechInfo {
   type: 'info';
   audioId: string;
   voice: Voice;
-  /** Who of which engine it is spoken by. */
+  /** The engine voice that speaks. */
   speaker: Voice;
-  /** Aborts when the voice may not be used any more; absent for one that cannot end. */
+  /** Aborts when the voice may no longer be used; absent if the voice cannot end. */
   ended?: AbortSignal | undefined;
   format: FormatName;
   contentType: string;
@@ -19,11 +19,11 @@ export interface SpeechInfo {
   chunkCount: number;
   chars: number;
   warnings: readonly Warning[];
-  /** The voices that its markup asks for, besides its own. */
+  /** Voices named in the markup, besides the request's own. */
   others: readonly OtherVoice[];
-  /** Of the content of the lexicons that are used, for each voice; none where none is. */
+  /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** Where the sound will be stored, and until when, if it is. */
+  /** URL of the stored audio, if it will be stored, and when it expires. */
   audioUrl?: string;
   expiresAt?: Date;
 }
@@ -33,11 +33,11 @@ export interface SpeechAudio {
   chunkIndex: number;
   /** 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Code points of the chunk, with its markup, whose speaking has begun. */
+  /** Code points of the chunk, with markup, whose audio has begun. */
   chunkCharsBegun: number;
-  /** The words of the segment of which sound has been made, before they are all there to be told. */
+  /** Words of the segment that have audio so far, before its timestamps are complete. */
   wordsSoFar?(): readonly TimedWord[];
-  /** Of them those that are said: what is charged. */
+  /** The spoken code points among them, which are charged. */
   charsBegun: number;
 }
 
@@ -46,22 +46,24 @@ export interface SpeechTimestamps {
   chunkIndex: number;
   words: readonly TimedWord[];
   quality: 'engine' | 'estimated';
-  /** What they are spoken in, where the request leaves that open. */
+  /** Language of the words, if the request left it to Sonant. */
   languageCode?: string | undefined;
 }
 
-/** A mark of the markup, or a change of voice. */
+/** A mark in the markup, or a change of voice. */
 export interface SpeechMark {
   type: 'mark';
   chunkIndex: number;
   kind: 'mark' | 'voice';
-  /** Of the mark; for a voice, its id. */
+  /** Name of the mark, or the id of the new voice. */
   name: string;
-  /** From the first sample of the request as it is sent. */
+  /** Seconds from the first sample of the request as it is sent. */
   seconds: number;
 }
 
-/** All audio of the chunk came before; what its encoder holds back comes with the next chunk. */
+/**
+ * Sent after all audio of the chunk, except for audio that the encoder still holds, which follows with the next chunk.
+ */
 export interface SpeechChunkDone {
   type: 'chunk_done';
   chunkIndex: number;
@@ -75,9 +77,9 @@ export interface SpeechDone {
   chars: number;
   seconds: number;
   byteCount: number;
-  /** What a whole file begins with in place of what the stream began with, where that had to wait for the end. */
+  /** Replacement for the start of the stream in a complete file, if it is known only at the end. */
   head?: Uint8Array | undefined;
-  /** Where the sound is stored, if it is. */
+  /** URL of the stored audio, if it is stored. */
   audioUrl?: string;
 }
 
@@ -88,7 +90,7 @@ const pieceBytesMin = 8 * 1024;
 
 export class EventBuffer {
   #info: SpeechInfo | undefined;
-  /** What happened before there was any sound; it leaves behind the info. */
+  /** Events before the first audio; they are sent after the info. */
   #early: SpeechEvent[] = [];
   #held: Uint8Array[] = [];
   #heldBytes = 0;
@@ -98,7 +100,7 @@ export class EventBuffer {
     this.#info = info;
   }
 
-  /** Takes bytes in and yields what leaves now: all that is held if `flush` is set. */
+  /** Adds bytes and yields the pieces to send now; all bytes if `flush` is set. */
   *put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): Generator<SpeechEvent> {
     if (bytes.length > 0) this.#held.push(bytes);
     this.#heldBytes += bytes.length;
@@ -117,7 +119,7 @@ export class EventBuffer {
     }
   }
 
-  /** An event that is not sound; it leaves at once if sound has left before it. */
+  /** Passes on an event other than audio. Events before the first audio wait for it. */
   *pass(event: SpeechEvent): Generator<SpeechEvent> {
     if (this.#info) this.#early.push(event);
     else yield event;

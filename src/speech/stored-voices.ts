@@ -1,15 +1,14 @@
-// The stored voices in memory, and the names that stand for voices besides their ids: aliases, each of one account or of
-// everyone, and the choice of the default voice. Listeners get the id of each voice that changes, so that the cost of a change
-// does not grow with the number of voices.
+// The stored voices in memory, their aliases (each of one account or of everyone), and the choice of the default voice.
+// Listeners receive the id of each changed voice, so that the cost of a change does not depend on the number of voices.
 import type { Blend, Voice } from '../engines/engine.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
-/** Who may speak with a voice: its owner's account, or every key. */
+/** Who may use a voice: the owner's account, or every key. */
 export const voiceAccesses = ['private', 'everyone'] as const;
 export type VoiceAccess = (typeof voiceAccesses)[number];
 
-/** A stored voice, as far as speech needs it. */
+/** The parts of a stored voice that speech needs. */
 export interface StoredVoice {
   voiceId: string;
   name: string;
@@ -18,23 +17,23 @@ export interface StoredVoice {
   status: VoiceStatus;
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Another one where it is bound otherwise than before. */
+  /** Changes whenever the bindings change. */
   version: string;
-  /** The best first. */
+  /** Bindings, best first. */
   bindings: readonly StoredBinding[];
   consent: VoiceConsent | undefined;
-  /** The account that it belongs to; undefined for the operator's. */
+  /** Account of the owner; undefined for the operator's voices. */
   ownerId: string | undefined;
   access: VoiceAccess;
-  /** Every request that speaks with it uses these. */
+  /** Lexicons used by every request that speaks with the voice. */
   lexiconIds: readonly string[];
   createdAt: Date;
   updatedAt: Date;
-  /** Aborts with a Failure when the voice may not be used any more. */
+  /** Aborts with a Failure when the voice may no longer be used. */
   ended: AbortSignal;
 }
 
-/** What speaks a stored voice: a voice of an engine's own, a blend of several, or a clone. */
+/** The engine side of a stored voice: a voice of the engine, a blend of several, or a clone. */
 export type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; blend: Blend }
@@ -48,22 +47,22 @@ export interface VoiceConsent {
   /** Of the recording, in hexadecimal. */
   audioSha256: string;
   givenAt: Date;
-  /** Who brought it, such as "key:key_01J...". */
+  /** The actor that confirmed the consent, such as "key:key_01J...". */
   confirmedBy: string;
   revokedAt: Date | undefined;
 }
 
-/** In place of the account of an alias that is everyone's. */
+/** Stands for an account in the key of an alias for everyone. */
 export const ofEveryone = '';
 
 export class StoredVoices {
   readonly #voices = new Map<string, StoredVoice>();
-  /** The id of a voice, by owner and alias. The voice may not be there. */
+  /** Voice ids by owner and alias. The voice may not exist. */
   readonly #named = new Map<string, string>();
-  /** The keys of `#named`, by the id of their voice. */
+  /** Keys of `#named` by voice id. */
   readonly #names = new Map<string, Set<string>>();
   readonly #listeners: ((voiceId: string) => void)[] = [];
-  /** The id of the voice that was chosen as the default; undefined where none was. */
+  /** Id of the chosen default voice; undefined if none was chosen. */
   chosen: string | undefined;
 
   constructor(voices: Iterable<StoredVoice> = []) {
@@ -74,14 +73,14 @@ export class StoredVoices {
     return this.#voices;
   }
 
-  /** Undefined removes the voice. */
+  /** Stores the voice, or removes it if `voice` is undefined. */
   put(voiceId: string, voice: StoredVoice | undefined): void {
     if (voice) this.#voices.set(voiceId, voice);
     else this.#voices.delete(voiceId);
     for (const listener of this.#listeners) listener(voiceId);
   }
 
-  /** Gives the alias to the voice; undefined removes it. */
+  /** Assigns the alias to the voice, or removes the alias if `voiceId` is undefined. */
   name(alias: string, ownerId: string, voiceId: string | undefined): void {
     const key = `${ownerId} ${alias}`;
     const before = this.#named.get(key) ?? '';
@@ -93,7 +92,7 @@ export class StoredVoices {
     this.#names.set(voiceId, (this.#names.get(voiceId) ?? new Set()).add(key));
   }
 
-  /** The id of the voice with the alias of that account, or of everyone. */
+  /** Id of the voice with this alias of the account, or of everyone. */
   findNamed(alias: string, ownerId = ofEveryone): string | undefined {
     return this.#named.get(`${ownerId} ${alias}`);
   }

@@ -1,7 +1,6 @@
-// Turns text into audio. `speak` has the scheduler admit a planned request, has an engine speak its segments a little before
-// they are read, and joins their audio into one valid file. If an engine fails before the first audio, the next engine of the
-// voice takes over. Nothing is yielded before the first audio exists; a clean end means that all of the text was spoken. When
-// the caller disconnects, the engine stops and the request is over.
+// Turns text into audio. `speak` gets a planned request admitted by the scheduler, has engines speak its segments
+// slightly ahead of the reader, and joins their audio into one valid file. If an engine fails before the first audio,
+// the voice's next engine takes over. A clean end means that the whole text was spoken.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
@@ -24,30 +23,30 @@ import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
-  /** Finds the voices of the request: see `castSpeech` for what is refused. */
+  /** Finds the voices of the request. See `castSpeech` for the failures. */
   cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
-  /** The same, and plans it: what the voice cannot speak is refused too. */
+  /** Finds the voices and plans the request. Also refuses text that the voice cannot speak. */
   plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
-  /** A Failure `overloaded` where a stream of the request would be refused at once, before its text is looked at. */
+  /** Throws `overloaded` if a stream of the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Speaks what was planned for the caller. */
+  /** Speaks a planned request. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
-   * Speaks a plan in the background, segment by segment, each kept by `keep`: no slot is taken, and interactive requests go
-   * before it. Engines are those of the plan: where one cannot speak, that is a failure.
+   * Speaks a plan in the background and stores each segment with `keep`. It takes no slot and yields to interactive
+   * requests. Uses only the plan's engines: if one fails, the call fails.
    */
   speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
-  /** Plans and speaks. */
+  /** Plans and speaks a request. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Finds the voice for live speech. */
   planLive(fields: LiveFields, caller: Caller): Promise<PlannedLive>;
-  /** Speaks a turn of live speech while its text arrives; it takes a place only while something is spoken. */
+  /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
   speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
-  /** How long until the engine of a binding may be called again; 0 for now. */
+  /** Milliseconds until the engine of the binding may be called again; 0 for now. */
   restMs(binding: Binding): number;
 }
 
-/** A public audio id is an address that nobody can guess. */
+/** Large enough that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
 export interface SpeechOptions {
@@ -56,7 +55,7 @@ export interface SpeechOptions {
   lexicons?: Lexicons | undefined;
   schedule: Schedule;
   guards?: EngineGuards;
-  /** How long a request may wait until it is begun. Default: as long as it takes. */
+  /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
 }
 
@@ -68,7 +67,10 @@ export function createSpeech(options: SpeechOptions): Speech {
   const cast = (request: SpeechRequest, caller: Caller) =>
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
-  /** Tries the readiest engine of the voice, then the next one if its segments per minute are spent: it is then `failed`. */
+  /**
+   * Runs the work with the most available engine of the voice. If its segments per minute are used up, adds it to
+   * `failed` and tries the next.
+   */
   async function atReadiest<Result>(
     bindings: readonly Binding[],
     attempt: (binding: Binding) => Result | Promise<Result>,
@@ -105,7 +107,10 @@ export function createSpeech(options: SpeechOptions): Speech {
     }
   }
 
-  /** With the best engines that can; with the next one for the voice of which that fails before the first audio. */
+  /**
+   * Speaks with the best available engines. If the engine of a voice fails before the first audio, tries the voice's
+   * next engine.
+   */
   const speakPlans: SpeakPlans = async function* ({ planFor }, { admission, ...speaking }, failed = new Set()) {
     const casting: Casting = ({ bindings }) => {
       const left = bindings.filter((binding) => !failed.has(binding));
@@ -156,11 +161,11 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** The best of those that may be called now; the best, where none may. */
+/** The best engine that may be called now, or the best engine if none may. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 
-/** What is being spoken: by which engine, of all that speak this voice. */
+/** The engine that is speaking, and all engines of the same voice. */
 interface Present {
   bindings: readonly Binding[];
   binding: Binding | undefined;
@@ -185,13 +190,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
     return kept.keep(cut, () => kept.run(until, speakWhole), until);
   };
-  // What is kept is begun when all before it is kept.
+  // Stored segments are started only after all earlier ones are stored.
   const segmentsAtOnce = kept ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
   let voiceId = plan.voice.voiceId;
   try {
-    // Before a slot is used, and the engine is asked for anything.
+    // Opened before a slot is used or the engine is called.
     await opened.open(plan.binding);
     signal.throwIfAborted();
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
@@ -200,12 +205,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);
       const at = { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar };
       for await (const bytes of sound.encode(begun)) {
-        // To delegate to a generator that is not async would add two waits to each.
+        // Not `yield*`: delegating to a synchronous generator would add two awaits per event.
         for (const event of events.put(bytes, at, false)) yield event;
         await yieldTurn();
         signal.throwIfAborted();
       }
-      // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
+      // All audio of a chunk is sent before its end is reported. The last chunk includes the audio that the encoder
+      // held back.
       for (const event of events.put(endsRequest ? sound.end() : nothing, at, true)) yield event;
       if (rendering && rendering.voice.voiceId !== voiceId) {
         voiceId = rendering.voice.voiceId;

@@ -1,6 +1,5 @@
-// Cuts the texts of a request for their engines, one after the other, lazily. A run is cut by itself; a pause stands before
-// the cut that follows it, or before an empty one at the end of its text. The last cut of a text may be one in which nothing
-// is said.
+// Cuts the texts of a request for their engines, lazily and in order. Each run is cut separately. A pause belongs to
+// the cut that follows it, or to an empty cut at the end of its text. The last cut of a text may have no words.
 
 import { fromDb } from '../audio/level.ts';
 import type { WordTime } from '../engines/engine.ts';
@@ -11,24 +10,24 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { type Break, type Cut, type SegmentOptions, segmentText } from '../text/segment.ts';
 import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
 
-/** A cut, how it is spoken, and where it is. */
+/** A cut, how it is spoken, and its position. */
 export interface PlannedCut {
   chunkIndex: number;
-  /** As it was sent. */
+  /** The chunk as it was sent. */
   chunk: string;
-  /** Undefined where nothing is said. */
+  /** Undefined if nothing is spoken. */
   cut: Cut | undefined;
   rendering: Rendering | undefined;
   breakBefore: Break | undefined;
-  /** How long the markup wants the silence before and after it; 0 where it wants none. */
+  /** Length of the silence before and after it that the markup requests; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
-  /** In their order. */
+  /** Marks in order. */
   marks: readonly CutMark[];
   emphasized: readonly EmphasizedText[];
-  /** Code points of the chunk, with its markup, up to the end of this cut. */
+  /** Code points of the chunk, with markup, up to the end of this cut. */
   chunkCharsBegun: number;
-  /** Code points of the chunk that are said: up to the end of this cut, and in all. */
+  /** Spoken code points of the chunk: up to the end of this cut, and in total. */
   charsBegun: number;
   chunkChars: number;
   endsChunk: boolean;
@@ -37,19 +36,19 @@ export interface PlannedCut {
 
 export interface CutMark {
   name: string;
-  /** The index of the span that it stands before; undefined for the end of the cut. */
+  /** Index of the span that follows the mark; undefined for the end of the cut. */
   before: number | undefined;
 }
 
 export interface CutTextOptions {
   endsRequest: boolean;
-  /** For a text that goes on with the one before. */
+  /** The reading state after the previous text, if this text continues it. */
   state?: ReadingState;
   /** Whether the text is one part of live speech. */
   isPart?: boolean;
 }
 
-/** The first segment is short, to be heard soon. */
+/** The first segment is short, so that audio begins soon. */
 const firstCharsMax = 60;
 
 export function createTextCutter() {
@@ -106,7 +105,7 @@ export function createTextCutter() {
   };
 }
 
-/** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
+/** Returns the same cuts, and whether any of them has words. Usually only the first cut is read ahead. */
 export function peekSpoken(cuts: Generator<PlannedCut, undefined>): {
   cuts: Generator<PlannedCut, undefined>;
   isSpoken: boolean;
@@ -134,7 +133,7 @@ interface RunCut {
 
 type RunPlace = Required<Pick<SegmentOptions, 'cutsBefore' | 'isPart' | 'state'>>;
 
-/** The cuts of a run; one without words where it has only marks. */
+/** The cuts of a run; one cut without words if the run has only marks. */
 function* cutRun(item: RenderedRun, so: RunPlace): Generator<RunCut> {
   const { run, flat } = item;
   const text = flat?.text ?? run.pieces[0]!.text;
@@ -172,7 +171,7 @@ function segmentOptions(
   };
 }
 
-/** Takes the marks that stand before a word of the cut. */
+/** Removes and returns the marks that precede a word of the cut. */
 function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): CutMark[] {
   const taken: CutMark[] = [];
   while (marks.length > 0) {
@@ -188,7 +187,7 @@ function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): C
 function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }: RenderedRun): RunCut {
   const last = cut?.spans.at(-1);
   const chunkCharsBegun = last ? last.offset + last.length : 0;
-  // What is said of a marked run is counted by its share of the source.
+  // Spoken characters of a run with markup are counted in proportion to its share of the source.
   const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
   const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
   const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
@@ -207,7 +206,7 @@ const emphasizedIn = ({ spans }: Cut, { emphasized }: FlatText): EmphasizedText[
     return found ? [{ level: found.level, from, to }] : [];
   });
 
-/** A stretch of a segment's text, in UTF-16 indices. */
+/** A range of a segment's text, in UTF-16 indices. */
 interface EmphasizedText {
   level: Emphasis;
   from: number;
@@ -215,10 +214,10 @@ interface EmphasizedText {
 }
 
 const gainsDb: Readonly<Record<Emphasis, number>> = { strong: 5, moderate: 3, reduced: -4 };
-/** Over which the level changes, so that it makes no click. */
+/** The level changes over this time, so that it makes no click. */
 const rampSeconds = 0.015;
 
-/** A stretch of samples with a gain. */
+/** A range of samples with a gain. */
 interface Window {
   from: number;
   to: number;
@@ -235,7 +234,7 @@ export class EmphasisEnvelope {
     this.#rateHz = sampleRateHz;
   }
 
-  /** Takes the times of words that are heard later. */
+  /** Adds the times of later words. */
   note(words: readonly WordTime[]): void {
     for (const { from, to, startSeconds, endSeconds } of words) {
       const stretch = this.#stretches.find((each) => from < each.to && to > each.from);
@@ -243,13 +242,13 @@ export class EmphasisEnvelope {
       const factor = fromDb(gainsDb[stretch.level]);
       const window = { from: startSeconds * this.#rateHz, to: endSeconds * this.#rateHz, factor };
       const last = this.#windows.at(-1);
-      // Between two words of one stretch the level stays.
+      // The level stays constant between two words of one range.
       if (last && last.factor === factor && window.from - last.to < this.#rateHz * 0.1) last.to = window.to;
       else this.#windows.push(window);
     }
   }
 
-  /** A factor for each of so many samples of the segment; undefined where nothing changes. */
+  /** One factor for each of `length` samples of the segment from `at`; undefined if the level does not change. */
   factorsFor(at: number, length: number): Float32Array | undefined {
     const ramp = rampSeconds * this.#rateHz;
     const heard = this.#windows.filter(({ from, to }) => from - ramp < at + length && to + ramp > at);

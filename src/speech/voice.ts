@@ -1,78 +1,81 @@
-// The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
-// A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist, nor do its
-// aliases. A name is looked up in this order: ids of the user's own voices and of everyone's, aliases of the user's account,
-// aliases of everyone, and for those who may use all voices, ids of other accounts' voices. So no account's names take the
-// place of another's. A request finds its voice once and uses what it found, whatever changes meanwhile.
+// The voices on offer: engine voices and stored voices, each bound to engines in order of preference. A stored voice
+// replaces an engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order:
+// ids of own and public voices, aliases of the own account, aliases of everyone, and, for users of all voices, ids of
+// other accounts' voices. So an account's names never shadow another account's. A request keeps the voice that it
+// found.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { nearestName } from '../runtime/nearest-name.ts';
 import { createFindCurrent, type FindCurrent } from './find-current.ts';
 import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
 
-/** Whose a voice is, as a caller sees it. */
+/** The owner of a voice as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';
 
-/** What decides which voices a caller may use. */
+/** The facts that decide which voices a caller may use. */
 export interface VoiceUser {
-  /** The only voices; undefined for no such list. */
+  /** The only usable voices; undefined for no such restriction. */
   voiceIds?: readonly string[] | undefined;
-  /** The private voices of this account are among them; undefined for those of none. */
+  /** Account whose private voices are usable; undefined for none. */
   accountId?: string | undefined;
-  /** Whether the private voices of all accounts are. */
+  /** Whether the private voices of all accounts are usable. */
   usesAllVoices?: boolean | undefined;
 }
 
-/** A way to speak a voice. */
+/** One way to speak a voice. */
 export interface Binding {
   engine: Engine;
-  /** The voice that the engine is given. */
+  /** The voice that is passed to the engine. */
   speaker: Voice;
-  /** What the engine's clone is spoken from, where the speaker is one. */
+  /** Opens the data of the clone, if the speaker is a clone. */
   openClone?: () => Promise<Uint8Array>;
 }
 
 export interface OfferedVoice {
   voice: Voice;
   status: VoiceStatus;
-  /** The best first; none where its engines are not open here. */
+  /** Engines, best first; empty if none of them is open in this service. */
   bindings: readonly Binding[];
-  /** Undefined for a voice just as its engine brings it. */
+  /** Undefined for an engine voice without stored changes. */
   kept: StoredVoice | undefined;
-  /** Other names that requests may have for it, in order. */
+  /** Aliases that requests may use, in order. */
   aliases: readonly string[];
-  /** Its place in the order of voices (see `positionOf`). */
+  /** Position in the order of voices (see `positionOf`). */
   position: string;
 }
 
-/** Of what voices of its engine it is blended; undefined for a voice that is no blend. */
+/** The voices of the blend; undefined for a voice that is not a blend. */
 export const blendOf = ({ kept }: OfferedVoice): Blend | undefined =>
   kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0];
 
-/** Who speaks the voice: by which engine, and as which of its own voices; undefined for what it has made, as a clone. */
+/** The engines of the voice and their voice ids; undefined for voices made by Sonant, such as clones. */
 export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
   kept
     ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
     : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId }));
 
 export interface Voices {
-  /** Whether it is the voice of a person who can withdraw consent. */
+  /** Whether the voice is a person's, who can withdraw consent. */
   isCloned(voiceId: string): boolean;
-  /** All voices, each id once, in the order of their positions. */
+  /** All voices, each once, ordered by position. */
   list(): readonly OfferedVoice[];
-  /** The voice, whatever its status, that the user means by this id or alias; without a user, the id or everyone's alias. */
+  /**
+   * The voice that the user means by this id or alias, whatever its status. Without a user, only ids and aliases of
+   * everyone count.
+   */
   lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
-  /** The same, or a Failure `voice_not_found`. */
+  /** Like `lookUp`, but throws `voice_not_found`. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
-  /** The default voice of the setting, empty for none, and the id of the one that was chosen. */
+  /** The default voice of the setting (empty for none), and the id of the chosen one. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
 export interface VoicesOptions {
   stored?: StoredVoices | undefined;
-  /** Reads what other processes have changed of voices and lexicons. */
+  /** Reads changes of voices and lexicons made by other processes. */
   readChanges?: (() => Promise<unknown>) | undefined;
-  /** The id or everyone's alias of the default voice, where it is one of those on offer; it goes before the choice. */
+  /** Id or public alias of the default voice, used if that voice is on offer. It overrides the choice. */
   preferred?: string | undefined;
 }
 
@@ -90,7 +93,7 @@ export function createVoices(
   let blended: ReadonlyMap<string, Voice | undefined> = new Map();
   let defaultId: string | undefined;
 
-  /** Puts the voice, as it is now, into `all` and into its place in the list. */
+  /** Updates the voice in `all` and in the ordered list. */
   const place = (voiceId: string) => {
     const before = all.get(voiceId);
     if (before) list.splice(indexOf(list, before.position), 1);
@@ -98,7 +101,7 @@ export function createVoices(
     const each = kept ? offerStored(engines, kept, blended) : ofEngines.get(voiceId);
     if (!each) return void all.delete(voiceId);
     const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
-    // An alias is not in force while the same callers may use a voice with that id.
+    // An alias is inactive while the same callers may use a voice with that id.
     const isInForce = (alias: string) => isOfAnother(all.get(alias), { accountId: kept?.ownerId });
     const after = {
       ...each,
@@ -110,7 +113,7 @@ export function createVoices(
     all.set(voiceId, after);
     list.splice(indexOf(list, after.position), 0, after);
   };
-  /** Takes up changes of engines and of blends, for which all voices are made anew, or of some voices. */
+  /** Applies changes: of engines and blends, by rebuilding all voices; otherwise of single voices. */
   const refresh = () => {
     const hasNewBlend = (voiceId: string) => blendsOf(stored.all.get(voiceId)) !== blendsOf(all.get(voiceId)?.kept);
     if (!seen || engines.some((each, i) => hasOthers(each, seen?.[i])) || [...changed].some(hasNewBlend)) {
@@ -120,7 +123,7 @@ export function createVoices(
       for (const voiceId of [...all.keys(), ...ofEngines.keys(), ...stored.all.keys()]) changed.add(voiceId);
     }
     const preferences = [preferred, stored.findNamed(preferred), stored.chosen, firstVoiceIdOf(engines)];
-    // Callers may still read the list before.
+    // Copied, because callers may still read the old list.
     if (changed.size > 0) list = [...list];
     for (const voiceId of changed) place(voiceId);
     changed.clear();
@@ -146,7 +149,7 @@ export function createVoices(
     },
     isCloned: (voiceId) => lookUp(voiceId)?.voice.kind === 'cloned',
     lookUp,
-    // Whose voices they are is not known here, so none is named that may have been meant.
+    // The user is unknown here, so no similar names are suggested.
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
     findCurrent: createFindCurrent(readChanges),
     preferences: () => ({ setting: preferred, chosen: stored.chosen }),
@@ -171,7 +174,7 @@ function checkIds(engines: readonly Engine[]): void {
 
 type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
 
-/** Of the voice with that position, or of the first one after it. */
+/** Index of the voice with this position, or of the next one. */
 function indexOf(list: readonly OfferedVoice[], position: string): number {
   let [first, end] = [0, list.length];
   while (first < end) {
@@ -186,7 +189,7 @@ function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
   const found = new Map<string, Unordered>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
-      // Lists of voices that come from elsewhere may come to overlap: who was there first stays.
+      // Voice lists of different engines may overlap; the first one wins.
       if (found.has(voice.voiceId)) continue;
       found.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
@@ -197,21 +200,21 @@ function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
 const isSpeaking = (offered: Unordered | undefined): boolean =>
   offered?.status === 'ready' && offered.bindings.length > 0;
 
-/** The default voice where none is preferred: the first of the first engine that has any. */
+/** The default voice if none is preferred: the first voice of the first engine that has any. */
 const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
 
-/** A voice without an engine here counts as synthetic: it cannot be heard. */
+/** A voice without an open engine counts as synthetic, since it cannot speak. */
 export const isNatural = ({ bindings: [first] }: Pick<OfferedVoice, 'bindings'>): boolean =>
   first !== undefined && !first.engine.capabilities.isSynthetic;
 
-/** The blends of a voice, as text. */
+/** The blends of a voice as text. */
 const blendsOf = (kept: StoredVoice | undefined): string =>
   kept?.bindings.flatMap((each) => ('blend' in each ? blendKey(each) : [])).join() ?? '';
 
 const blendKey = ({ engine, blend }: { engine: string; blend: Blend }): string => JSON.stringify([engine, blend]);
 
-/** The engines' voices of all blends that are stored. */
+/** The engine voices of all stored blends. */
 function blendAll(engines: readonly Engine[], stored: readonly StoredVoice[]): ReadonlyMap<string, Voice | undefined> {
   const bindings = stored.flatMap((voice) => voice.bindings.flatMap((each) => ('blend' in each ? [each] : [])));
   const blended = new Map<string, Voice | undefined>(bindings.map((each) => [blendKey(each), undefined]));
@@ -248,7 +251,7 @@ function offerStored(
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
 
-/** The voices that the user may use: for them there are no others. */
+/** The voices that the user may use. For this user, no others exist. */
 export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   const lookUp = (idOrAlias: string) => voices.lookUp(idOrAlias, user);
   const list = () => voices.list().filter((offered) => mayUse(offered, user));
@@ -267,7 +270,7 @@ function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';
 }
 
-/** Whether there is no voice, or a private one of another account than the user's. */
+/** Whether the voice does not exist, or is private to another account. */
 export const isOfAnother = (offered: OfferedVoice | undefined, user: VoiceUser): boolean =>
   !offered || (offered.kept?.access === 'private' && ownerOf(offered.kept, user) === 'other');
 
@@ -276,7 +279,7 @@ export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accoun
   return kept.ownerId === accountId ? 'self' : 'other';
 }
 
-/** Whether the voice speaks the language: RFC 4647 filtering, and a bare language stands for all its regions. */
+/** Whether the voice speaks the language. RFC 4647 filtering; a bare language stands for all its regions. */
 export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, languageCode: string): boolean {
   const wanted = languageCode.toLowerCase();
   return languageCodes.some((range) => {
@@ -288,15 +291,15 @@ export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, lang
 type VoiceRank = 'default' | 'natural' | 'synthetic';
 
 const digits: Readonly<Record<VoiceRank, string>> = { default: '0', natural: '1', synthetic: '2' };
-/** Of the folded name; page tokens hold positions. */
+/** Limit of the folded name, because page cursors contain positions. */
 const nameCharsMax = 100;
-/** Numbers are ordered by value up to this length. */
+/** Numbers up to this length are ordered by value. */
 const numberDigits = 6;
 
 const positionOf = ({ name, voiceId }: Pick<Voice, 'name' | 'voiceId'>, rank: VoiceRank): string =>
   `${digits[rank]}${foldName(name)}\0${voiceId}`;
 
-/** Without case and diacritics, and with numbers of equal length. */
+/** Folds case and diacritics, and pads numbers to equal length. */
 const foldName = (name: string): string =>
   name
     .slice(0, 2 * nameCharsMax)
@@ -312,14 +315,14 @@ interface Named {
   aliases: readonly string[];
 }
 
-/** What is to be written in place of the name; undefined where no voice is near. */
+/** The most similar usable name; undefined if none is similar. */
 export function nearestVoice(given: string, usable: readonly Named[]): string | undefined {
   const ids = new Map<string, string>();
   const add = (name: string, voiceId: string) => void (ids.has(name) || ids.set(name, voiceId));
   for (const { voice, aliases } of usable) for (const name of [voice.voiceId, ...aliases]) add(name, name);
   for (const { voice } of usable) add(voice.name, voice.voiceId);
   const names = [...ids.keys()];
-  // Of very many, not all are compared letter by letter.
+  // If there are very many names, only some are compared letter by letter.
   const nearest = names.find((name) => name.toLowerCase() === given.toLowerCase()) ?? nearestName(given, names);
   return nearest === undefined ? undefined : ids.get(nearest);
 }

@@ -1,29 +1,29 @@
-// When the caller's own words are heard, from the engine's times of the words it spoke; where it gives none,
-// they are estimated. Times are seconds from the first sample of the request as it is sent.
+// Times of the caller's words, from the engine's times of spoken words, or estimated if the engine gives none. Times
+// are seconds from the first sample of the request as it is sent.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 
 export interface TimedWord {
   /** The word as the caller wrote it. */
   text: string;
-  /** Where it is in its chunk, in Unicode code points. */
+  /** Offset in its chunk, in Unicode code points. */
   offset: number;
   length: number;
   startSeconds: number;
   endSeconds: number;
 }
 
-/** Where a segment is in the sound of its request. */
+/** Position of a segment in the audio of its request. */
 export interface Placement {
   startSeconds: number;
   endSeconds: number;
-  /** Silence taken off its beginning, in seconds of the engine's own time. */
+  /** Silence trimmed from its start, in seconds at the engine's speed. */
   droppedSeconds: number;
-  /** How much faster the sound is sent than the engine made it. */
+  /** Playback speed relative to the engine's audio. */
   tempo: number;
 }
 
-/** The caller's words of a segment with the engine's times. A word the engine gave no time stands between its neighbours. */
+/** The caller's words of a segment with the engine's times. A word without a time is placed between its neighbours. */
 export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement, wordAt: WordAt): TimedWord[] {
   const toRequest = (seconds: number) =>
     clamp(at.startSeconds + (seconds - at.droppedSeconds) / at.tempo, at.startSeconds, at.endSeconds);
@@ -43,7 +43,7 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
   });
 }
 
-/** The caller's text of a stretch of a chunk. */
+/** Returns the caller's text of a range of a chunk. */
 export type WordAt = (offset: number, length: number) => string;
 
 const timed = (
@@ -59,12 +59,12 @@ const timed = (
   endSeconds: roundToMs(endSeconds),
 });
 
-/** Times are reported to the millisecond. */
+/** Rounds to milliseconds. */
 const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
-/** Finds stretches of a text by code points, each not before the one found last: one walk over the text for all. */
+/** Finds ranges of a text by code points. Ranges must not go backwards, so that all finds walk the text only once. */
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
@@ -74,7 +74,7 @@ export function createWordAt(text: string): WordAt {
     return index;
   };
   return (offset, length) => {
-    // A word that is divided over segments is looked up again and again.
+    // A word that is divided over segments is looked up repeatedly.
     if (last.offset === offset && last.length === length) return last.found;
     if (offset < passed) index = passed = 0;
     last = { offset, length, found: text.slice(walk(offset), walk(offset + length)) };
@@ -82,17 +82,17 @@ export function createWordAt(text: string): WordAt {
   };
 }
 
-/** Sound between two pauses. */
+/** Audio between two pauses. */
 export interface Stretch {
   startSeconds: number;
   endSeconds: number;
 }
 
-/** How far from where it is due the pause of a mark is looked for. */
+/** How far from its expected position the pause of a mark is searched. */
 const reachSeconds = 0.4;
 const mark = /[.!?,;:\u2013\u2014]["')\]]*$/;
 
-/** Words of which it is known in which stretches they are heard, by the first of each and the one after the last. */
+/** Words that belong to the same audio stretches: the first index of each, and the index after the last. */
 interface Run {
   words: readonly [from: number, to: number];
   stretches: readonly [from: number, to: number];
@@ -132,7 +132,10 @@ function toRuns(weights: readonly number[], hasMark: readonly boolean[], sounded
   return [...runs, { words: [word, weights.length], stretches: [stretch, sounded.length] }];
 }
 
-/** When so much has been heard; between two stretches, the end of the one or the start of the other. */
+/**
+ * The time at which this many seconds of speech have been played. Between two stretches, the end of the first or the
+ * start of the second.
+ */
 function timeAt(heard: readonly Stretch[], seconds: number, side: 'start' | 'end'): number {
   let left = seconds;
   for (const [i, { startSeconds, endSeconds }] of heard.entries()) {

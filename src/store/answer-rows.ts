@@ -1,16 +1,17 @@
 // The table `answers`: replies stored under idempotency keys, so that a repeated request gets the same reply from every
-// replica. A row without an answer is a request in progress, which expires unless its runner renews it; every row expires.
+// replica. A row without an answer is a request in progress, which expires unless its runner renews it. Every row
+// expires.
 import { createColumns, type RowStore } from './row-store.ts';
 
 export interface AnswerRow {
   ownerId: string;
   /** The idempotency key. */
   name: string;
-  /** Hash of the request: the same for a repeat of it. */
+  /** Hash of the request; equal for a repeated request. */
   fingerprint: string;
   /** JSON; null while the request is in progress. */
   answer: string | null;
-  /** The id of what was made, by which the row may be deleted. */
+  /** Id of the created resource, by which the row may be deleted. */
   subject: string;
   untilMs: number;
   /** The process that runs the request; null once there is an answer. */
@@ -31,7 +32,7 @@ export type AnswerRows = ReturnType<typeof createAnswerRows>;
 
 export function createAnswerRows(store: RowStore) {
   return {
-    /** Adds the row, unless an unexpired row with its owner and name exists; returns that row then. */
+    /** Adds the row. If an unexpired row with this owner and name exists, returns that row instead. */
     async begin(row: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> {
       const begin = `${columns.insert} on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6, runner = $7
         where answers.until_ms <= $8 returning owner_id`;
@@ -40,22 +41,22 @@ export function createAnswerRows(store: RowStore) {
         const begun = await store.query(begin, ...columns.valuesOf(row), nowMs);
         if (begun.length > 0) return undefined;
         const [before] = await store.query<AnswerRow>(sql, row.ownerId, row.name);
-        // It may have been deleted since the insert.
+        // The row may have been deleted since the insert.
         if (before) return before;
       }
     },
-    /** Stores the answer, unless another process has taken the request over. */
+    /** Stores the answer, unless another process has taken over the request. */
     async finish({ ownerId, name, answer, subject, untilMs, runner }: AnswerRow): Promise<void> {
       const sql = `update answers set answer = $3, subject = $4, until_ms = $5, runner = null
         where owner_id = $1 and name = $2 and runner = $6`;
       await store.query(sql, ownerId, name, answer, subject, untilMs, runner);
     },
-    /** Extends the time of a request in progress that still is the runner's. */
+    /** Extends the lease of a request in progress, if it is still the runner's. */
     async renew(ownerId: string, name: string, runner: string, untilMs: number): Promise<void> {
       const sql = 'update answers set until_ms = $4 where owner_id = $1 and name = $2 and runner = $3';
       await store.query(sql, ownerId, name, runner, untilMs);
     },
-    /** Deletes a request in progress that still is the runner's. */
+    /** Deletes a request in progress, if it is still the runner's. */
     async release(ownerId: string, name: string, runner: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and name = $2 and runner = $3', ownerId, name, runner);
     },

@@ -1,6 +1,6 @@
 // The table `api_keys`. A row does not contain the key, only its public part, by which it is found, and a hash of the
-// whole. Rows are never deleted: a revoked key keeps its row, with the time of revocation. A change and its audit record
-// are one transaction.
+// whole key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit
+// record are one transaction.
 import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {
@@ -11,7 +11,7 @@ export interface ApiKeyRow {
   hashKind: 'sha256' | 'hmac-sha256';
   /** The owner of its audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** Its creator and their creators, each followed by a slash: "usr_.../key_.../"; empty if the operator made it. */
+  /** The chain of its creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
   path: string;
   name: string;
   /** Separated by spaces. */
@@ -28,7 +28,7 @@ export interface ApiKeyRow {
   expiresAtMs: number | null;
   revokedAtMs: number | null;
   lastUsedAtMs: number | null;
-  /** The key that replaces it after a rotation. */
+  /** The key that replaces this key after a rotation. */
   replacedBy: string | null;
 }
 
@@ -37,7 +37,7 @@ export interface ApiKeyUse {
   usedAtMs: number;
 }
 
-/** Keys whose path begins with `path` (all keys if it is empty), and one more. */
+/** Keys whose path begins with `path` (all keys if it is empty), plus one more key. */
 export interface KeyRange {
   path: string;
   ownKeyId?: string | undefined;
@@ -45,7 +45,7 @@ export interface KeyRange {
 
 export const allKeys: KeyRange = { path: '' };
 
-/** The columns that may change. */
+/** The columns that can change. */
 export type ApiKeyChange = Partial<
   Pick<
     ApiKeyRow,
@@ -66,19 +66,22 @@ export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
-  /** Revokes all keys that descend from the key, and those it has replaced that are in grace, with a record of each. */
+  /**
+   * Revokes all descendants of the key, and the keys that it has replaced and that are still in grace, with an audit
+   * record for each.
+   */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
 export interface ApiKeyChanged {
   row: ApiKeyRow;
-  /** How many of its descendants were revoked with it. */
+  /** Number of descendants that were revoked with it. */
   descendantsRevoked: number;
-  /** The ids of keys that it had replaced, which were revoked with it. */
+  /** Ids of replaced keys that were revoked with it. */
   predecessorsRevoked: readonly string[];
 }
 
-/** How many keys may descend from one at `nowMs`, without those that are revoked, expired or replaced. */
+/** How many valid keys may descend from one key at `nowMs`; revoked, expired and replaced keys do not count. */
 export interface DescendantLimit {
   descendantsMax: number;
   nowMs: number;
@@ -117,10 +120,10 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
   return isAdded;
 }
 
-/** The paths of all that descend from the key begin with this. */
+/** Prefix of the paths of all descendants of the key. */
 const pathBelow = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>) => `${path}${ownerId}/`;
 
-/** Whether the first ancestor, which has the most descendants, has as many as it may. */
+/** Whether the first ancestor, which has the most descendants, has reached the limit. */
 async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }: DescendantLimit): Promise<boolean> {
   if (path === '') return false;
   const first = path.slice(0, path.indexOf('/') + 1);
@@ -130,7 +133,7 @@ async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }
   return Number(count!.living) >= descendantsMax;
 }
 
-/** Revokes the keys that the condition is true of, whose parameters begin with $2; returns their ids. */
+/** Revokes the keys that match the condition, whose parameters begin with $2. Returns their ids. */
 async function revokeWhere(
   rows: Rows,
   { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
@@ -145,13 +148,13 @@ async function revokeWhere(
 }
 
 const isBelow = 'path >= $2 and path < $3';
-/** A key whose grace is over can never be valid again: it stays expired. */
+/** A key whose grace is over stays expired and can never be valid again. */
 const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
-/** Sorts after every key id, for the first digit of a ULID is at most 7. */
+/** Sorts after every key id, because the first digit of a ULID is at most 7. */
 const afterAllKeyIds = 'key_Z';
-/** Sorts after everything that begins with the path. */
+/** Sorts after every text that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
 /** A condition on the three parameters of a range, from $n on. */
@@ -192,7 +195,7 @@ async function applyChange(
   return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
-/** A key that takes the place of every other that was made as it is: by the same actor, with the same record. */
+/** A key that replaces all other keys created in the same way: by the same actor, with the same audit record. */
 export interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
@@ -226,7 +229,7 @@ export type ApiKeyRows = ReturnType<typeof createApiKeyRows>;
 export function createApiKeyRows(store: RowStore) {
   const durable = true;
   return {
-    /** Adds the row, unless its id part is taken or one of its ancestors has as many descendants as it may. */
+    /** Adds the row, unless its id part is taken or an ancestor has too many descendants. */
     add: (row: ApiKeyRow, audit: AuditRow, limit: DescendantLimit): Promise<'added' | 'taken' | 'full'> =>
       store.transaction(
         async (rows) => {
@@ -235,14 +238,14 @@ export function createApiKeyRows(store: RowStore) {
         },
         { durable },
       ),
-    /** Adds the row if the table is empty; returns whether it did. */
+    /** Adds the row if the table is empty. Returns whether it did. */
     addFirst: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
       store.transaction(async (rows) => (await rows.query(anyRow)).length === 0 && insertAudited(rows, row, audit), {
         durable,
       }),
     /**
-     * Adds the row if its id part is free, and revokes the keys whose place it takes, unless it is revoked itself. Returns
-     * those. The keys that descend from them descend from it.
+     * Adds the row if its id part is free, and revokes the keys that it replaces, unless it is itself revoked. Returns
+     * the replaced keys, whose descendants become descendants of the new key.
      */
     supersede: (superseding: Superseding): Promise<ApiKeyRow[]> =>
       store.transaction((rows) => supersede(rows, superseding), { durable }),
@@ -252,7 +255,7 @@ export function createApiKeyRows(store: RowStore) {
       return row;
     },
     findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
-    /** The newest rotation of the owner's key; where a key of another owner replaced it, that one. */
+    /** The newest rotation of the owner's key, or the key of another owner that replaced it. */
     async findNewest(ownerId: string): Promise<ApiKeyRow | undefined> {
       const ofOwner = `${columns.select} where owner_id = $1
         order by case when replaced_by is null then 0 else 1 end, key_id desc limit 1`;
@@ -260,17 +263,17 @@ export function createApiKeyRows(store: RowStore) {
       while (row?.replacedBy) row = await findById(store, row.replacedBy, allKeys);
       return row;
     },
-    /** Newest first; `beforeKeyId` is the last key of the page before. */
+    /** Newest first. `beforeKeyId` is the last key of the previous page. */
     list(range: KeyRange, limit: number, beforeKeyId = afterAllKeyIds): Promise<ApiKeyRow[]> {
-      // Without the condition, all keys are listed by the primary key alone.
+      // Without the condition, the primary key alone serves a list of all keys.
       const condition = range.path === '' ? '' : `and ${inRange(3)}`;
       const values = range.path === '' ? [] : rangeValues(range);
       const sql = `${columns.select} where key_id < $1 ${condition} order by key_id desc limit $2`;
       return store.query(sql, beforeKeyId, limit, ...values);
     },
     /**
-     * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one. Returns
-     * the changed row; undefined if it is not in the range.
+     * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one.
+     * Returns the changed row; undefined if it is not in the range.
      */
     change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyChanged | undefined> =>
       store.transaction((rows) => applyChange(rows, keyId, range, decide), { durable }),
@@ -291,7 +294,7 @@ export function createApiKeyRows(store: RowStore) {
 export interface AuditRow {
   auditId: string;
   atMs: number;
-  /** Such as "key:key_01JD...", "user:...", "cli". */
+  /** For example "key:key_01JD...", "user:..." or "cli". */
   actor: string;
   action: 'create' | 'update' | 'rotate' | 'revoke';
   keyId: string;

@@ -1,13 +1,14 @@
-// The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or it makes room for
-// others. Then its file is purged; its row stays for a while, so that its address can report `audio_expired`, and is
-// deleted later.
+// The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or room is needed.
+// Then its file is purged; its row is kept for a while, so that its URL reports `audio_expired`, and is deleted later.
 import { createColumns, type RowStore, type RowValue } from './row-store.ts';
 
 export interface ClipRow {
   clipId: string;
-  /** The owner id of the key that made it and may delete it. */
+  /** Owner id of the key that made the clip and may delete it. */
   ownerId: string;
-  /** Whose quota of stored bytes it counts against; null in rows of earlier versions, where it is the owner's. */
+  /**
+   * The account whose storage quota it counts against. Null in rows of earlier versions, for which it is the owner's.
+   */
   accountId: string | null;
   /** Hash of the request; null if the clip is not cached. */
   cacheKey: string | null;
@@ -19,15 +20,15 @@ export interface ClipRow {
   sampleRateHz: number;
   voiceId: string;
   voiceName: string;
-  /** The voices that speak in it besides that one, as `toVoiceList` writes them; null where there are none. */
+  /** The other voices in the clip, as `toVoiceList` writes them; null if there are none. */
   otherVoiceIds: string | null;
   /** Separated by spaces. */
   warnings: string;
   createdAtMs: number;
-  /** When it expires by age, or when its owner deleted it. */
+  /** Time at which it expires by age or was deleted by its owner. */
   expiresAtMs: number;
   deletedAtMs: number | null;
-  /** When a request was last answered with a link to it, as far as that was recorded; null where none was. */
+  /** Last recorded time at which a request was answered with a link to the clip; null if there was none. */
   usedAtMs: number | null;
 }
 
@@ -53,10 +54,10 @@ const columns = createColumns<ClipRow>('clips', [
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 
-/** Ids of voices in one text, in which each can be found. */
+/** Joins ids of voices into one text in which each can be searched. */
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
-/** A clip that is added. */
+/** A clip to add. */
 /** The ids of all voices that speak in the clip. */
 export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): string[] => [
   voiceId,
@@ -68,7 +69,7 @@ export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partia
 export type ClipRows = ReturnType<typeof createClipRows>;
 
 export interface ClipRowsOptions {
-  /** Clips were ended before their time by this process. Other processes are notified of the topic `clips`. */
+  /** Called when this process has ended clips early. Other processes are notified of the topic `clips`. */
   onEnded?(): void;
 }
 
@@ -93,7 +94,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
         { blind: true },
       );
     } finally {
-      // Also where it is unknown whether the store has made the change.
+      // Also called if it is unknown whether the store has made the change.
       onEnded();
     }
   };
@@ -102,7 +103,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const row = { ...clip, otherVoiceIds: clip.otherVoiceIds ?? null, deletedAtMs: null };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
-    /** Finds expired and deleted clips too. */
+    /** Also finds expired and deleted clips. */
     async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
@@ -123,7 +124,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
-    /** Expires the owner's clip now; undefined if the owner has no such live clip. */
+    /** Expires the owner's clip now. Undefined if the owner has no such live clip. */
     async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
       const [clip] = await end<ClipRow>(
         `update clips set deleted_at_ms = $3, expires_at_ms = $3
@@ -134,11 +135,11 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
-    /** Expires at most `limit` clips in which a voice speaks that were made before then; returns how many. */
+    /** Expires at most `limit` clips with this voice that were made before `madeBeforeMs`. Returns their number. */
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
       return (await end(expireOfVoice, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
-    /** Records that a request was answered with a link to the clip; false if it lives no more. */
+    /** Records that a request was answered with a link to the clip. Returns false if the clip is no longer alive. */
     async markUsed(clipId: string): Promise<boolean> {
       const sql = 'update clips set used_at_ms = $2 where clip_id = $1 and expires_at_ms > $2 returning clip_id';
       return (await store.query(sql, clipId, Date.now())).length > 0;
@@ -147,7 +148,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
   };
 }
 
-/** What is to be known of a clip to remove it. */
+/** The columns that are needed to remove a clip. */
 export interface StoredClipRow {
   clipId: string;
   accountId: string;
@@ -155,7 +156,7 @@ export interface StoredClipRow {
   expiresAtMs: number;
 }
 
-/** Which expired clips, in the order of their ends, beginning after one. */
+/** A range of expired clips, ordered by expiry, which begins after a given clip. */
 export interface ExpiredQuery {
   nowMs: number;
   limit: number;
@@ -167,12 +168,12 @@ const account = 'coalesce(account_id, owner_id)';
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
   expires_at_ms as "expiresAtMs"`;
 
-/** Runs a statement that ends clips before their time, and makes that known. */
+/** Runs a statement that ends clips early, and notifies others. */
 type EndClips = <Row extends object>(sql: string, ...values: readonly RowValue[]) => Promise<Row[]>;
 
 function createClipRemovalRows(store: RowStore, end: EndClips) {
   return {
-    /** Has living clips expire then. */
+    /** Makes live clips expire at `untilMs`. */
     async expireAt(clipIds: readonly string[], untilMs: number): Promise<void> {
       const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
       for (const clipId of clipIds) await store.query(sql, clipId, untilMs, Date.now());
@@ -185,31 +186,31 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** The account's oldest clips that live and that no request was answered with a link to. */
+    /** The account's oldest live clips that no request was answered with a link to. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
         and expires_at_ms > $2 order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** The account's oldest clips that live, and that no request since `beforeMs` was answered with a link to. */
+    /** The account's oldest live clips that no request since `beforeMs` was answered with a link to. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;
       return store.query<StoredClipRow>(sql, accountId, beforeMs, Date.now(), limit);
     },
-    /** Expires a clip to make room, unless it was used since `beforeMs`; returns whether it did. */
+    /** Expires a clip to make room, unless it was used since `beforeMs`. Returns whether it did. */
     async expireUnused(clipId: string, beforeMs: number): Promise<boolean> {
       const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2
         and (used_at_ms is null or used_at_ms < $3) returning clip_id`;
       return (await end(sql, clipId, Date.now(), beforeMs)).length > 0;
     },
-    /** The bytes of all files that are not purged, and their number, by account. */
+    /** Bytes and number of all files that are not purged, per account. */
     async sumStored(): Promise<{ accountId: string; bytes: number; clips: number }[]> {
       const sql = `select ${account} as "accountId", cast(sum(byte_count) as bigint) as bytes, count(*) as clips
         from clips where purged_at_ms is null group by ${account}`;
       return store.query(sql);
     },
-    /** Records that their files are purged. */
+    /** Records that the files of these clips are purged. */
     markPurged: (clipIds: readonly string[], nowMs: number): Promise<void> =>
       store.transaction(
         async (rows) => {
@@ -218,13 +219,13 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
         },
         { blind: true },
       ),
-    /** Deletes at most `limit` rows whose files were purged before then, oldest first; returns how many. */
+    /** Deletes at most `limit` rows whose files were purged before `beforeMs`, oldest first. Returns their number. */
     async deletePurged(beforeMs: number, limit: number): Promise<number> {
       const sql = `delete from clips where clip_id in
         (select clip_id from clips where purged_at_ms < $1 order by purged_at_ms limit $2) returning clip_id`;
       return (await store.query(sql, beforeMs, limit)).length;
     },
-    /** Deletes at most `limit` rows of purged clips other than the newest `count`; returns how many. */
+    /** Deletes at most `limit` rows of purged clips, except the newest `count`. Returns their number. */
     async deletePurgedBeyond(count: number, limit: number): Promise<number> {
       const sql = `delete from clips where clip_id in (select clip_id from clips where purged_at_ms is not null
         order by purged_at_ms desc limit $2 offset $1) returning clip_id`;

@@ -1,6 +1,6 @@
-// Copies all rows of a SQLite database into another, empty one, in one transaction. SQLite keeps a fraction in a column of
-// integers, which PostgreSQL refuses; it is rounded. Each table is read back before the commit: it must have the same number
-// of rows and the same hash as its source, as rounded:
+// Copies all rows of a SQLite database into an empty database, in one transaction. SQLite allows a fraction in an
+// integer column, which PostgreSQL refuses; it is rounded. Before the commit, each table is read back and must have the
+// same number of rows and the same hash as its source after rounding:
 //     hash = SHA-256 of all rows in the order of their key, each as a JSON list of its values in the order of column names
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
@@ -8,9 +8,9 @@ import type { RowStore, Rows, RowValue } from './row-store.ts';
 
 interface Table {
   name: string;
-  /** Its primary key. */
+  /** The columns of the primary key. */
   key: readonly string[];
-  /** Fewer where rows are large. */
+  /** Number of rows per page; lower if rows are large. */
   pageRows?: number;
 }
 
@@ -45,7 +45,7 @@ export interface CopiedTable {
 
 type Row = Readonly<Record<string, RowValue>>;
 
-/** Nothing else may write to either database meanwhile. */
+/** Nothing else may write to either database during the copy. */
 export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[]> =>
   to.transaction(
     async (target) => {
@@ -68,7 +68,7 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
     { durable: true, blind: true },
   );
 
-/** The columns of a table of SQLite that have integers. */
+/** The integer columns of a SQLite table. */
 async function integersOf({ name }: Table, from: Rows): Promise<string[]> {
   const sql = "select name from pragma_table_info($1) where type = 'bigint'";
   return (await from.query<{ name: string }>(sql, name)).map((column) => column.name);

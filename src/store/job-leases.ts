@@ -1,6 +1,6 @@
-// The leases of the chapters of jobs: who works on which, until when. Another process takes a chapter over once its lease has
-// ended. A single update decides who gets it, so it needs no lock: on PostgreSQL, two that meet at a row take turns, and the
-// second finds the lease taken.
+// The leases of the chapters of jobs: who works on which, and until when. Another process can take over a chapter once
+// its lease has ended. A single update decides who gets it, so no lock is needed: if two updates on PostgreSQL meet at
+// a row, the second finds the lease taken.
 import type { RowStore } from './row-store.ts';
 
 export interface ChapterId {
@@ -13,8 +13,8 @@ export interface OpenChapter extends ChapterId {
 }
 
 /**
- * Every process asks for chapters every second. It asks by job, and only of jobs that have not ended: the others, whose chapters
- * stay queued for a retry, may be many. The index `jobs_active` serves conditions that begin with its own.
+ * Every process queries chapters every second. It starts from unfinished jobs, because the chapters of other jobs stay
+ * queued for a retry and may be many. The index `jobs_active` serves conditions that begin with its own condition.
  */
 const unended = "status in ('queued', 'running')";
 const running = `${unended} and status = 'running'`;
@@ -35,10 +35,10 @@ const isActive = (job: string) => `(select status from jobs where job_key = ${jo
 
 export function createJobLeases(store: RowStore) {
   return {
-    /** The first chapter of each job that nobody works on, and may be worked on now: the oldest job of every account first. */
+    /** The first free chapter of each job that may be worked on now; the oldest job of every account comes first. */
     listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
       store.query<OpenChapter>(firstOpen, nowMs, limit),
-    /** How many chapters of each account are worked on, in all processes. */
+    /** Number of leased chapters of each account, over all processes. */
     async countHeld(nowMs: number): Promise<Map<string, number>> {
       const held = await store.query<{ accountId: string; count: number }>(
         `select account_id as "accountId", cast(sum(held) as bigint) as count from (
@@ -56,12 +56,12 @@ export function createJobLeases(store: RowStore) {
       const rows = await store.query<{ holder: string | null }>(sql, nowMs);
       return rows.flatMap(({ holder }) => holder ?? []);
     },
-    /** Ends all leases of a process that is dead. */
+    /** Ends all leases of a dead process. */
     async endLeasesOf(holder: string): Promise<void> {
       const sql = 'update job_chapters set lease_until_ms = 0, lease_holder = null where lease_holder = $1';
       await store.query(sql, holder);
     },
-    /** Takes the lease; false where another has it, or the job has ended. */
+    /** Takes the lease. Returns false if another process has it or the job has ended. */
     async claim({ jobKey, chapter }: ChapterId, holder: string, nowMs: number, untilMs: number): Promise<boolean> {
       const sql = `update job_chapters set lease_holder = $3, lease_until_ms = $4
         where job_key = $1 and chapter = $2 and status = 'queued' and lease_until_ms <= $5
@@ -72,20 +72,20 @@ export function createJobLeases(store: RowStore) {
       await store.query(start, jobKey, nowMs);
       return true;
     },
-    /** False where the lease was lost. */
+    /** Returns false if the lease was lost. */
     async renew({ jobKey, chapter }: ChapterId, holder: string, untilMs: number): Promise<boolean> {
       const sql = `update job_chapters set lease_until_ms = $4
         where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' and ${isActive('$1')}
         returning chapter`;
       return (await store.query(sql, jobKey, chapter, holder, untilMs)).length > 0;
     },
-    /** Gives the chapter back, to be taken then. */
+    /** Releases the chapter, to be taken again from `notBeforeMs` on. */
     async release({ jobKey, chapter }: ChapterId, holder: string, notBeforeMs = 0): Promise<void> {
       const sql = `update job_chapters set lease_until_ms = 0, lease_holder = null, not_before_ms = $4
         where job_key = $1 and chapter = $2 and lease_holder = $3`;
       await store.query(sql, jobKey, chapter, holder, notBeforeMs);
     },
-    /** Counts a failure that may pass; returns how many there were since it last went on. */
+    /** Counts a temporary failure. Returns the number of failures since the last progress. */
     async noteAttempt({ jobKey, chapter }: ChapterId, holder: string): Promise<number> {
       const sql = `update job_chapters set attempts = attempts + 1
         where job_key = $1 and chapter = $2 and lease_holder = $3 returning attempts`;

@@ -1,6 +1,6 @@
-// The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. A chapter is worked on by
-// whoever holds its lease; what a holder writes is refused once it has lost the lease, or the job has ended. The chapter
-// behind the last one stands for joining them all, and is queued when they are done. `revision` rises with every change.
+// The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. Only the holder of a
+// chapter's lease may write to the chapter, and only until the job has ended. The chapter after the last one stands for
+// joining all chapters, and is queued when they are done. `revision` rises with every change.
 
 import { createJobLeases } from './job-leases.ts';
 import { createJobSegmentRows } from './job-segment-rows.ts';
@@ -12,7 +12,7 @@ export interface JobRow {
   /** Unique for the owner, who may have chosen it. */
   jobId: string;
   accountId: string;
-  /** The key that it is charged to, and the address that it came from. */
+  /** The key that is charged, and the address of the request. */
   keyId: string;
   address: string;
   /** Hash of the request. */
@@ -25,7 +25,7 @@ export interface JobRow {
   charsDone: number;
   chaptersDone: number;
   seconds: number;
-  /** How long it has been worked on. */
+  /** Time spent working on it. */
   busyMs: number;
   revision: number;
   createdAtMs: number;
@@ -35,7 +35,7 @@ export interface JobRow {
   expiresAtMs: number | null;
   /** JSON. */
   error: string | null;
-  /** The clip of the whole. */
+  /** The clip of the joined audio. */
   audioId: string | null;
 }
 
@@ -43,14 +43,14 @@ export interface ChapterRow {
   jobKey: string;
   chapter: number;
   title: string;
-  /** JSON: what of speech differs from the job's. */
+  /** JSON: fields of speech that differ from the job's. */
   speech: string;
   voiceId: string;
   chars: number;
   charsDone: number;
   partCount: number;
   status: 'waiting' | 'queued' | 'done';
-  /** While it is spoken, about. */
+  /** Approximate while it is spoken. */
   seconds: number;
   sampleCount: number;
   audioId: string | null;
@@ -61,7 +61,7 @@ export interface PartRow {
   jobKey: string;
   chapter: number;
   part: number;
-  /** Where it is in the chapter, in code points. */
+  /** Position in the chapter, in code points. */
   offset: number;
   text: string;
 }
@@ -106,7 +106,7 @@ const chapters = createColumns<ChapterRow>('job_chapters', [
   'audioId',
   'doneRevision',
 ]);
-/** `offset` and `text` are words of SQL. */
+/** The columns have these names because `offset` and `text` are SQL keywords. */
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';
 const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", written as text';
 
@@ -115,7 +115,7 @@ const activeStatuses = "('queued', 'running')";
 export interface JobRowsOptions {
   /** Called in the transaction that ends a job. */
   onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
-  /** Called when it is committed. */
+  /** Called after that transaction is committed. */
   afterEnd?(job: JobRow): void;
 }
 
@@ -145,7 +145,7 @@ async function countUnended(rows: Transaction, accountId: string): Promise<numbe
   return Number(unended!.count);
 }
 
-/** Ends it, unless it has ended; undefined then. */
+/** Ends the job. Undefined if it has already ended. */
 async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
   const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
   const [job] = await rows.query<JobRow>(
@@ -172,28 +172,28 @@ const createJobReading = (store: RowStore) => ({
     const [job] = await store.query<JobRow>(`${jobs.select} where job_key = $1`, jobKey);
     return job;
   },
-  /** The newest first. */
+  /** Newest first. */
   list(ownerId: string, options: { status: string; limit: number; after: string | undefined }): Promise<JobRow[]> {
     const { status, limit, after = '~' } = options;
     const sql = `${jobs.select} where owner_id = $1 and job_key < $2 and ($3 = '' or status = $3)
       order by job_key desc limit $4`;
     return store.query<JobRow>(sql, ownerId, after, status, limit);
   },
-  /** In order, the one that stands for joining them not among them. */
+  /** In order, without the chapter that stands for joining. */
   chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
   async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
     const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
     const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
     return row;
   },
-  /** Jobs that are to be forgotten. */
+  /** Jobs whose retention time is over. */
   listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
     store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
 });
 
 export type JobRows = ReturnType<typeof createJobRows>;
 
-/** In order, the one that stands for joining them not among them. */
+/** In order, without the chapter that stands for joining. */
 const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
   rows.query<ChapterRow>(
     `${chapters.select} where job_key = $1 and chapter <
@@ -210,8 +210,8 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
 
   return {
     /**
-     * Adds the job, unless its owner has one of that id, which is returned then, or its account has so many that have not
-     * ended.
+     * Adds the job. If its owner already has a job with this id, returns that job. Returns 'too many' if its account
+     * has too many unfinished jobs.
      */
     add: ({ job, ...its }: NewJob, unendedMax: number): Promise<{ job: JobRow; isNew: boolean } | 'too many'> =>
       store.transaction(async (rows) => {
@@ -224,15 +224,15 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
           await rows.query(insertPart, jobKey, chapter, part, offset, text);
         return { job, isNew: true };
       }),
-    /** Undefined where it has ended already. */
+    /** Undefined if the job has already ended. */
     async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
       const job = await store.transaction((rows) => end(rows, jobKey, ended));
       if (job) afterEnd?.(job);
       return job;
     },
     /**
-     * Queues it again, if it has failed or was canceled, unless its account has so many that have not ended. The audio of its
-     * chapters, which was to go with it, is kept until then, unless it has expired by now.
+     * Queues a failed or canceled job again, unless its account has too many unfinished jobs. The audio of its
+     * chapters, which would have expired with it, is kept until `keepUntilMs`, unless it has already expired.
      */
     retry: (
       jobKey: string,
@@ -254,7 +254,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
         await rows.query(keep, jobKey, keepUntilMs, Date.now());
         return 'queued';
       }),
-    /** Deletes the job and all rows of it. */
+    /** Deletes the job and all its rows. */
     remove: (jobKey: string): Promise<void> =>
       store.transaction(
         async (rows) => {

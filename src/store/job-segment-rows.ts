@@ -1,6 +1,6 @@
-// The table `job_segments`: the segments of a chapter that are spoken, each with the clip of its sound, until the chapter is
-// done, or its job has ended without success some time ago. A segment, the progress of its job and its usage are written in
-// one transaction, so that each is charged once; what was charged, and the progress, stay without it.
+// The table `job_segments`: the spoken segments of a chapter with the clips of their audio, until the chapter is done
+// or its job has ended unsuccessfully some time ago. A segment, its job's progress and its usage are written in one
+// transaction, so that each is charged once. Usage and progress remain when segments are deleted.
 
 import type { ChapterId } from './job-leases.ts';
 import { createColumns, type RowStore, type Transaction } from './row-store.ts';
@@ -10,13 +10,13 @@ export interface SegmentRow {
   jobKey: string;
   chapter: number;
   segment: number;
-  /** Hash of what was spoken, and by whom. */
+  /** Hash of the text and its speaker. */
   fingerprint: string;
   voiceId: string;
-  /** Null where there was nothing to say. */
+  /** Null if there was nothing to speak. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** JSON: the times of its words, as the engine gave them. */
+  /** JSON: times of its words from the engine. */
   words: string;
 }
 
@@ -31,15 +31,15 @@ const columns = createColumns<SegmentRow>('job_segments', [
   'words',
 ]);
 
-/** What a segment adds to the progress of its job: nothing where the chapter was as far before. */
+/** The progress that a segment adds to its job; nothing if the chapter had already reached this point. */
 export interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
-  /** Of its chapter up to its end. */
+  /** Characters of the chapter up to the end of the segment. */
   chars: number;
   seconds: number;
   busyMs: number;
-  /** Charged unless the segment was before: each once, however often it is spoken. */
+  /** Charged unless the segment was charged before, however often it is spoken. */
   usage: UsageRow;
 }
 
@@ -48,7 +48,7 @@ export interface DoneChapter {
   audioId: string;
   seconds: number;
   sampleCount: number;
-  /** Until then its audio is kept, unless it has expired by now. */
+  /** Audio is kept until this time, unless it has already expired. */
   keepUntilMs: number;
 }
 
@@ -57,7 +57,7 @@ export class LeaseLost extends Error {}
 
 const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
 
-/** Steps from job to job in the index of segments, not through all segments; of these jobs, none is left for long. */
+/** Steps from job to job in the index, instead of reading all segments. None of these jobs stays for long. */
 const leavingSegments = `with recursive of_segments (job_key) as (
     select min(job_key) from job_segments
     union all
@@ -76,29 +76,29 @@ export function createJobSegmentRows(store: RowStore) {
       const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
       return row;
     },
-    /** How many segments of the chapter, from its first, were charged. */
+    /** Number of charged segments of the chapter, counted from its first. */
     async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
       const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
       const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
       return Number(row?.charged ?? 0);
     },
-    /** Throws `LeaseLost` where the holder has lost the chapter. */
+    /** Throws `LeaseLost` if the holder has lost the chapter. */
     addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
       store.transaction((rows) => writeSegment(rows, row, progress)),
-    /** Returns the clips of its segments, which nobody needs any more. Throws `LeaseLost`. */
+    /** Returns the clips of its segments, which are no longer needed. Throws `LeaseLost`. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
-    /** A chapter whose file is gone is spoken again; joining waits for it. */
+    /** Has a chapter spoken again because its file is gone. Joining waits for it. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
-    /** Returns their clips. */
+    /** Returns the clips of the deleted segments. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Jobs that have segments, and had ended without success by then. */
+    /** Jobs with segments that had ended unsuccessfully by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);
     },
-    /** Deletes the segments of one of these, unless it was queued again. */
+    /** Deletes the segments of such a job, unless it was queued again. */
     async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
       const sql = `delete from job_segments where job_key = $1
         and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;

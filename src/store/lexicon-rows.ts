@@ -1,20 +1,20 @@
-// The table `lexicons`: lexicons with their entries, as JSON. A change takes the next revision, so a reader finds everything
-// that changed after a revision. Deleted rows stay, without content.
+// The table `lexicons`: lexicons with their entries as JSON. A change gets the next revision, so that a reader finds
+// everything that changed after a revision. Deleted rows are kept without content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
 export interface LexiconRow {
   lexiconId: string;
   revision: number;
-  /** The account that it belongs to; null for the operator's. */
+  /** The owner's account; null for the operator's lexicons. */
   ownerId: string | null;
   access: 'private' | 'everyone';
   name: string;
-  /** JSON; null where it is deleted. */
+  /** JSON; null if the lexicon is deleted. */
   entries: string | null;
   entryCount: number;
-  /** Of the JSON. */
+  /** Size of the JSON. */
   byteCount: number;
-  /** A hash of the content. */
+  /** Hash of the content. */
   version: string;
   createdAtMs: number;
   updatedAtMs: number;
@@ -22,7 +22,7 @@ export interface LexiconRow {
 
 export type LexiconDraft = Omit<LexiconRow, 'revision'>;
 
-/** The lexicons of an account, without the one that is changed. */
+/** The lexicons of an account, except the one being changed. */
 export interface OwnedLexicons {
   count: number;
   byteCount: number;
@@ -54,10 +54,10 @@ export function createLexiconRows(store: RowStore) {
     return row?.entries === null ? undefined : row;
   };
   return {
-    /** Lexicons that changed after that revision, oldest change first. */
+    /** Lexicons that changed after this revision, oldest change first. */
     listChanged: (afterRevision: number, limit: number): Promise<LexiconRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
-    /** Replaces or adds the row with the result of `decide`, which is given what else the owner has. */
+    /** Replaces or adds the row with the result of `decide`, which receives the owner's other lexicons. */
     change: (
       lexiconId: string,
       ownerOf: (row: LexiconRow | undefined) => string | null,

@@ -1,6 +1,6 @@
-// The schema, as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
-// back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
-// rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
+// The schema as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
+// back is a backup. Each step must work with older versions, so that old and new replicas can run side by side during a
+// rolling update; a step that does not sets `stepsKnownMin`. The table `migrations` records the applied steps.
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
@@ -80,7 +80,7 @@ const jobStatements: readonly string[] = [
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
 ];
 
-/** The keys that made voices: whose latest entry among these actions is a beginning. */
+/** The keys that made voices, according to the latest entry of each voice among these actions. */
 const makersAmong = (actions: string) => `
   select born.voice_id, maker.path, maker.owner_id
     from voice_record as born
@@ -91,14 +91,14 @@ const makersAmong = (actions: string) => `
     join api_keys as maker on maker.key_id = substr(born.actor, 5)
     where born.action in ('create', 'clone')`;
 
-/** The id of a key has 30 characters, that of a person or client 36. */
+/** The id of a key has 30 characters; that of a person or client has 36. */
 const accountId = `case
     when made.path = '' then made.owner_id
     when made.path like 'key%' then substr(made.path, 1, 30)
     else substr(made.path, 1, 36)
   end`;
 
-/** An id that was deleted may belong to another voice now, so its end counts too. */
+/** The id of a deleted voice may belong to another voice now, so its deletion counts too. */
 const makers = makersAmong("'create', 'clone', 'import', 'delete'");
 
 export const voiceOwnerStatements: readonly string[] = [
@@ -108,7 +108,7 @@ export const voiceOwnerStatements: readonly string[] = [
     where made.voice_id = voices.voice_id and voices.status <> 'deleted'`,
 ];
 
-/** Deleted voices had lost their owner. It keeps their ids. */
+/** Deleted voices had lost their owner, whose account keeps their ids. */
 export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
   from (${makersAmong("'create', 'clone', 'import'")}) as made
   where made.voice_id = voices.voice_id and voices.status = 'deleted' and voices.owner_id is null`;
@@ -354,13 +354,13 @@ const migrations: readonly Migration[] = [
 
 export const schemaSteps = migrations.length;
 
-/** The number of steps that a database with the table `migrations` has. */
+/** Number of applied steps of a database with the table `migrations`. */
 export async function readSteps(rows: Rows): Promise<number> {
   const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
   return seen!.steps;
 }
 
-/** Throws if the database was migrated by a newer version that this one is not compatible with. */
+/** Throws if a newer, incompatible version has migrated the database. */
 export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<void> {
   const sql = 'select coalesce(max(steps_known_min), 0) as min from migrations';
   const [{ min }] = (await rows.query<{ min: number }>(sql)) as [{ min: number }];
@@ -370,7 +370,7 @@ export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<
     );
 }
 
-/** Applies the missing steps, inside a transaction that excludes every other process. */
+/** Applies the missing steps, in a transaction that excludes all other processes. */
 export async function migrate(rows: Rows, steps: readonly Migration[] = migrations): Promise<void> {
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',

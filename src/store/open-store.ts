@@ -1,4 +1,4 @@
-// Opens the row store of the settings: PostgreSQL if it has a URL, else SQLite in the data folder.
+// Opens the row store of the settings: PostgreSQL if a URL is set, else SQLite in the data folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -22,7 +22,7 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   return openPostgres(toPostgresOptions(choice));
 }
 
-/** The cause, which is for the operator, with the setting that chose the folder. */
+/** Adds the setting that chose the folder to the error's cause, which is for the operator. */
 function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
   if (!(error instanceof Failure) || !(error.cause instanceof Error)) throw error;
   const { reason, facts, cause } = error;
@@ -74,7 +74,7 @@ export const createFingerprintRows = (store: RowStore) => ({
     const [row] = await store.query<{ fingerprint: string }>(select, name);
     return row?.fingerprint;
   },
-  /** Stores it if there is none yet, or if `replaces` is set; returns the one that is stored. */
+  /** Stores the fingerprint if there is none yet or `replaces` is set. Returns the stored one. */
   async record(name: string, fingerprint: string, replaces: boolean): Promise<string> {
     const onConflict = replaces ? 'do update set fingerprint = excluded.fingerprint' : 'do nothing';
     const insert = `insert into fingerprints (name, fingerprint) values ($1, $2) on conflict (name) ${onConflict}`;

@@ -1,5 +1,5 @@
-// Options of a connection to PostgreSQL: timeouts and type parsers. Behind a transaction pooler a session cannot be
-// configured; there, each transaction sets its own timeouts.
+// Options of a PostgreSQL connection: timeouts and type parsers. Behind a transaction pooler a session cannot be
+// configured, so each transaction sets its own timeouts.
 import pg from 'pg';
 
 export interface PostgresOptions {
@@ -11,11 +11,11 @@ export interface PostgresOptions {
   isPooled?: boolean;
 }
 
-/** Timeout for a new connection, or for a free one of the pool; never longer than that of a statement. */
+/** Timeout for a new connection, or for a free one of the pool; never longer than the statement timeout. */
 const connectMsMax = 3_000;
 /** Extra time for the server to report a statement timeout itself, before the connection is dropped. */
 const graceMs = 500;
-/** How long a transaction may hold its locks while its process is idle. */
+/** How long a transaction may hold locks while its process is idle. */
 const idleInTransactionMsMax = 10_000;
 const keepAliveAfterMs = 10_000;
 
@@ -46,7 +46,7 @@ export const toTransactionLimits = ({ statementMs = 5_000 }: PostgresOptions): s
   `set local statement_timeout = ${statementMs};
    set local idle_in_transaction_session_timeout = ${idleInTransactionMsMax}`;
 
-/** A description of the database, without credentials. */
+/** Describes the database without credentials. */
 export function nameOf({ url }: PostgresOptions): string {
   const { host, port, database } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host}:${port}`;

@@ -12,14 +12,14 @@ const lock = 0x534e4e54;
 const versionMin = 13;
 /** A step may have to rewrite a large table. */
 const migrationMsMax = 15 * 60_000;
-/** How long a step waits for a table lock; all other users of the table wait behind it. */
+/** How long a step waits for a table lock. All other users of the table wait behind it. */
 const tableLockMsMax = 5_000;
 
 export interface Schema {
   serverVersion: string;
-  /** Steps that the database has. */
+  /** Number of steps applied to the database. */
   steps: number;
-  /** Steps that this version has. */
+  /** Number of steps that this version knows. */
   stepsKnown: number;
 }
 
@@ -50,7 +50,7 @@ async function onConnection<Result>(
   work: (rows: Rows, client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ ...toClientConfig(options), query_timeout: migrationMsMax });
-  // Errors of the connection are reported by its statements.
+  // Connection errors are reported by the statements.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -77,6 +77,6 @@ async function checkServer(rows: Rows): Promise<void> {
   if (encoding !== 'UTF8') throw new Error(`its encoding must be UTF8, and is ${encoding}`);
 }
 
-/** Texts are sorted by their bytes, as in SQLite, whatever the locale of the database. */
+/** Texts are sorted by bytes, as in SQLite, whatever the locale of the database. */
 const inByteOrder = (sql: string): string =>
   /^(create|alter) table/.test(sql) ? sql.replace(/\btext\b/g, 'text collate "C"') : sql;

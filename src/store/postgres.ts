@@ -1,8 +1,7 @@
 // A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict one is
-// retried, after several it is queued behind others in the same state, up to a time limit. Connecting, statements and a
-// server that does not respond have timeouts.
-// Rows deleted in `erasing` transactions are vacuumed; their bytes may stay in files, backups and the write-ahead log
-// until they are overwritten, which is why clones are encrypted with a key outside the database.
+// retried, and after several conflicts it is serialized with others, up to a time limit. Rows deleted in `erasing`
+// transactions are vacuumed, but their bytes may remain in files, backups and the write-ahead log until they are
+// overwritten; that is why clones are encrypted with a key outside the database.
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,14 +21,14 @@ import {
 
 const connectionsDefault = 10;
 const idleMsMax = 30_000;
-/** Connections are replaced after this time, so that after a failover all of them reach the new server. */
+/** Connections are replaced after this time, so that all of them reach the new server after a failover. */
 const connectionSecondsMax = 30 * 60;
 /** Further statements are not prepared. */
 const statementsMax = 500;
 /** How long a transaction is retried after conflicts before it fails. */
 const conflictMsMax = 5_000;
 const retryMsMax = 50;
-/** Tries before a transaction takes the lock that serializes retries. */
+/** Number of tries before a transaction takes the lock that serializes retries. */
 const unlockedTries = 3;
 
 /** Opens the database and migrates its schema. */
@@ -58,7 +57,7 @@ async function withDatabaseName<Result>(
   }
 }
 
-/** A host with several addresses gives several errors. */
+/** A host with several addresses causes several errors. */
 const explain = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(explain).join('; ') : (error as Error).message;
 
@@ -81,7 +80,7 @@ class PostgresRows implements RowStore {
       idleTimeoutMillis: idleMsMax,
       maxLifetimeSeconds: connectionSecondsMax,
     });
-    // The loss of a connection fails the statements that use it; the pool drops idle connections itself.
+    // A lost connection fails its statements; the pool drops idle connections itself.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
@@ -101,7 +100,7 @@ class PostgresRows implements RowStore {
     );
     const { erasing = [] } = options;
     if (erasing.length > 0) {
-      // The transaction is committed, whether the vacuum succeeds or not.
+      // The transaction is committed even if the vacuum fails.
       const vacuum = { text: `vacuum (skip_locked) ${erasing.join(', ')}` };
       await this.#onClient((client) => this.#send(client, vacuum)).catch(() => {});
     }
@@ -176,14 +175,14 @@ class PostgresRows implements RowStore {
   #beginSql({ durable = false, blind = false }: TransactionOptions, tries: number): string {
     const statements = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
     if (this.#options.isPooled) statements.push(toTransactionLimits(this.#options));
-    // After several conflicts, transactions run one after the other under a table lock; any table would do. The lock
-    // comes before the snapshot, so that each transaction sees the changes of the one before.
+    // After several conflicts, transactions run one after the other under a table lock (any table would do). The lock
+    // precedes the snapshot, so that each transaction sees the changes of the previous one.
     if (tries > unlockedTries) statements.push('lock table migrations in exclusive mode');
     if (durable) statements.push(synchronousCommit);
     return statements.join('; ');
   }
 
-  /** Marks a failure without an answer of the server. */
+  /** Marks failures after which it is unknown whether the server has committed. */
   async #whereCommits<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -196,7 +195,7 @@ class PostgresRows implements RowStore {
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {
     const checked = values.map((value, i) => {
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
-      // PostgreSQL cannot store NUL in a text. Sonant never stores one, so a search for one finds nothing.
+      // PostgreSQL cannot store NUL in a text. Sonant never stores one, so a search for it finds nothing.
       return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
     });
     const name = this.#options.isPooled ? undefined : this.#nameStatement(text);
@@ -212,7 +211,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** The name of a prepared statement: the same for the same text, on every connection. */
+  /** The name of a prepared statement; equal for equal texts, on every connection. */
   #nameStatement(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= statementsMax) return known;
@@ -222,7 +221,7 @@ class PostgresRows implements RowStore {
   }
 }
 
-/** Makes the commit wait for the disk where the database is configured not to. */
+/** Makes the commit wait for the disk even if the database is configured not to. */
 const synchronousCommit = `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
 
 /** A serialization failure or a deadlock: the transaction may succeed when it is retried. */
@@ -238,8 +237,8 @@ function isConnectionUsable(error: unknown): boolean {
 const breaking = /^(08|25006|25P03|26|42P05|57P|58|XX)/;
 /**
  * No connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or schema (3D, 3F), a standby
- * (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58, F0, XX), prepared statements
- * lost in a pooler (26, 42P05).
+ * (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58, F0, XX), prepared
+ * statements lost in a pooler (26, 42P05).
  */
 const storageFaults = /^(08|25006|25P03|26|28|3D|3F|40001|40P01|42501|42P05|53|55P03|57|58|F0|XX)/;
 

@@ -1,10 +1,8 @@
-// Locks that replicas share through Redis or Valkey:
-//
+// Locks shared by replicas through Redis or Valkey. A waiter tries again on a release message, and periodically, since
+// the lock of a dead holder only expires. If Redis is unreachable, every caller gets the lock at once, and a lost lock
+// is not noticed: work may then be done twice.
 //     SET     prefix:flight:KEY TOKEN NX PX 3000   renewed each second while the lock is held
-//     PUBLISH prefix:flights prefix:flight:KEY     when it is released, which is done only where TOKEN is still in it
-//
-// A waiter tries again on that message, and now and then without one, since the lock of a dead holder only expires. While
-// Redis is away every caller gets the lock at once, and a lock that was lost is not noticed: work may be done twice.
+//     PUBLISH prefix:flights prefix:flight:KEY     on release, which requires that TOKEN is still stored
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type Redis, RedisAway, toScript } from './redis.ts';
@@ -12,7 +10,7 @@ import { type Redis, RedisAway, toScript } from './redis.ts';
 export interface RedisLockOptions {
   redis: Pick<Redis, 'run' | 'listen'>;
   prefix: string;
-  /** How long a lock lasts that is not renewed. */
+  /** How long a lock lasts without renewal. */
   leaseMs?: number;
 }
 
@@ -25,7 +23,10 @@ const release = toScript(`if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0
 redis.call('DEL', KEYS[1])
 return redis.call('PUBLISH', ARGV[2], KEYS[1])`);
 
-/** The lock waits until it is held under a key, and resolves with what releases it; rejects when the signal aborts. */
+/**
+ * The lock waits until it is held under a key, and resolves with the function that releases it. Rejects when the signal
+ * aborts.
+ */
 export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: RedisLockOptions) {
   const channel = `${prefix}flights`;
   const released = new EventEmitter().setMaxListeners(0);
@@ -45,7 +46,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const token = randomUUID();
     for (;;) {
       signal.throwIfAborted();
-      // Listens before it tries, so that no release is missed in between.
+      // Subscribes before it tries, so that no release is missed in between.
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});

@@ -1,12 +1,11 @@
-// Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream:
-//
+// Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream. The reader
+// creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries are
+// unread and stops when the stream is gone. A reader that gets no entry for 5 s fails, since the writer or Redis is
+// down. A replica offers its resources again when Redis is reachable again; until then, `ask` cannot know that no
+// replica has one.
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
 //     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" REASON; "beat" each second
-//
-// The reader creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries
-// are unread and stops when the stream is gone. A reader that gets no entry for 5 s fails: the writer or Redis is down.
-// A replica offers its resources again when Redis is back; until then, nobody can tell that nobody has one.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, failureTable, type Reason, toFailure } from '../errors.ts';
@@ -14,43 +13,43 @@ import { type Redis, RedisAway, toScript } from './redis.ts';
 
 export interface Answer {
   head: string;
-  /** Throws where the stream is cut off. */
+  /** Throws if the stream is cut off. */
   lines: AsyncIterable<string>;
-  /** The reader has gone. */
+  /** Call when the reader has disconnected. */
   leave(): void;
 }
 
 export interface RedisRelayOptions {
   redis: Pick<Redis, 'run' | 'listen' | 'connect' | 'onBack' | 'hasAnsweredFor'>;
-  /** A connection to the same server that is used more often, and so notices sooner that it is away. */
+  /** A connection to the same server that is used more often, and so notices an outage earlier. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;
   prefix: string;
-  /** Receives what `answer` throws. */
+  /** Called with errors of `answer`. */
   onFault(fault: unknown): void;
   /** How long a question waits for its answer. */
   askMs?: number;
 }
 
 const usualAskMs = 1_000;
-/** Questions that wait for an answer at once; further ones are rejected. */
+/** Largest number of questions that wait for an answer; further ones are rejected. */
 const asksMax = 64;
 const unreadMax = 16;
 /** How long the writer waits before it checks again for room. */
 const roomMs = 50;
 const beatMs = 1_000;
 const silenceMs = 5_000;
-/** How long a stream outlives a reader that died or has stalled. */
+/** How long a stream outlives a reader that died or stalled. */
 const streamMs = 15_000;
 /** How long an offer outlives a replica that died. */
 const offerMs = 24 * 3_600_000;
-/** How long after an outage every replica has connected, listens, and has offered its resources again. */
+/** Time after an outage in which every replica connects, subscribes, and offers its resources again. */
 const settledMs = 3_000;
 const version = 2;
 
 const set = toScript("return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])");
 const get = toScript("return redis.call('GET', KEYS[1])");
 const del = toScript("return redis.call('DEL', KEYS[1])");
-/** Creates an empty stream and publishes the question; returns how many replicas received it. */
+/** Creates an empty stream and publishes the question. Returns the number of replicas that received it. */
 const publish = toScript(`redis.call('XADD', KEYS[1], 'MAXLEN', 0, '*', 'created', '')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return redis.call('PUBLISH', ARGV[2], ARGV[3])`);
@@ -99,7 +98,10 @@ export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usual
   };
 
   return {
-    /** Questions about the resource are sent to this replica until it is withdrawn; none are while Redis is away. */
+    /**
+     * Questions about the resource are sent to this replica until the resource is withdrawn, except while Redis is
+     * unreachable.
+     */
     offer(resource: string): void {
       offered.add(resource);
       offer(resource);
@@ -108,11 +110,13 @@ export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usual
       offered.delete(resource);
       redis.run(del, [resourceKey(resource)], []).catch(() => {});
     },
-    /** Answers the questions of other replicas. Where `answer` throws, the asking replica gets no answer. */
+    /** Answers the questions of other replicas. If `open` throws, the asking replica gets no answer. */
     serve(open: (question: string) => Promise<Answer>): void {
       answer = open;
     },
-    /** Asks the replica that has the resource; undefined where none has. A Failure where that cannot be known now. */
+    /**
+     * Asks the replica that has the resource. Undefined if none has it. Throws a Failure if that cannot be known now.
+     */
     async ask(resource: string, question: string): Promise<Answer | undefined> {
       if (asks >= asksMax) throw new Failure('overloaded');
       asks++;
@@ -142,7 +146,7 @@ async function writeAnswer(redis: Pick<Redis, 'run'>, key: string, { head, lines
   const write = async (kind: string, text = '') => {
     while (!(await tryWrite(kind, text))) await sleep(roomMs);
   };
-  // Shows the reader that the writer is alive, and shows the writer that the reader is, also while no line comes.
+  // Shows the reader that the writer is alive and the writer that the reader is, even if there are no lines.
   const beat = () =>
     tryWrite('beat', '').catch((error: unknown) => {
       clearInterval(timer);
@@ -173,7 +177,7 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
     connection.close();
     redis.run(del, [key], []).catch(() => {});
   };
-  /** Waits for entries and deletes them from the stream; undefined where none comes. */
+  /** Waits for entries and deletes them from the stream. Undefined if none arrive. */
   const take = async (waitMs: number): Promise<Entry[] | undefined> => {
     const reply = await connection.call('XREAD', 'BLOCK', waitMs, 'STREAMS', key, '0');
     if (reply === null) return undefined;
@@ -209,7 +213,7 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
   }
 }
 
-/** An older replica gives none. */
+/** An older replica sends no reason. */
 const toReason = (text: string): Reason =>
   Object.hasOwn(failureTable, text) ? (text as Reason) : 'storage_unavailable';
 

@@ -1,11 +1,11 @@
-// The connection to the Redis or Valkey that replicas share. A call never hangs: where the server does not answer within
-// 100 ms, the call rejects with `RedisAway`, and so does every call after it at once, until the server, probed in the
-// background, accepts a write again. So every caller needs a fallback. ioredis is loaded here only.
+// The connection to the Redis or Valkey shared by replicas. A call never hangs: if the server does not answer within
+// 100 ms, this call and all further calls reject with `RedisAway`, until a background probe can write again. So every
+// caller needs a fallback. Only this file loads ioredis.
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 
 export interface RedisConnection {
-  /** Rejects with `RedisAway` where the connection fails or is closed. */
+  /** Rejects with `RedisAway` if the connection fails or is closed. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
   close(): void;
 }
@@ -34,7 +34,7 @@ export interface RedisOptions {
 }
 
 const usualAnswerMs = 100;
-/** How many times `answerMs` a call waits while other answers arrive, or while this process itself is late. */
+/** How many times `answerMs` a call waits while other answers arrive, or while this process is late itself. */
 const turnsMax = 5;
 /** A timer that fires this late shows that this process is busy. */
 const lateMs = 20;
@@ -55,7 +55,7 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
 
 export class Redis {
   isAway = true;
-  /** How often it went away since it was opened. */
+  /** Number of outages since it was opened. */
   outages = 0;
   readonly #client: Client;
   readonly #options: RedisOptions;
@@ -67,7 +67,7 @@ export class Redis {
   #isClosed = false;
   #backMs = 0;
   #cause: unknown = new Error('not connected yet');
-  /** By its hash, each script that is being loaded. */
+  /** Scripts that are being loaded, by hash. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(client: Client, options: RedisOptions) {
@@ -77,7 +77,7 @@ export class Redis {
     client.on('error', (error) => {
       this.#cause = error;
     });
-    // The server may have restarted and lost its data; subscribers of onBack write theirs again.
+    // The server may have restarted without its data; `onBack` subscribers write theirs again.
     client.on('close', () => this.#goAway(new Error('the connection was closed')));
   }
 
@@ -92,7 +92,7 @@ export class Redis {
     if (onBack) this.onBack(onBack);
   }
 
-  /** Returns the result of the script. A call that rejects may have run all the same. */
+  /** Returns the result of the script. The script may have run even if the call rejects. */
   async run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (this.isAway) throw new RedisAway(this.#cause);
     try {
@@ -103,7 +103,7 @@ export class Redis {
     }
   }
 
-  /** Receives what is published on the channel, except while the connection is down. */
+  /** Receives messages published on the channel, except while the connection is down. */
   listen(channel: string, receive: (message: string) => void): void {
     this.#listener ??= this.#duplicate({ maxRetriesPerRequest: null });
     this.#listener.on('message', (from, message) => {
@@ -112,7 +112,7 @@ export class Redis {
     this.#listener.subscribe(channel).catch(() => {});
   }
 
-  /** A connection of its own, for commands that block for less than `silenceMs`. It does not reconnect. */
+  /** Opens a separate connection for commands that block for less than `silenceMs`. It does not reconnect. */
   connect({ silenceMs }: { silenceMs: number }): RedisConnection {
     // RESP3 would return maps, such as the reply of XREAD, in another form.
     const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
@@ -128,12 +128,12 @@ export class Redis {
     };
   }
 
-  /** Whether the server answers, and has not been away in that time. */
+  /** Whether the server answers and has had no outage for the last `ms` milliseconds. */
   hasAnsweredFor(ms: number): boolean {
     return !this.isAway && (this.outages === 0 || performance.now() - this.#backMs >= ms);
   }
 
-  /** `callback` runs when the server is back, before any call is let through. */
+  /** `callback` runs when the server is reachable again, before any call is let through. */
   onBack(callback: () => void): void {
     this.#onBack.push(callback);
   }
@@ -160,7 +160,7 @@ export class Redis {
     void this.#comeBack();
   }
 
-  /** Probes with a write: a server that only answers, or only reads, is not enough. */
+  /** Probes with a write, because a server that only answers or only reads is not enough. */
   async #comeBack(): Promise<void> {
     while (!this.#isClosed) {
       const isWritten = await this.#client
@@ -178,7 +178,7 @@ export class Redis {
     for (const callback of this.#onBack) callback();
   }
 
-  /** Until the client is ready, or the next probe is due. */
+  /** Waits until the client is ready or the next probe is due. */
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -219,7 +219,7 @@ async function connectRedis(url: string, more: ClientOptions = {}): Promise<Clie
     });
   });
   const options: ClientOptions & { replyMapping: 'legacy' } = {
-    // A command that cannot be sent now is not sent later: by then its caller has gone on without it.
+    // A command that cannot be sent now is not sent later, because its caller has gone on without it.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -246,7 +246,7 @@ function toAddress({ protocol, hostname, port, pathname, username, password, sea
   return { ...login, ...tls, host, port: Number(port || 6379), db: Number(pathname.slice(1) || 0) };
 }
 
-/** Rejects an answer that is late. One that arrives while this process is busy is not: the timer is checked against it. */
+/** Rejects a late answer, but not one that is late because this process is busy. */
 function createTimeout(answerMs: number) {
   let answers = 0;
   return <T>(answer: Promise<T>): Promise<T> =>

@@ -1,20 +1,20 @@
-// The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns of
-// text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch milliseconds;
-// flags are times too. A resolved promise means that the change survives a crash of the process. A store that is busy,
-// broken or closed fails with `storage_unavailable`, a full one with `storage_full`; wrong SQL is a bug and throws as is.
-// A single statement is atomic; statements that belong together need a transaction.
+// The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns
+// of text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch
+// milliseconds, also as flags. A resolved change survives a crash of the process. Errors are `storage_unavailable` and
+// `storage_full`; wrong SQL is a bug and throws as is. A single statement is atomic; several statements need a
+// transaction.
 import type { Failure } from '../errors.ts';
 
 export type RowValue = string | number | Uint8Array | null;
 
-/** Failures of a connection that broke before the store could answer: the change may have been made or not. */
+/** Failures of a connection that broke before the store answered: the change may or may not have been made. */
 const unknownOutcomes = new WeakSet<Failure>();
 export const isOutcomeUnknown = (failure: Failure): boolean => unknownOutcomes.has(failure);
 export const markOutcomeUnknown = (failure: Failure): void => void unknownOutcomes.add(failure);
 
-/** Runs statements: the store itself, or a transaction of it. */
+/** Runs statements: the store itself, or one of its transactions. */
 export interface Rows {
-  /** The rows that a statement returns; none for a change without `returning`. */
+  /** Returns the rows of a statement; none for a change without `returning`. */
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 
@@ -28,24 +28,24 @@ export interface Transaction extends Rows {
 }
 
 export interface TransactionOptions {
-  /** Waits for the disk, so that the change survives a power cut too. Default false. */
+  /** Waits for the disk, so that the change also survives a power cut. Default: false. */
   durable?: boolean;
-  /** Tables whose deleted rows are erased from the files, as far as the store can do that. */
+  /** Tables whose deleted rows are erased from the files, as far as the store can. */
   erasing?: readonly string[];
-  /** Its writes do not depend on its reads, so it must be atomic but not serializable. */
+  /** Set if writes do not depend on reads, so that the transaction need not be serializable. */
   blind?: boolean;
 }
 
 export interface RowStore extends Rows {
   /**
-   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. It must send its statements to the
-   * `rows` argument, one after the other, never to the store, and must await nothing else. A statement that fails rolls
+   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. It must send its statements to
+   * the `rows` argument, one after the other, never to the store, and must await nothing else. A failed statement rolls
    * the transaction back, even if `work` catches the error.
    */
   transaction<Result>(work: (rows: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
   /**
-   * Calls `onChange` soon after a notification of the topic, and whenever one may have been missed; returns a function
-   * that stops this. A store may receive no notifications, so listeners must also poll.
+   * Calls `onChange` soon after a notification of the topic, and whenever one may have been missed. Returns a function
+   * that stops listening. A store may receive no notifications, so listeners must also poll.
    */
   listen(topic: Topic, onChange: () => void): () => void;
   /** Waits for open transactions. */
@@ -54,7 +54,7 @@ export interface RowStore extends Rows {
 
 interface Columns<Row> {
   names: readonly string[];
-  /** For `returning ...`: each column under the name of its property. */
+  /** For `returning ...`: each column under its property name. */
   returned: string;
   /** `select ... from table`. */
   select: string;

@@ -1,8 +1,7 @@
-// A row store in one SQLite file, in WAL mode: readers never wait, and one process writes at a time, which may be another
-// one (the command line beside the service). SQLite itself blocks for a few milliseconds at most; then the statement is
-// retried from the event loop, up to a time limit.
-// With `synchronous = NORMAL` an acknowledged row survives a crash of the process; with FULL (a durable transaction) a
-// power cut too. The file must be on a local disk, for WAL does not work over a network.
+// A row store in one SQLite file in WAL mode: readers never wait, and one process writes at a time (the command line
+// may write beside the service). SQLite blocks for a few milliseconds at most; then the statement is retried from the
+// event loop, up to a time limit. An acknowledged row survives a crash of the process, and a durable transaction also a
+// power cut. The file must be on a local disk, because WAL does not work over a network.
 
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -22,11 +21,11 @@ const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
 const checkpointAgainMs = 200;
 
-/** "SNNT" in the header of the file marks it as a database of Sonant. */
+/** "SNNT" in the header of the file marks a database of Sonant. */
 const applicationId = 0x534e4e54;
 
 /**
- * Opens the database in `file`, creates it if it is missing, and migrates its schema. With `isExclusive` it fails if
+ * Opens the database in `file`, creates it if it is missing, and migrates its schema. With `isExclusive`, it fails if
  * another process has the file open.
  */
 export async function openSqlite(file: string, { isExclusive = false } = {}): Promise<RowStore> {
@@ -52,11 +51,11 @@ export async function openSqlite(file: string, { isExclusive = false } = {}): Pr
   }
 }
 
-/** The file contains hashes of keys, so only its owner may read it; SQLite gives the files beside it the same mode. */
+/** The file contains hashes of keys, so only its owner may read it. SQLite gives its companion files the same mode. */
 function createPrivateFile(file: string): void {
   makeFolder(dirname(file));
   try {
-    // Only a new file: opening and closing one that SQLite has open would release SQLite's locks on it.
+    // Only for a new file: opening and closing a file that SQLite has open would release SQLite's locks on it.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -83,7 +82,7 @@ class SqliteRows implements RowStore {
   readonly #database: Database.Database;
   /** Least recently used first. */
   readonly #statements = new Map<string, Database.Statement>();
-  /** Resolves when the open transaction ends. There is one connection, so every other call waits for it. */
+  /** Resolves when the open transaction ends. All other calls wait for it, since there is one connection. */
   #transaction: Promise<void> | undefined;
   #checkpointTimer: NodeJS.Timeout | undefined;
 
@@ -124,7 +123,7 @@ class SqliteRows implements RowStore {
       isCommitted = true;
       return result;
     } catch (error) {
-      // Some errors roll back by themselves.
+      // Some errors roll back automatically.
       if (this.#database.inTransaction) this.#database.exec('rollback');
       throw toStorageFailure(error);
     } finally {
@@ -148,7 +147,7 @@ class SqliteRows implements RowStore {
     this.#database.close();
   }
 
-  /** Checkpoints and truncates the write-ahead log, now or when present readers are done. */
+  /** Checkpoints and truncates the write-ahead log, now or when current readers are done. */
   #emptyWal(): void {
     clearTimeout(this.#checkpointTimer);
     let isDone = false;
@@ -193,7 +192,7 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Runs `work` when `pending` returns nothing more to wait for, and retries it while another process writes; its errors
+ * Runs `work` when `pending` returns nothing to wait for, and retries it while another process writes. Its errors
  * become Failures. Nothing else runs between the last call of `pending` and `work`.
  */
 async function retryWhileBusy<Result>(
@@ -223,7 +222,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** The number of steps of its schema. Throws if it is damaged, or not a database of Sonant. */
+/** Number of steps of its schema. Throws if the file is damaged or not a database of Sonant. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {
@@ -231,7 +230,7 @@ export async function inspectSqlite(file: string): Promise<number> {
     if (fault !== 'ok') throw new Error(`it is damaged: ${String(fault).trim()}`);
     const rows: Rows = { query: async <Row extends object>(sql: string) => database.prepare(sql).all() as Row[] };
     const names = await rows.query<{ name: string }>("select name from sqlite_master where type = 'table'");
-    // What a start that was killed left behind.
+    // An empty file is left by a start that was killed.
     if (names.length === 0) return 0;
     if (!names.some(({ name }) => name === 'migrations')) throw new Error('it is the database of another program');
     const steps = await readSteps(rows);

@@ -1,11 +1,11 @@
-// The table `tickets`: single-use tickets, each for one request, which the bearer may send to any replica. The request is
-// encrypted; using the ticket deletes the row.
+// The table `tickets`: single-use tickets, each for one request, which its bearer may send to any replica. The request
+// is encrypted. Using a ticket deletes its row.
 import { createColumns, type RowStore } from './row-store.ts';
 
 export interface TicketRow {
   ticketId: string;
   keyId: string;
-  /** Length of its text; the sum over all tickets is limited. */
+  /** Length of its text. The sum over all tickets is limited. */
   chars: number;
   sealed: string;
   expiresAtMs: number;
@@ -17,7 +17,10 @@ export type TicketRows = ReturnType<typeof createTicketRows>;
 
 export function createTicketRows(store: RowStore) {
   return {
-    /** Adds it, unless the unused tickets of its key, or of all keys, would then exceed their limit of characters. */
+    /**
+     * Adds the ticket, unless the unused tickets of its key, or of all keys, would then exceed their limit of
+     * characters.
+     */
     add: (
       ticket: TicketRow,
       limits: { ofKey: number; ofAll: number },
@@ -33,7 +36,7 @@ export function createTicketRows(store: RowStore) {
         await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';
       }),
-    /** Uses the ticket and returns it; undefined if there is none or it has expired. */
+    /** Uses up the ticket and returns it. Undefined if it does not exist or has expired. */
     async take(ticketId: string, nowMs: number): Promise<TicketRow | undefined> {
       const sql = `delete from tickets where ticket_id = $1 and expires_at_ms > $2 returning ${columns.returned}`;
       const [ticket] = await store.query<TicketRow>(sql, ticketId, nowMs);

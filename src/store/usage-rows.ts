@@ -5,7 +5,7 @@ import type { RowStore, Rows } from './row-store.ts';
 export interface UsageRow {
   keyId: string;
   voiceId: string;
-  /** Such as "2026-11-21", UTC. */
+  /** Day in UTC, such as "2026-11-21". */
   day: string;
   requests: number;
   characters: number;
@@ -16,9 +16,9 @@ export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
-  /** With its own key are also those that this has replaced, and those that have replaced it. */
+  /** Includes the keys that the own key has replaced, and those that have replaced it. */
   range: KeyRange;
-  /** The first and the last day, both inclusive. */
+  /** First and last day, both inclusive. */
   from: string;
   to: string;
   groupBy: UsageGroup;
@@ -36,7 +36,7 @@ const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characte
 
 const orderOf = ({ keyId, day, voiceId }: UsageRow) => `${keyId} ${day} ${voiceId}`;
 
-/** Adds the numbers to the row that exists. */
+/** Adds the numbers to the existing row. */
 export async function addUsage(rows: Rows, spoken: UsageRow): Promise<void> {
   const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
   const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
@@ -50,7 +50,7 @@ export type UsageRows = ReturnType<typeof createUsageRows>;
 
 export function createUsageRows(store: RowStore) {
   return {
-    /** Adds the numbers to the rows that exist; all or nothing. */
+    /** Adds the numbers to the existing rows, all or nothing. */
     async addAll(all: readonly UsageRow[]): Promise<void> {
       const [first] = all;
       if (!first) return;
@@ -64,7 +64,7 @@ export function createUsageRows(store: RowStore) {
         { blind: true },
       );
     },
-    /** Of all keys of the owner, replaced ones included, and of all that descend from them. */
+    /** Characters of all keys of the owner, including replaced ones, and of all their descendants. */
     async charactersSince(ownerId: string, day: string): Promise<number> {
       const [owner] = await store.query<{ path: string }>('select path from api_keys where key_id = $1', ownerId);
       const path = `${owner?.path ?? ''}${ownerId}/`;
@@ -74,7 +74,7 @@ export function createUsageRows(store: RowStore) {
       const [row] = await store.query<{ characters: number }>(sql, ownerId, day, path, `${path}~`);
       return Number(row!.characters);
     },
-    /** Days in ascending order; keys and voices by characters, most first. */
+    /** Days are in ascending order; keys and voices are sorted by characters, highest first. */
     sum({ range, from, to, groupBy, limit }: UsageQuery): Promise<UsageSum[]> {
       const column = columnOf[groupBy];
       const order = groupBy === 'day' ? '1' : '3 desc, 1';

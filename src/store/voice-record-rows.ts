@@ -1,24 +1,24 @@
-// The table `voice_record`: the audit log of voices: every change, its actor, and every consent given and withdrawn. It is
-// append-only and hash-chained: changing or deleting an old entry invalidates every entry after it.
+// The table `voice_record`: the audit log of voices, with every change, its actor, and every consent given and
+// withdrawn. It is append-only and hash-chained: changing or deleting an old entry invalidates every later one.
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createColumns, type Rows } from './row-store.ts';
 
 export interface VoiceRecordRow {
-  /** 1, 2, 3 and so on. */
+  /** Consecutive numbers from 1. */
   entry: number;
   atMs: number;
-  /** Such as "key:key_01JD...", "operator". */
+  /** For example "key:key_01JD..." or "operator". */
   actor: string;
   address: string;
   requestId: string;
-  /** `set_default` without a voice where the choice is taken back. */
+  /** `set_default` without a voice means that the choice was withdrawn. */
   action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent' | 'set_default';
   voiceId: string;
-  /** The change, as JSON; for a clone, the evidence of consent. */
+  /** The change as JSON; for a clone, the evidence of consent. */
   detail: string;
-  /** Empty for the first. */
+  /** Empty for the first entry. */
   previousHash: string;
   hash: string;
 }
@@ -44,7 +44,7 @@ function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-/** Appends an entry, inside the transaction of the change that it records; returns its number. */
+/** Appends an entry in the transaction of the change that it records. Returns its number. */
 export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<number> {
   const [last] = await rows.query<VoiceRecordRow>(`${columns.select} order by entry desc limit 1`);
   const row = { ...entry, entry: (last?.entry ?? 0) + 1, previousHash: last?.hash ?? '' };
@@ -52,7 +52,7 @@ export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promi
   return row.entry;
 }
 
-/** Those of the voices that were made, not an engine's own, and of which one was deleted. */
+/** The ids that belonged to a voice that was deleted. Voices of engines do not count. */
 export async function listReused(rows: Rows, voiceIds: readonly string[]): Promise<Set<string>> {
   const ids = voiceIds.map((_, i) => `$${i + 1}`).join(', ');
   const sql = `select voice_id as "voiceId" from voice_record where voice_id in (${ids}) group by voice_id
@@ -62,7 +62,7 @@ export async function listReused(rows: Rows, voiceIds: readonly string[]): Promi
   return new Set(reused.map(({ voiceId }) => voiceId));
 }
 
-/** The entries in order, verified: throws at the first one that does not continue the chain. */
+/** The entries in order. Throws at the first entry that does not continue the chain. */
 export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
   let before = { entry: 0, hash: '' };
   for (;;) {

@@ -1,7 +1,7 @@
 // The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
-// change, the clones that it adds or destroys, the aliases of the voice and its entry in the audit log are one transaction.
-// The entry's number is the revision of the row, so a reader finds everything that changed after a revision. Deleted rows
-// stay, without content.
+// change of a voice, of its clones and aliases, and its audit entry are one transaction. The entry's number is the
+// revision of the row, so that a reader finds everything that changed after a revision. Deleted rows are kept without
+// content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 import {
   addVoiceRecord,
@@ -22,17 +22,17 @@ export interface VoiceRow {
   languageCodes: string;
   /** JSON. */
   labels: string;
-  /** Incremented when its bindings change. */
+  /** Incremented when the bindings change. */
   version: number;
   /** JSON. */
   bindings: string;
   /** JSON; null for a voice that is not cloned. */
   consent: string | null;
-  /** The account that it belongs to; null for the operator's. */
+  /** The owner's account; null for the operator's voices. */
   ownerId: string | null;
-  /** Who may speak with it. */
+  /** Who may use the voice. */
   access: 'private' | 'everyone';
-  /** Of the lexicons that all requests with it use, separated by spaces; null for none. */
+  /** Ids of the lexicons used by all requests with the voice, separated by spaces; null for none. */
   lexiconIds: string | null;
   createdAtMs: number;
   updatedAtMs: number;
@@ -44,10 +44,13 @@ export interface SealedClone {
 }
 
 export interface VoiceChange {
-  /** Undefined where nothing but the aliases of an engine's own voice changes. */
+  /** Undefined if only the aliases of an engine's voice change. */
   row?: Omit<VoiceRow, 'revision'> | undefined;
   entry: VoiceRecordEntry;
-  /** All of its aliases from then on, and of whom they are. `check` gets those that other voices hold, and may throw. */
+  /**
+   * All future aliases of the voice, and their account. `check` receives the aliases that other voices hold, and may
+   * throw.
+   */
   aliases?:
     | {
         names: readonly string[];
@@ -55,7 +58,7 @@ export interface VoiceChange {
         check(held: readonly Pick<VoiceAliasRow, 'alias' | 'voiceId'>[]): void;
       }
     | undefined;
-  /** Gets how many voices the owner of a new row has already, and may throw. */
+  /** Receives the number of voices that the owner of a new row already has, and may throw. */
   checkOwned?: ((count: number) => void) | undefined;
   clones?: readonly SealedClone[];
   /** Deletes the data of its clones. */
@@ -94,22 +97,24 @@ async function countOwned(rows: Rows, ownerId: string): Promise<number> {
   return counted!.count;
 }
 
-/** What ends a voice, or begins another one with the id of one that may have gone. */
+/** Actions that end a voice, or create one whose id a deleted voice may have had. */
 const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
 
 export type VoiceRows = ReturnType<typeof createVoiceRows>;
 
 export function createVoiceRows(store: RowStore) {
   return {
-    /** Voices that changed after that revision, oldest change first. */
+    /** Voices that changed after this revision, oldest change first. */
     listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
-    /** Those that were made, not an engine's own, and of which one was deleted: another may have the id now. */
+    /**
+     * Ids that belonged to a voice that was deleted; another voice may have the id now. Voices of engines do not count.
+     */
     listReused: (voiceIds: readonly string[]): Promise<Set<string>> => listReused(store, voiceIds),
-    /** Aliases that changed after that revision, oldest change first. */
+    /** Aliases that changed after this revision, oldest change first. */
     listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
-    /** An empty id makes none the default. */
+    /** An empty id withdraws the choice. */
     changeDefault: (voiceId: string, entry: VoiceRecordEntry): Promise<void> =>
       store.transaction(
         async (rows) => {
@@ -118,7 +123,7 @@ export function createVoiceRows(store: RowStore) {
         },
         { durable: true },
       ),
-    /** Replaces or adds the row with the result of `decide`. The aliases of a voice end with it. */
+    /** Replaces or adds the row with the result of `decide`. A voice that ends loses its aliases. */
     change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> =>
       store.transaction(
         async (rows) => {
@@ -144,16 +149,16 @@ export function createVoiceRows(store: RowStore) {
     },
     listClones: (voiceId: string): Promise<SealedClone[]> =>
       store.query('select clone_id as "cloneId", sealed from clones where voice_id = $1 order by clone_id', voiceId),
-    /** The audit log from its beginning; throws where it was tampered with. */
+    /** The audit log from its start. Throws where it was tampered with. */
     readRecord: (): AsyncIterable<VoiceRecordRow> => readVoiceRecord(store),
   };
 }
 
 export interface VoiceAliasRow {
   alias: string;
-  /** The account that it is of; empty for everyone. */
+  /** The account of the alias; empty for everyone. */
   ownerId: string;
-  /** Empty where it was removed. */
+  /** Empty if the alias was removed. */
   voiceId: string;
   revision: number;
 }
@@ -199,8 +204,8 @@ const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAli
   rows.query(`${select} where revision > $1 order by revision`, afterRevision);
 
 /**
- * Those of the names that are aliases of the same account, or ids, of other voices, each with the id of the voice. The
- * private voices of other accounts have ids that only everyone's aliases must differ from.
+ * The names that are already aliases of the same account, or ids, of other voices, with those voices' ids. Ids of other
+ * accounts' private voices conflict only with everyone's aliases.
  */
 async function findOtherHolders(
   rows: Rows,
@@ -222,7 +227,7 @@ async function findOtherHolders(
   return held;
 }
 
-/** Gives the voice these aliases, all of that account, and no others. Whether it is the default stays. */
+/** Gives the voice exactly these aliases of this account. The default voice does not change. */
 async function replaceAliases(
   rows: Rows,
   { voiceId, ownerId, revision }: Omit<VoiceAliasRow, 'alias'>,
@@ -235,11 +240,11 @@ async function replaceAliases(
   for (const alias of names) if (!had.includes(alias)) await put(rows, { alias, ownerId, voiceId, revision });
 }
 
-/** Makes the voice the default one; an empty id makes none. */
+/** Makes the voice the default; an empty id withdraws the choice. */
 const putDefault = (rows: Rows, voiceId: string, revision: number): Promise<object[]> =>
   put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
 
-/** Removes all aliases of a voice that ends; it is the default no more. */
+/** Removes all aliases of a voice that ends. It is no longer the default either. */
 async function endAliases(rows: Rows, voiceId: string, revision: number): Promise<void> {
   for (const table of ['voice_aliases', 'account_aliases'])
     await rows.query(`update ${table} set voice_id = '', revision = $2 where voice_id = $1`, voiceId, revision);

@@ -1,6 +1,6 @@
-// The tables `webhook_messages`, from which a message is delivered until it has arrived or is given up, and
-// `webhook_secrets`, the sealed secrets that sign them, by the owner of a key. A message is claimed for a while by one
-// process; when that is gone, another claims it.
+// The tables `webhook_messages`, from which a message is delivered until it arrives or is given up, and
+// `webhook_secrets`, the sealed signing secrets by owner of a key. A process claims a message for a while; if it dies,
+// another process claims it.
 import { type AuditRow, addAudit } from './api-key-rows.ts';
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
@@ -15,13 +15,13 @@ export interface WebhookMessageRow {
   url: string;
   body: string;
   createdAtMs: number;
-  /** When the next attempt is to be made. */
+  /** Time of the next attempt. */
   dueAtMs: number;
   attempts: number;
   heldUntilMs: number | null;
   endedAtMs: number | null;
   outcome: WebhookOutcome | null;
-  /** The status of the last answer, or why there was none. */
+  /** Status of the last response, or why there was none. */
   lastResult: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface WebhookSecretRow {
   sealed: string;
   hint: string;
   createdAtMs: number;
-  /** The former secret, which signs too until then. */
+  /** The previous secret, which also signs until the given time. */
   formerSealed: string | null;
   formerUntilMs: number | null;
 }
@@ -39,7 +39,7 @@ export interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | '
   formerUntilMs: number;
 }
 
-/** What is to be known of a message to choose it. */
+/** The columns that are needed to choose a message. */
 export type DueMessage = Pick<WebhookMessageRow, 'messageId' | 'accountId' | 'host' | 'dueAtMs'>;
 
 export interface DueLimits {
@@ -100,7 +100,7 @@ export const webhookStatements = [
   )`,
 ];
 
-/** Through the transaction of the caller. One that is there already stays as it is. */
+/** Runs in the caller's transaction. An existing message is left unchanged. */
 export async function addWebhookMessage(rows: Rows, row: WebhookMessageRow): Promise<void> {
   await rows.query(`${messages.insert} on conflict (message_id) do nothing`, ...messages.valuesOf(row));
 }
@@ -112,7 +112,7 @@ const ownerOf = '(select owner_id from api_keys where key_id = $1)';
 export type WebhookRows = ReturnType<typeof createWebhookRows>;
 
 export const createWebhookRows = (store: RowStore) => ({
-  /** Due messages that nobody holds, up to so many of each host and account: first one of each account, then a second. */
+  /** Unclaimed due messages, limited per host and account; one message of each account comes first, then a second. */
   listDue(nowMs: number, { perHost, perAccount, limit }: DueLimits): Promise<DueMessage[]> {
     const ofHosts = `select message_id, account_id, host, due_at_ms,
       row_number() over (partition by host order by due_at_ms, message_id) as place
@@ -124,25 +124,25 @@ export const createWebhookRows = (store: RowStore) => ({
       from (${ofAccounts}) of_accounts where share <= $3 order by share, due_at_ms, message_id limit $4`;
     return store.query(sql, nowMs, perHost, perAccount, limit);
   },
-  /** Counts an attempt and holds the message; undefined where another process was first. */
+  /** Counts an attempt and claims the message. Undefined if another process was first. */
   async claim(messageId: string, nowMs: number, untilMs: number): Promise<WebhookMessageRow | undefined> {
     const sql = `update webhook_messages set held_until_ms = $3, attempts = attempts + 1
       where message_id = $2 and ${isFree} returning ${messages.returned}`;
     return (await store.query<WebhookMessageRow>(sql, nowMs, messageId, untilMs))[0];
   },
-  /** Tries again then. */
+  /** Schedules the next attempt. */
   async postpone(messageId: string, dueAtMs: number, lastResult: string): Promise<void> {
     const sql = `update webhook_messages set held_until_ms = null, due_at_ms = $2, last_result = $3
       where message_id = $1 and ended_at_ms is null`;
     await store.query(sql, messageId, dueAtMs, lastResult);
   },
-  /** Gives back a message whose attempt did not come to an end. */
+  /** Releases a message whose attempt was not completed. */
   async release(messageId: string): Promise<void> {
     const sql = `update webhook_messages set held_until_ms = null, attempts = attempts - 1
       where message_id = $1 and ended_at_ms is null`;
     await store.query(sql, messageId);
   },
-  /** Of the message only its end is kept. */
+  /** Keeps only the outcome of the message. */
   async end(messageId: string, outcome: WebhookOutcome, lastResult: string, nowMs: number): Promise<void> {
     const sql = `update webhook_messages set ended_at_ms = $2, outcome = $3, last_result = $4, held_until_ms = null,
       body = '' where message_id = $1 and ended_at_ms is null`;
@@ -154,16 +154,18 @@ export const createWebhookRows = (store: RowStore) => ({
   async deleteEnded(beforeMs: number): Promise<void> {
     await store.query('delete from webhook_messages where ended_at_ms < $1', beforeMs);
   },
-  /** That of the key's owner, which stays when the key is rotated. */
+  /** The secret of the key's owner, which stays when the key is rotated. */
   async findSecret(keyId: string): Promise<WebhookSecretRow | undefined> {
     return (await store.query<WebhookSecretRow>(`${secrets.select} where owner_id = ${ownerOf}`, keyId))[0];
   },
-  /** The sealed secrets of owners who have a key in force. */
+  /** The sealed secrets of owners that have a valid key. */
   async listSealed(nowMs: number): Promise<string[]> {
     const sql = `select sealed from webhook_secrets where owner_id in (select owner_id from api_keys where ${isInForce})`;
     return (await store.query<{ sealed: string }>(sql, nowMs)).map(({ sealed }) => sealed);
   },
-  /** Replaces the secret of the key's owner; the one before it stays until then. Undefined where there is no such key. */
+  /**
+   * Replaces the secret of the key's owner. The previous one stays valid until then. Undefined if there is no such key.
+   */
   replaceSecret: (
     keyId: string,
     { sealed, hint, createdAtMs, formerUntilMs }: WebhookSecretChange,

@@ -1,5 +1,5 @@
-// The log: one JSON object a line, on standard error, with time, level and message first. Callers choose the facts, and
-// never pass secrets. Below the configured level nothing is formatted.
+// The log: one JSON object per line on standard error, with time, level and message first. Callers choose the facts,
+// and never pass secrets. Nothing is formatted below the configured level.
 import { inspect } from 'node:util';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -28,7 +28,7 @@ function toJson(head: LogFacts, facts: LogFacts): string {
   }
 }
 
-/** Converts errors, with their stack and nested errors, and bigints. */
+/** Converts bigints, and errors with their stack and nested errors. */
 function toPlain(_key: string, value: unknown): unknown {
   if (value instanceof Error) {
     const { name, stack, cause } = value;
@@ -40,9 +40,9 @@ function toPlain(_key: string, value: unknown): unknown {
 }
 
 interface RepeatedLines<Kind> {
-  /** Logs the line, or counts it. Kinds of the same name are the same. */
+  /** Logs the line, or counts it. Kinds with the same name are equal. */
   add(name: string, kind: Kind, write: () => void): void;
-  /** Reports what was counted, and ends. */
+  /** Reports the counts, and ends. */
   close(): void;
 }
 

@@ -1,5 +1,5 @@
-// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. It promises that the service never waits for it: spans
-// wait in a bounded queue and are dropped, and counted, when that is full or the collector is away for too long.
+// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for it: spans wait in a
+// bounded queue, and are dropped and counted if it is full or the collector is unreachable for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricFamily } from './prometheus.ts';
 import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
@@ -10,26 +10,26 @@ const sendEveryMs = 5000;
 const answerMsMax = 10_000;
 const attemptsMax = 4;
 const retryMsFirst = 1000;
-/** How long the last of them may take when the service stops. */
+/** How long the last export may take when the service stops. */
 const closeMsMax = 3000;
 
 export interface OtlpOptions {
-  /** The base URL of the collector, without /v1/traces. */
+  /** Base URL of the collector, without /v1/traces. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
-  /** What tells this process from others. */
+  /** Attributes that identify this process. */
   resource: Attributes;
   metricsEveryMs: number;
   readMetrics(): readonly MetricFamily[];
-  /** Called with why nothing can be sent, and again only after something was sent. */
+  /** Called with the reason why nothing can be sent; called again only after something was sent. */
   onFault(fault: Error): void;
 }
 
 export interface OtlpExport {
   add(span: EndedSpan): void;
-  /** Spans that were never sent. */
+  /** Number of spans that were never sent. */
   readonly dropped: number;
-  /** Sends what is left, for a short time. */
+  /** Sends the rest, within a short time. */
   close(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
   };
 }
 
-/** Statuses after which the same message may be taken later. */
+/** Statuses after which the same message may be accepted later. */
 const mayPass = new Set([429, 502, 503, 504]);
 
 async function postJson(url: string, headers: Readonly<Record<string, string>>, message: object) {
@@ -111,7 +111,7 @@ async function postJson(url: string, headers: Readonly<Record<string, string>>, 
   return answer;
 }
 
-/** Does the work again and again, never twice at once, and once more when it is stopped. */
+/** Repeats the work, never concurrently, and once more when it is stopped. */
 function repeat(work: () => Promise<unknown>, everyMs: number) {
   let running = Promise.resolve<unknown>(undefined);
   let isRunning = false;

@@ -1,15 +1,13 @@
-// Metrics in the text format of Prometheus (exposition format 0.0.4):
-//
+// Metrics in the text format of Prometheus (exposition format 0.0.4). Labels are few and their values bounded: names of
+// engines, methods and failures, never callers, keys or texts.
 //     # HELP sonant_calls_total Calls that have ended.
 //     # TYPE sonant_calls_total counter
 //     sonant_calls_total{method="StreamSpeech",status="OK"} 12
-//
-// Labels are few and their values bounded: names of engines, methods and failures, never callers, keys or texts.
 
-/** A dot in the name of a label is an underscore for Prometheus. */
+/** A dot in the name of a label becomes an underscore for Prometheus. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** A family of metrics as it is at the moment. */
+/** Snapshot of a family of metrics. */
 export type MetricFamily = Described &
   (
     | { type: 'counter' | 'gauge'; points: readonly (readonly [Labels, number])[] }
@@ -19,13 +17,13 @@ export type MetricFamily = Described &
 interface Described {
   name: string;
   help: string;
-  /** Its name by the semantic conventions of OpenTelemetry, where they have it. */
+  /** Name in the semantic conventions of OpenTelemetry, if it has one. */
   otelName?: string | undefined;
-  /** In the notation of OpenTelemetry. */
+  /** Unit in the notation of OpenTelemetry. */
   unit?: string | undefined;
 }
 
-/** How many values were up to each bound and above the bound before; the last are above all. */
+/** Number of values in each bucket; the last bucket has no upper bound. */
 interface Distribution {
   labels: Labels;
   counts: number[];
@@ -33,7 +31,7 @@ interface Distribution {
 }
 
 export interface DistributionOptions {
-  /** Upper bounds of the buckets. Default: of durations. */
+  /** Upper bounds of the buckets. Default: bounds for durations. */
   bounds?: readonly number[];
   otelName?: string;
   /** Default: "s". */
@@ -41,13 +39,13 @@ export interface DistributionOptions {
 }
 
 export interface Metrics {
-  /** A counter; the function that it returns increments it. */
+  /** Creates a counter. The returned function increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** A histogram, of durations in seconds where no bounds are given; the function that it returns observes one. */
+  /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
   distribution(name: string, help: string, options?: DistributionOptions): (labels: Labels, value: number) => void;
-  /** A counter whose value is read from elsewhere. */
+  /** A counter whose value is read when the metrics are. */
   total(name: string, help: string, read: () => number): void;
-  /** A gauge, read when the metrics are. */
+  /** A gauge whose values are read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
   families(): MetricFamily[];
   text(): string;
@@ -98,7 +96,7 @@ function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () =
   return point;
 }
 
-/** Cheaper than their text: every call looks for several. */
+/** Cheaper than the text of the labels: every call looks up several. */
 function toKey(labels: Labels): string {
   let key = '';
   for (const name in labels) key += `${name}\0${labels[name]}\0`;

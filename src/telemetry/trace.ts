@@ -1,9 +1,7 @@
-// Spans of distributed traces, with the context of W3C Trace Context (https://www.w3.org/TR/trace-context/):
-//
+// Spans of distributed traces, with W3C Trace Context (https://www.w3.org/TR/trace-context/). The span of a call is
+// active in everything that the call starts, across awaits; without an active span nothing is measured.
 //     traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 //                  version, trace id, span id of the parent, flags (01: sampled)
-//
-// The span of a call is active in all that the call starts, across awaits; without an active span nothing is measured.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 
@@ -21,14 +19,14 @@ export interface EndedSpan {
   startMs: number;
   endMs: number;
   attributes: Attributes;
-  /** Why it failed; undefined where it did not. */
+  /** Why it failed; undefined if it succeeded. */
   fault: string | undefined;
 }
 
 interface TraceContext {
   traceId: string;
   isSampled: boolean;
-  /** What other systems keep with the trace, passed on as it came. */
+  /** State of other tracing systems, passed on unchanged. */
   tracestate: string | undefined;
 }
 
@@ -78,7 +76,7 @@ export class Span {
     this.#attributes = { ...this.#attributes, ...attributes };
   }
 
-  /** Ends it, with the reason if it failed. Later calls do nothing. */
+  /** Ends the span, with the reason if it failed. Later calls do nothing. */
   end(fault?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -111,11 +109,11 @@ export interface TraceHeaders {
 }
 
 export interface Tracing {
-  /** Begins the span of a call: in the caller's trace where its headers name one, else in a new trace. */
+  /** Begins the span of a call: in the caller's trace if the headers name one, else in a new trace. */
   begin(headers: TraceHeaders, options: SpanOptions): Span;
 }
 
-/** `sampleShare` is the share of new traces that is recorded; a caller's trace is recorded where the caller records it. */
+/** `sampleShare` is the recorded share of new traces. A caller's trace is recorded if the caller records it. */
 export function createTracing(sampleShare: number, onEnd: (span: EndedSpan) => void): Tracing {
   return {
     begin(headers, options) {
@@ -132,7 +130,7 @@ export function createTracing(sampleShare: number, onEnd: (span: EndedSpan) => v
   };
 }
 
-/** Versions after 00 may append fields. All zeros are no id. */
+/** Versions after 00 may append fields. An id of zeros is invalid. */
 const traceparentForm = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const sampledFlag = 1;
 
@@ -144,15 +142,15 @@ function parseTraceparent(header: string | undefined) {
 
 const active = new AsyncLocalStorage<Span>();
 
-/** Runs the work, and all that it starts, with the span active; without a span, the work is only done. */
+/** Runs the work with the span active; without a span, only runs the work. */
 export const within = <T>(span: Span | undefined, work: () => T): T => (span ? active.run(span, work) : work());
 
 export const activeSpan = (): Span | undefined => active.getStore();
 
-/** The headers that continue the active trace in another process; none without one. */
+/** The headers that continue the active trace in another process; empty if there is none. */
 export const traceHeaders = (): Readonly<Record<string, string>> => active.getStore()?.headers ?? {};
 
-/** Measures the work as a span in the active trace; without one, the work is only done. */
+/** Runs the work and measures it as a span in the active trace; without a trace, only runs the work. */
 export async function measured<T>(options: SpanOptions, work: (span: Span | undefined) => Promise<T>): Promise<T> {
   const span = active.getStore()?.child(options);
   if (!span) return work(undefined);
@@ -166,7 +164,7 @@ export async function measured<T>(options: SpanOptions, work: (span: Span | unde
   }
 }
 
-/** What failed, as a span tells it: a name, never a text that a caller has sent. */
+/** The failure for a span: a name, never a text that a caller has sent. */
 export const faultOf = (error: unknown): string => {
   const { reason, name } = (error ?? {}) as { reason?: unknown; name?: unknown };
   return typeof reason === 'string' ? reason : typeof name === 'string' ? name : 'Error';

@@ -1,18 +1,17 @@
-// Applies lexicons to a marked text: what they have an entry for becomes pieces of their own, with what is said in their
-// place, as if the caller had written `sub` or `phoneme` there. What already has such markup is left alone, and so are
-// addresses and what Markdown and HTML do not speak.
+// Applies lexicons to a marked text: matched words become pieces with their pronunciation, as if the caller had written
+// `sub` or `phoneme`. Text that already has such markup, addresses, and the syntax of Markdown and HTML are left alone.
 import { type Lexicon, matchLexicons } from './lexicon.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
 import { mark, markMarkup } from './markup.ts';
 import { readParagraph } from './paragraphs.ts';
 
-/** What a run is matched with: in which language, and which lexicons, the first of which wins. */
+/** The lexicons of a run, in order of precedence, and its language. */
 export interface RunLexicons {
   lexicons: readonly Lexicon[];
   languageCode: string;
 }
 
-/** The same text where no lexicon has anything in it. */
+/** Returns the same object if no lexicon matches. */
 export function applyLexicons(text: MarkedText, lexiconsOf: (run: MarkedRun) => RunLexicons): MarkedText {
   let changed = 0;
   const items = text.items.map((item): MarkedItem => {
@@ -50,7 +49,7 @@ function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[],
   return found > 0 ? applied : pieces;
 }
 
-/** Pieces that a word may span. */
+/** Groups of pieces that a word may span. */
 function groupsOf(pieces: readonly Piece[]): Piece[][] {
   const groups: Piece[][] = [];
   for (const piece of pieces) {
@@ -64,7 +63,9 @@ function groupsOf(pieces: readonly Piece[]): Piece[][] {
 
 const isPlain = ({ said, mark: name }: Piece): boolean => said === undefined && name === undefined;
 
-/** The pieces of a range of their text. A reference is never cut, since it stands for one character. */
+/**
+ * The pieces of a range of their joined text. A character reference is never cut, since it stands for one character.
+ */
 function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
   const cut: Piece[] = [];
   let at = 0;
@@ -81,20 +82,20 @@ function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] 
 }
 
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
-/** What begins no word, and is in none. */
+/** A character that is in no word and begins none. */
 const nothing = '\0';
 
 interface Compared {
   compared: string;
-  /** Where a unit of it is in what is written; indices must not decrease. */
+  /** The index in the written text. Indices must not decrease between calls. */
   at(index: number): number;
 }
 
-/** What is compared with lexicons: white space once, and nothing in place of what is not spoken. */
+/** The text for comparison with lexicons: white space is collapsed, and unspoken text is replaced. */
 function toCompared(written: string, isLiteral: boolean): Compared {
   const spoken = isLiteral ? written : withoutSilent(written);
   const text = spoken.replace(addressPattern, (address) => nothing.repeat(address.length));
-  /** Where white space was left out in what is compared, and how much up to there. */
+  /** Positions in the compared text where white space was collapsed, and the units removed so far. */
   const gaps: { after: number; units: number }[] = [];
   let units = 0;
   const compared = text.replace(/\s{2,}/g, (space, index: number) => {
@@ -113,7 +114,7 @@ function toCompared(written: string, isLiteral: boolean): Compared {
   };
 }
 
-/** Without the syntax of Markdown and HTML, at the same indices. */
+/** Replaces the syntax of Markdown and HTML, keeping indices. */
 function withoutSilent(text: string): string {
   if (!/[\\`<[\]*_~|]/.test(text)) return text;
   const state = { fence: '', within: false };

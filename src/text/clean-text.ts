@@ -1,28 +1,27 @@
-// Removes from a paragraph its markup, emoji, control characters, terminal escape sequences (ESC [ 31 m, ECMA-48) and lone
-// surrogates, and collapses white space. Every UTF-16 unit of the result maps back to a range of the source. Text to be
-// verbalized is also folded: compatibility forms (full width, ligatures, circled numbers: NFKC), quotes, and the digits
-// and punctuation of every script become ASCII.
+// Removes markup, emoji, control characters, terminal escape sequences (ECMA-48) and lone surrogates from a paragraph,
+// and collapses white space. Every UTF-16 unit of the result maps to a range of the source. Text to be verbalized is
+// also folded: compatibility forms (NFKC), quotes, and the digits and punctuation of every script become ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
 
 export interface CleanText {
-  /** Words separated by one space; a line feed where the markup ends a paragraph. */
+  /** Words separated by one space, with a line feed where the markup ends a paragraph. */
   text: string;
-  /** For each unit of `text`, the range of the source that it stands for. */
+  /** For each unit of `text`, the start of its range in the source. */
   from: readonly number[];
   to: readonly number[];
 }
 
-/** Further repeats of a symbol are dropped. */
+/** Further repetitions of a symbol are dropped. */
 const symbolRunMax = 3;
 
 const pausePattern = /[\p{P}\n]\s*$/u;
 const letterPattern = /[\p{L}\p{M}]/u;
 const plainPattern = /[\p{L}\p{N}\s]/u;
 const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
-/** Pictographs in the standard, but in use as text. */
+/** Pictographs according to Unicode that are used as text. */
 const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
@@ -30,7 +29,7 @@ const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
 /** A control sequence of a terminal, such as a colour change. */
 const terminalPattern = /\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]/y;
 
-/** Cleans the range of `chunk` from `from` to `to`, with the marks of its markup. */
+/** Cleans the range of `chunk` from `from` to `to`; `marks` classifies its markup. */
 export function cleanText(chunk: string, from: number, to: number, marks: Uint8Array | undefined, fold: boolean) {
   const clean = new CleanTextBuilder();
   for (let at = from; at < to; ) {
@@ -96,7 +95,7 @@ const unfolded = new Map<string, string>();
 /** Bounds the memory of the cache. */
 const cachedCharsMax = 20_000;
 
-/** What stands for `char` in clean text: itself, other characters, or nothing. */
+/** The replacement of `char` in clean text: itself, other characters, or nothing. */
 function replaced(char: string, fold: boolean): string {
   const known = fold ? folded : unfolded;
   let stands = known.get(char);
@@ -113,24 +112,24 @@ function replace(char: string, fold: boolean): string {
   if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
   if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
   if (fold) return foldings.get(char) ?? foldByKind(char);
-  // Styled letters and digits become plain ones for every engine; the rest is left to the engine.
+  // Styled letters and digits become plain ones for every engine; other characters are left to the engine.
   const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
   return plain.startsWith(' ') ? char : plain;
 }
 
 function foldByKind(char: string): string {
   if (/\p{Nd}/u.test(char)) return anyAscii(char);
-  // Numerals of other scripts, ፴ or 𐄍.
+  // Numerals of other scripts, such as ፴ and 𐄍.
   if (/[\p{Nl}\p{No}]/u.test(char) && char.normalize('NFKC') === char) return ` ${anyAscii(char) || 'number'} `;
   if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ¼-¾⅐-⅟↉©®™℠]/u.test(char)) {
     const plain = char.normalize('NFKC');
-    // A circled number is a word of its own.
+    // A circled number is a separate word.
     return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;
   }
   return char;
 }
 
-/** The punctuation of other scripts as ASCII. */
+/** Punctuation of other scripts and its ASCII form. */
 const foldings: ReadonlyMap<string, string> = new Map(
   [
     ['‘’‚‛ʼ＇`´', "'"],
@@ -165,7 +164,7 @@ class CleanTextBuilder {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
 
-  /** The last character written. */
+  /** The last character that was written. */
   get last(): string {
     return this.#last;
   }
@@ -176,7 +175,10 @@ class CleanTextBuilder {
     } else if (chars !== '') this.#putOne(chars, from, to);
   }
 
-  /** Composes the last character and a combining mark into one character (NFC); returns false if there is none. */
+  /**
+   * Composes the last character and a combining mark into one character (NFC). Returns false if there is no composed
+   * form.
+   */
   compose(sign: string, to: number): boolean {
     const composed = (this.#last + sign).normalize('NFC');
     if (this.#last.length !== 1 || composed.length !== 1) return false;

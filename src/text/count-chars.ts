@@ -1,12 +1,12 @@
-// The length of a text in Unicode code points: the one measure of text in limits, offsets and usage.
+// Length of texts in Unicode code points, which all limits, offsets and usage are measured in.
 
 const surrogate = /[\ud800-\udbff]/;
 
-/** Length in code points. Most texts have no surrogate pair, and then the length in UTF-16 units is right. */
+/** Length in code points. Most texts have no surrogate pair; their length is the number of UTF-16 units. */
 export const countChars = (text: string): number =>
   surrogate.test(text) ? countCharsBetween(text, 0, text.length) : text.length;
 
-/** Code points from one UTF-16 index to another. */
+/** Number of code points between two UTF-16 indices. */
 export function countCharsBetween(text: string, from: number, to: number): number {
   let chars = to - from;
   for (let i = from; i < to - 1; i++) {

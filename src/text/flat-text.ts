@@ -1,27 +1,27 @@
-// A run of marked text as one string to normalize and cut, with a way back to the source. What something else is said for
-// stands in it as a placeholder, a word that no language has, and is replaced after normalization: so a sentence stays
-// whole around it. Marks and emphasis are kept by their places.
+// Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. Text
+// with a stated pronunciation is represented by a placeholder word, which is replaced after normalization, so that its
+// sentence stays whole.
 import { countCharsBetween } from './count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
-/** What is said for a placeholder. */
+/** The replacement of a placeholder. */
 export interface Replacement {
   /** Range of the placeholder. */
   from: number;
   to: number;
-  /** What is written there. */
+  /** The written text that the placeholder represents. */
   written: string;
   say: string;
-  /** In the notation of the engine. */
+  /** Phonemes in the engine's notation. */
   phonemes?: string | undefined;
 }
 
-/** The way back from a string to the text that it was made from; offsets are in code points. */
+/** Maps indices of a string to the text that it was made from. Offsets are in code points. */
 export interface SourceMap {
   startOf(index: number): number;
-  /** Where the unit at the index ends. */
+  /** End of the unit at the index. */
   endOf(index: number): number;
-  /** What is written in a range, where that is not a stretch of the source. */
+  /** The written text of a range that is not a plain range of the source. */
   written?(from: number, to: number): string;
 }
 
@@ -34,11 +34,11 @@ export interface FlatText {
   emphasized: readonly { level: Emphasis; from: number; to: number }[];
 }
 
-/** Written as a name or as a word. */
+/** For a capitalized word, and for any other word. */
 const placeholders = ['Ꜣꜣꜣ', 'ꜣꜣꜣ'] as const;
 const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
 
-/** The offset in code points of a UTF-16 index. */
+/** Converts a UTF-16 index to an offset in code points. */
 export type OffsetOf = (index: number) => number;
 
 export function createOffsets(source: string): OffsetOf {
@@ -52,7 +52,7 @@ export function createOffsets(source: string): OffsetOf {
   return (index) => offsets[index]!;
 }
 
-/** What is to be said for a piece; undefined where it is said as it is written. */
+/** Returns the replacement of a piece; undefined if the piece is spoken as written. */
 export type Resolve = (said: Said, written: string) => Pick<Replacement, 'say' | 'phonemes'> | undefined;
 
 export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetOf, resolve: Resolve): FlatText {
@@ -76,7 +76,7 @@ export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetO
     const resolved = said && resolve(said, piece.text);
     if (!resolved) put(piece, piece.text);
     else {
-      // A word of its own.
+      // Keeps the placeholder a separate word.
       if (/[\p{L}\p{N}]$/u.test(text)) put({ text: ' ', from, to: from }, ' ');
       const shown = placeholders[/^\P{L}*\p{Lu}/u.test(piece.text) ? 0 : 1];
       replacements.push({ from: text.length, to: text.length + shown.length, written: piece.text, ...resolved });
@@ -86,7 +86,7 @@ export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetO
   return { text, source: toSourceMap(text, parts, replacements, offsetOf), replacements, marks, emphasized };
 }
 
-/** Part of a flat text that is a range of the source, unit by unit where it is exact, otherwise as a whole. */
+/** A part of the flat text and its range in the source. Exact parts map unit by unit; others map as a whole. */
 interface FlatPart {
   at: number;
   from: number;
@@ -101,7 +101,7 @@ function toSourceMap(
   offsetOf: OffsetOf,
 ): SourceMap {
   let last = 0;
-  /** The part at an index: most look-ups are near the last one. */
+  /** The part at an index. Most lookups are near the previous one. */
   const partAt = (index: number): FlatPart => {
     if (parts[last]!.at > index) last = 0;
     while (last + 1 < parts.length && parts[last + 1]!.at <= index) last++;
@@ -128,7 +128,7 @@ function toSourceMap(
   };
 }
 
-/** Those that are all within a range; they are in their order, and a text may have many. */
+/** The replacements within a range. They are ordered, and a text may have many. */
 function replacementsIn(replacements: readonly Replacement[], from: number, to: number): readonly Replacement[] {
   let [first, end] = [0, replacements.length];
   while (first < end) {
@@ -143,7 +143,7 @@ function replacementsIn(replacements: readonly Replacement[], from: number, to: 
 
 const noReplacements: readonly Replacement[] = [];
 
-/** Replaces the placeholders in what is said for a range of the text. */
+/** Replaces the placeholders in the spoken form of a range. */
 export function replaceIn(
   say: string,
   { from, to }: { from: number; to: number },
@@ -167,7 +167,7 @@ export function replaceIn(
   return { say: whole + say.slice(at) + left.map((each) => ` ${each.say}`).join(''), phonemes };
 }
 
-/** A range of spoken text that is pronounced so, in the notation of the engine. */
+/** A range of spoken text with its phonemes in the engine's notation. */
 export interface PhonemeRange {
   from: number;
   to: number;

@@ -1,5 +1,5 @@
-// The forms in which a table's rules say what they match: those that the table states, by CLDR rules or by patterns; its
-// maps; and those that every language has, such as "digits", "month" or "roman".
+// The forms by which rules say what they match: those of the language's table (CLDR rules, patterns, maps), and those
+// that every language has, such as "digits", "month" or "roman".
 import { type FormCase, toRows } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
@@ -16,7 +16,7 @@ const normal: Readonly<Record<string, Form>> = {
   silent: () => '',
 };
 
-/** Forms by their names, each made when it is first asked for. `added` are those of the rules for words. */
+/** Returns forms by name, each created on first use. `added` holds the forms of the word rules. */
 export function formsOf(v: Verbalizer, added: Readonly<Record<string, Form>> = {}): (name: string) => Form {
   const own: Readonly<Record<string, Form>> = {
     digits: (written) => v.digits(written),

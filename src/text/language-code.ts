@@ -1,13 +1,13 @@
-// BCP-47 language tags in their canonical form.
+// BCP-47 language tags in canonical form.
 
-/** Cache of canonical forms: computing one takes a tenth of the time of a small request. */
+/** Cache of canonical forms, since computing one takes a tenth of the time of a small request. */
 const knownTags = new Map<string, string>();
 const knownTagsMax = 256;
 const knownTagCharsMax = 35;
-/** Of any tag; the longest that RFC 5646 gives as an example has 35. */
+/** Limit for any tag. The longest example in RFC 5646 has 35 characters. */
 const tagCharsMax = 100;
 
-/** The canonical form of a BCP-47 tag; undefined if it is not valid or too long. */
+/** The canonical form of a BCP-47 tag; undefined if the tag is invalid or too long. */
 export function toLanguageCode(tag: string): string | undefined {
   if (tag.length > tagCharsMax) return undefined;
   const known = knownTags.get(tag);

@@ -1,137 +1,137 @@
-// What is said in a language, as the tables in its folder state it: the forms of its numbers, its units, currencies,
-// abbreviations, signs, dates and times, and the rules of what it reads. They are read when the language is first spoken.
+// The tables of a language: forms of its numbers, units, currencies, abbreviations, signs, dates and times, and its
+// rules. The files in the language's folder are read when the language is first spoken.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
- * Says a number: by rules of the CLDR, which are private where they are written with "%%"; up to a number by some, from
- * there on as another form; or by the first of several patterns that what is written matches as a whole.
+ * How a number is spoken: by a rule set of the CLDR (names that begin with "%%" are private sets), by one set up to a
+ * limit and another form above it, or by the first pattern that matches the whole number.
  */
 export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
 
 export interface FormCase {
   written?: string;
-  /** With places for its groups (written-rules.ts). */
+  /** Template with the groups of the pattern (written-rules.ts). */
   say: string;
 }
 
-/** A rule for what is written at a place (written-rules.ts). */
+/** A rule for text at a place (written-rules.ts). */
 export interface WrittenRule {
-  /** The characters that it may begin with, if they are few. */
+  /** First characters of the text, if they are few. */
   first?: string;
   written: string;
-  /** Patterns of the whole word before and after; of none, the word is empty. */
+  /** Patterns of the whole word before and after; the word is empty if there is none. */
   word_before?: string;
   word_after?: string;
-  /** Comparisons of groups, each with another or with a number of two digits or more. */
+  /** Comparisons of a group with another group, or with a number of at least two digits. */
   where?: readonly string[];
-  /** Whether it is for dates with the day first only, or for the others only. */
+  /** Applies only if dates have the day first (true), or only if they do not (false). */
   day_first?: boolean;
   say: string;
   say_day_first?: string;
-  /** A unit may follow: in the singular, or in the plural. */
+  /** A unit may follow, in the singular or in the plural. */
   measured?: 'one' | 'many';
   kind?: 'mark' | 'open' | 'join';
 }
 
-/** Rules in their order; one that cannot be a pattern is named. */
+/** Rules in order. A rule that cannot be written as a pattern is named by `code`. */
 export type RuleRow = WrittenRule | { first?: string; code: string };
 
-/** Abbreviations with a stop: "key = words; key = words", keys in lower case and without the last stop. */
+/** Abbreviations with a stop: "key = words; key = words". Keys are in lower case and lack the last stop. */
 export interface AbbreviationRows {
   rows: string;
-  /** What the stop may mean. */
+  /** The meaning of the stop. */
   means: 'title' | 'numbered' | 'inner' | 'final';
-  /** Whether each is also a word at the end of a sentence: "Come in." */
+  /** Whether each key is also a word that may end a sentence: "Come in." */
   plain?: boolean;
-  /** Patterns of the word before, and of what follows. */
+  /** Patterns of the word before, and of the text after. */
   word_before?: string;
   after?: string;
 }
 
-/** A number beside certain words: sources of patterns, the first against what is before it. */
+/** A number beside certain words. `before` is matched against the text before the number. */
 export interface NumberContext {
   before?: string;
-  /** Its first group is the number, in digits or as a Roman numeral. */
+  /** A pattern whose first group is the number, in digits or as a Roman numeral. */
   written?: string;
   after?: string;
   form: string;
-  /** With "{n}" for the number. */
+  /** Template with "{n}" for the number. */
   say?: string;
 }
 
 export interface LanguageTable {
-  /** Of the CLDR data where the request states no other region of the language. */
+  /** CLDR locale to use unless the request states another region. */
   code: string;
-  /** A pattern of the language codes whose dates have the month first. */
+  /** Pattern of the language codes whose dates have the month first. */
   month_first?: string;
   forms: Readonly<Record<string, NumberForm>>;
-  /** Patterns that rules name, and words by what is written. */
+  /** Patterns that rules refer to by name, and maps from written to spoken text. */
   patterns?: Readonly<Record<string, string>>;
   maps?: Readonly<Record<string, string>>;
-  /** Rules by what they begin with; with them, the rules that every language has are not used. */
+  /** Rules by the kind of first character. They replace the rules shared by all languages. */
   rules?: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', readonly RuleRow[]>>;
   stopped?: readonly AbbreviationRows[];
   numbers: {
-    /** The decimal mark where commas and spaces only separate thousands. */
+    /** The decimal mark, if commas and spaces only separate thousands. */
     mark?: '.';
-    /** The name of 10 to the power of 18, where the CLDR has none. */
+    /** Name of 10 to the power of 18, if the CLDR has none. */
     quintillion?: string;
     point: string;
     minus: string;
     range: string;
-    /** Between the numbers of a result or a ratio, 3:1, if it is not that of a range. */
+    /** Word between the numbers of a result or ratio such as 3:1, if it differs from `range`. */
     ratio?: string;
-    /** Between the two numbers of a fraction that has no name. */
+    /** Word between numerator and denominator of a fraction without a name. */
     over: string;
-    /** Between a whole number and its fraction. */
+    /** Word between a whole number and its fraction. */
     and?: string;
     per: string;
-    /** The number whose form of a noun follows a fraction, if it is not 1. */
+    /** The number that decides the form of a noun after a fraction. Default: 1. */
     fraction_as?: string;
-    /** Decimals of at most this many digits are said as one number. */
+    /** Decimals of at most this many digits are spoken as one number. */
     decimals_max: number;
-    /** Endings of nouns before which a number is feminine. */
+    /** Endings of nouns that take a feminine number. */
     feminine?: string;
-    /** Words before which a number stands alone, as before no noun. */
+    /** Words before which a number has the form that it has without a noun. */
     alone?: string;
-    /** How a number of four digits that may be a year is said. */
+    /** Form of a four-digit number that may be a year. */
     year?: string;
-    /** Digits of a telephone number, read as numbers of two digits. */
+    /** Whether telephone numbers are read as two-digit numbers. */
     phone_pairs?: boolean;
-    /** After a whole number of millions, before a noun. */
+    /** Word between whole millions and a noun. */
     of?: string;
-    /** The same before a vowel. */
+    /** Like `of`, before a vowel. */
     of_vowel?: string;
     contexts?: readonly NumberContext[];
-    /** What the data of the CLDR misspells, and words that elide. */
+    /** Corrections of CLDR misspellings and of elisions. */
     corrections?: Readonly<Record<string, string>>;
   };
   ordinals?: readonly { written: string; form: string }[];
   date: {
-    /** With "{d}", "{month}" and "{y}". */
+    /** Template with "{d}", "{month}" and "{y}". */
     say: string;
-    /** The same without a year, if it is not what comes before the year; and what is between a month and a year. */
+    /** Template without a year, if it is not just the start of `say`; and the text between month and year. */
     short?: string;
     before_year?: string;
     month_first?: boolean;
-    /** Between the day and the name of its month, as a pattern. */
+    /** Pattern of the text between the day and the name of its month. */
     link: string;
-    /** A word after which another form of the day is said. */
+    /** Forms of the day after certain words. */
     after?: Readonly<Record<string, string>>;
     months: string;
   };
   time: {
-    /** Of the hour. */
+    /** Form of the hour. */
     form: string;
     noun?: string;
-    /** With "{h}", "{hours}" and "{m}". */
+    /** Template with "{h}", "{hours}" and "{m}". */
     say: string;
     full: string;
-    /** Words that follow a time and that its words already contain, as a pattern. */
+    /** Pattern of words after a time that its spoken form already contains. */
     suffix?: string;
-    /** Words after which 14.30 is a time, and those after which an hour takes another form. */
+    /** Words after which 14.30 is a time, and words after which an hour takes another form. */
     before?: string;
     after?: Readonly<Record<string, { form: string; full: string }>>;
     seconds: string;
@@ -139,16 +139,16 @@ export interface LanguageTable {
     letter?: boolean;
     zero?: boolean;
   };
-  /** A sum with its cents: with "{sum}", and "{c}" or, with their name, "{cents}". */
+  /** Sums of money. `say` is a template with "{sum}" and "{c}", or "{cents}" for the cents with their name. */
   money: { say: string; currencies: string; magnitudes: string; attributive?: string };
   units: {
     feminine?: string;
     neuter?: string;
-    /** Names that are those of the CLDR, and the others. */
+    /** Units whose names come from the CLDR, and the names of the others. */
     cldr?: string;
     names: string;
     per?: string;
-    /** How 1,80 m is said, with "{sum}" and "{c}", and a pattern of what is beside 5A where it is a current. */
+    /** How 1,80 m is spoken, with "{sum}" and "{c}"; and a pattern of the text beside 5A if it means a current. */
     marks?: Readonly<Record<'meters' | 'current', string>>;
     /** How units are joined to others (measures.ts). */
     joined?: Readonly<
@@ -163,7 +163,9 @@ export interface LanguageTable {
     names: string;
     fractions?: string;
     address: string;
-    /** Where characters are spelled one by one; without it only letters and digits are, and digits as they are written. */
+    /**
+     * How characters are spelled one by one. Without it, only letters and digits are spelled, and digits as written.
+     */
     spelled?: string;
     /** Top-level domains that make a name an address, and those that are spelled. */
     domains?: string;
@@ -172,16 +174,16 @@ export interface LanguageTable {
   words: {
     spelled: string;
     said?: string;
-    /** A pattern of what is read as it is written, wherever it is. */
+    /** Pattern of text that is always read as written. */
     easy?: string;
-    /** Which capitals can be said as a word (capital-words.ts). */
+    /** Sets and patterns that decide which capitals are pronounced as a word (capital-words.ts). */
     sound?: Readonly<
       Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
     >;
   };
 }
 
-/** Languages by their code, as the names of their folders. */
+/** Folder names by language code. */
 const folders: Readonly<Record<string, string>> = {
   en: 'english',
   de: 'german',
@@ -198,7 +200,7 @@ export const hasTable = (language: string): boolean => Object.hasOwn(folders, la
 
 const isTable = (value: unknown): value is object => typeof value === 'object' && !Array.isArray(value);
 
-/** The files of the folder of a language, whose tables are put together. */
+/** Reads and merges the tables in the folder of a language. */
 export function readTable(language: string): LanguageTable {
   const folder = join(import.meta.dirname, folders[language]!);
   const tables = globSync('*.toml', { cwd: folder }).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
@@ -211,7 +213,7 @@ export function readTable(language: string): LanguageTable {
   return merged as unknown as LanguageTable;
 }
 
-/** The rows of "key = words; key = words", or one on a line. */
+/** Parses rows of "key = words", separated by semicolons or line ends. */
 export const toRows = (rows: string): (readonly [key: string, words: string])[] =>
   rows
     .split(/[;\n]/)

@@ -1,6 +1,6 @@
-// A lexicon: how words are to be said. It is compiled once, and matches whole words at the places where they begin, the
-// longest first; its cost for a text does not depend on how many entries it has. Quotes, hyphens, white space and the
-// composition of accents are alike, and letters of either case where an entry says so.
+// A compiled lexicon of pronunciations. It matches whole words from left to right, the longest entry first; its cost
+// per text does not depend on its number of entries. Variants of quotes, hyphens, white space and composed accents
+// match each other; letter case is ignored if an entry says so.
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 import { foreignToIpa, toIpa } from './x-sampa.ts';
@@ -12,29 +12,29 @@ export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;
 export type PhoneticAlphabet = (typeof phoneticAlphabets)[number];
 
 export interface LexiconEntry {
-  /** As it is written in texts. */
+  /** The word as it is written in texts. */
   grapheme: string;
-  /** What is said in its place; or `phoneme`, how it is pronounced. */
+  /** The replacement text. An entry has `alias` or `phoneme`. */
   alias?: string;
   phoneme?: string;
-  /** Of the phoneme. Default: ipa. */
+  /** Alphabet of the phoneme. Default: ipa. */
   alphabet?: PhoneticAlphabet;
-  /** Canonical BCP-47: text of other languages is left alone. */
+  /** Canonical BCP-47. The entry applies only to text of this language. */
   languageCode?: string;
-  /** Default: sensitive. */
+  /** Letter case. Default: sensitive. */
   case?: LetterCase;
 }
 
-/** Where a text has an entry of the lexicon. */
+/** A match of an entry in a text. */
 export interface LexiconMatch {
   from: number;
   to: number;
   said: Said;
 }
 
-/** A text, prepared for the lexicons that are tried on it. */
+/** A text prepared for matching with several lexicons. */
 export interface LexiconText {
-  /** What is compared: signs that are alike are one. */
+  /** The text with equivalent signs folded. */
   plain: string;
   lower: string;
   edges: WordEdges;
@@ -42,23 +42,23 @@ export interface LexiconText {
 }
 
 export interface Lexicon {
-  /** The longest entry that begins at the index and its token, and where it ends. */
+  /** The longest entry that begins at the index, whose token ends at `tokenEnd`, and the end of the match. */
   matchAt(text: LexiconText, from: number, tokenEnd: number): { to: number; said: Said } | undefined;
 }
 
 interface CompiledEntry {
   said: Said;
-  /** In lower case. */
+  /** Language code in lower case. */
   languageCode: string | undefined;
 }
 
 const alike: Readonly<Record<string, string>> = { '’': "'", ʼ: "'", '‘': "'", '＇': "'", '‐': '-', '‑': '-' };
 const alikePattern = /[’ʼ‘＇‐‑]/g;
 
-/** Signs that are alike as one, at the same indices. */
+/** Folds equivalent signs. Indices stay the same. */
 const toPlain = (text: string): string => text.replace(alikePattern, (sign) => alike[sign]!).replace(/\s/g, ' ');
 
-/** In lower case, at the same indices. */
+/** Converts to lower case. Indices stay the same. */
 function toLower(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;
@@ -72,17 +72,17 @@ function prepareText(text: string, languageCode: string): LexiconText {
 
 const toComparable = (grapheme: string): string => toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
 
-/** Undefined where its phoneme is not written in its alphabet. */
+/** Undefined if the phoneme is invalid in its alphabet. */
 function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {
   if (phoneme === undefined) return { kind: 'alias', text: alias ?? '' };
   const ipa = toIpa(phoneme, alphabet);
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
 }
 
-/** How many characters of a phoneme are named as foreign to the alphabet. */
+/** Number of invalid characters of a phoneme that an error lists. */
 const foreignMax = 5;
 
-/** Why an entry with that phoneme is refused, if it is. One that is kept is spoken as far as the engine can. */
+/** Why an entry with this phoneme is refused, if it is. Engines speak accepted phonemes as well as they can. */
 export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): string | undefined {
   const fault = `is not written in ${alphabet}`;
   const foreign = alphabet === 'ipa' ? foreignToIpa(phoneme).slice(0, foreignMax) : [];
@@ -90,11 +90,11 @@ export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): s
   return toIpa(phoneme, alphabet) === undefined ? fault : undefined;
 }
 
-/** Of two entries that match the same words, the first wins. */
+/** Compiles entries. If two match the same words, the first one applies. */
 export function compileLexicon(entries: readonly LexiconEntry[]): Lexicon {
   const exact = new Map<string, CompiledEntry[]>();
   const folded = new Map<string, CompiledEntry[]>();
-  /** Lengths of the graphemes that begin with a token, the longest first. */
+  /** Lengths of the graphemes that begin with a token, longest first. */
   const lengths = new Map<string, number[]>();
   for (const entry of entries) {
     const said = toSaid(entry);
@@ -143,7 +143,7 @@ function choose(found: readonly CompiledEntry[] | undefined, languageCode: strin
   );
 }
 
-/** The matches in a text, from left to right; of equally long ones, that of the first lexicon. */
+/** The matches in a text from left to right. If matches are equally long, the first lexicon applies. */
 export function* matchLexicons(
   lexicons: readonly Lexicon[],
   text: string,
@@ -169,7 +169,7 @@ const other = 1;
 const word = 2;
 const mark = 3;
 const han = 4;
-/** Each script without spaces is a class of its own, from this one on. */
+/** First class number of the scripts without spaces; each has its own class. */
 const unspacedFirst = 5;
 const unspacedScripts = [
   /\p{Script=Hiragana}/u,
@@ -182,7 +182,7 @@ const unspacedScripts = [
   /\p{Script=Yi}/u,
 ];
 
-/** Classes of the characters of one UTF-16 unit, as they are asked for. */
+/** Cache of the classes of characters that are one UTF-16 unit. */
 const known = new Uint8Array(0x10000);
 
 function classify(char: string): number {
@@ -193,7 +193,7 @@ function classify(char: string): number {
   return /[\p{L}\p{N}\p{Pc}]/u.test(char) ? word : other;
 }
 
-/** The class of the character that the unit at the index is of. */
+/** The class of the character at the index. */
 function classAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   const isSecondHalf = (code & 0xfc00) === 0xdc00 && index > 0;
@@ -212,7 +212,7 @@ class WordEdges {
     this.#languageCode = languageCode;
   }
 
-  /** Where the token ends that begins at the index: letters without a word's edge between them, or one character. */
+  /** End of the token at the index: letters without a word boundary between them, or one character. */
   tokenEnd(from: number): number {
     const text = this.#text;
     let to = from + ((text.codePointAt(from) ?? 0) > 0xffff ? 2 : 1);
@@ -239,7 +239,7 @@ class WordEdges {
     return before >= unspacedFirst ? this.#isSegment(index) : false;
   }
 
-  /** Whether the sign on one side of the index holds the letters or digits around it together. */
+  /** Whether a sign on either side of the index joins the letters or digits around it. */
   #joins(index: number): boolean {
     return this.#holds(index) || this.#holds(index - 1);
   }

@@ -1,11 +1,11 @@
 // Sets the strength of the break after each token. Sentence boundaries are those of Intl.Segmenter (Unicode Standard
-// Annex 29), corrected for abbreviations, initials, list numbers, ellipses and quotations that continue ("Really?" he
+// Annex 29), corrected for abbreviations, initials, list numbers, ellipses and continued quotations ("Really?" he
 // said). Clauses end at punctuation; phrases begin at conjunctions.
 
 import { type Phrasing, phrasingOf } from './phrasing.ts';
 import { breakStrength, segmenterFor, type Token } from './tokenize.ts';
 
-/** Only this much of a token's end is examined; no abbreviation is longer. */
+/** Only this much of a token's end is examined. No abbreviation is longer. */
 const tailCharsMax = 40;
 
 const stopPattern = /([.!?…]+)["'”’»)\]}]*$/;
@@ -15,21 +15,21 @@ const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+
 const thaiLikePattern = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]["']?$/u;
 const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8})$/u;
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
-/** A number whose full stop may make it an ordinal, or the Roman numeral of a king. */
+/** A number that a full stop may make an ordinal, or a ruler's Roman numeral. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
-/** Before the number of a house: "Hauptstr. 5", "Goethepl. 3". */
+/** A street name before a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
-/** What may follow "5 p.m." in the same sentence. */
+/** Words that may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
-/** A lower-case word, but not a name like iPhone: the sentence continues. */
+/** A lower-case word, but not a name like iPhone. It continues the sentence. */
 const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
-/** A number, and a unit that may have a smaller one after it: "5 ft. 3 in." */
+/** A number. Its unit may be followed by a smaller one: "5 ft. 3 in." */
 const numberPattern = /^[\d.,/½¼¾-]*[\d½¼¾]$/;
 const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/;
-/** An article or preposition before an abbreviation: "l'Ing." */
+/** An elided article or preposition before an abbreviation: "l'Ing." */
 const elisionPattern = /^\p{L}{1,5}['’](?=\p{L}{2})/u;
 
 export function markBreaks(text: string, tokens: readonly Token[], languageCode: string): void {
@@ -52,7 +52,7 @@ export function markBreaks(text: string, tokens: readonly Token[], languageCode:
   }
 }
 
-/** Whether the token is the unit of a measure that has another number and unit after it. */
+/** Whether the token is a unit that is followed by another number and unit. */
 function measureGoesOn(text: string, tokens: readonly Token[], i: number): boolean {
   const [number, unit, nextNumber, nextUnit] = tokens
     .slice(Math.max(i - 1, 0), i + 3)
@@ -61,7 +61,9 @@ function measureGoesOn(text: string, tokens: readonly Token[], i: number): boole
   return numberPattern.test(number!) && unitPattern.test(unit!) && unitPattern.test(nextUnit ?? '');
 }
 
-/** Whether the full stop of a word may mean something else than the end of a sentence: "Dr.", "J.", the "3." of a list. */
+/**
+ * Whether the full stop of a word may mean something other than the end of a sentence: "Dr.", "J.", the "3." of a list.
+ */
 export function mayAbbreviate(word: string, languageCode: string): boolean {
   const tail = word.slice(-tailCharsMax);
   const match = stopPattern.exec(tail);
@@ -72,11 +74,11 @@ export function mayAbbreviate(word: string, languageCode: string): boolean {
   return initialPattern.test(stem) || listNumberPattern.test(stem);
 }
 
-/** A word without what stands before it, and the marks after it. */
+/** The word without leading punctuation and without the marks after it. */
 const stemOf = (tail: string, end: number): string =>
   tail.slice(0, end).replace(openerPattern, '').replace(elisionPattern, '');
 
-/** Whether a text ends as a sentence may end, or as a clause does. */
+/** Whether a text ends in a way that may end a sentence. */
 export const mayEndSentence = (text: string): boolean =>
   stopPattern.test(text.slice(-tailCharsMax)) || wideStopPattern.test(text.slice(-tailCharsMax));
 export const endsClause = (text: string): boolean =>
@@ -84,10 +86,10 @@ export const endsClause = (text: string): boolean =>
 
 /** The boundary between two tokens. */
 interface Gap {
-  /** The end of the token before, and the start of the token after. */
+  /** The end of the previous token, and the start of the next. */
   tail: string;
   head: string;
-  /** Whether the token before begins a sentence. */
+  /** Whether the previous token begins a sentence. */
   startsSentence: boolean;
   /** Whether Unicode's rules end a sentence here. */
   unicode: boolean;

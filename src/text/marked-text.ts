@@ -1,17 +1,17 @@
-// Marked text: a text in runs, each said by one voice in one way, with pauses between them. What reads markup (ssml.ts,
-// pause-tags.ts) produces it and src/speech plans from it; plain text is the special case of one run. Ranges are UTF-16
-// indices into the text as it was sent. No audio, no engine, no voice: a run has the names that its markup gives.
+// Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
+// pause-tags.ts) produce it, and src/speech plans from it; plain text is a single run. Ranges are UTF-16 indices into
+// the source. It knows nothing about audio, engines or voices: a run only has the names in its markup.
 import { countChars, countCharsBetween } from './count-chars.ts';
 
 export interface MarkedText {
-  /** As it was sent. */
+  /** The text as it was sent. */
   source: string;
   items: readonly MarkedItem[];
-  /** Code points that are said, without the markup: what is counted and charged. */
+  /** Spoken code points without markup: the charged number. */
   chars: number;
-  /** Of all pauses together. */
+  /** Sum of all pauses. */
   pauseMs: number;
-  /** What of the markup has no effect, by its name, such as "audio" or "break.time". */
+  /** Names of markup without effect, such as "audio" or "break.time". */
   ignored: readonly string[];
 }
 
@@ -26,46 +26,46 @@ export interface MarkedRun {
   kind: 'run';
   style: RunStyle;
   pieces: readonly Piece[];
-  /** The break at its end, where the markup states one; otherwise its punctuation does. */
+  /** The break at its end, if the markup states one. Otherwise the punctuation decides. */
   breakAfter: 'paragraph' | 'sentence' | undefined;
-  /** Whether Markdown, HTML and line ends in it mean nothing. */
+  /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral: boolean;
-  /** Code points that are said. */
+  /** Spoken code points. */
   chars: number;
 }
 
 export interface RunStyle {
   /** Undefined: the voice of the request. */
   voice?: VoiceName | undefined;
-  /** Canonical BCP-47; undefined: the language of the request. */
+  /** Canonical BCP-47. Undefined: the language of the request. */
   languageCode?: string | undefined;
-  /** Whether the language was stated for this voice, and not for another around it. */
+  /** Whether the language was stated for this voice, and not for a surrounding voice. */
   isOwnLanguage: boolean;
-  /** A factor on the speed of the request. */
+  /** Factor for the speed of the request. */
   rate: number;
-  /** -Infinity is silent. */
+  /** Gain in decibels; -Infinity is silent. */
   gainDb: number;
-  /** A factor on the pitch of the voice. */
+  /** Factor for the pitch of the voice. */
   pitch: number;
 }
 
-/** A voice that the markup asks for: the first of these names that there is. */
+/** A voice in markup: the first name that exists applies. */
 export interface VoiceName {
   names: readonly string[];
-  /** Where it is asked for, in the source. */
+  /** Position in the source. */
   at: number;
 }
 
-/** A stretch of a run. */
+/** A part of a run. */
 export interface Piece {
-  /** What is written, with references resolved; empty for a mark. */
+  /** The written text, with references resolved; empty for a mark. */
   text: string;
   from: number;
   to: number;
-  /** What is said in its place. */
+  /** What is spoken instead of the written text. */
   said?: Said;
   emphasis?: Emphasis;
-  /** The name of a mark at `from`. */
+  /** Name of a mark at `from`. */
   mark?: string;
 }
 
@@ -73,7 +73,7 @@ export type Emphasis = 'strong' | 'moderate' | 'reduced';
 
 export type Said =
   | { kind: 'alias'; text: string }
-  /** Written as the kind of thing that `as` names, such as "date". */
+  /** The written text is of a kind, such as "date". */
   | { kind: 'say-as'; as: string; format: string }
   /** In the International Phonetic Alphabet. */
   | { kind: 'phonemes'; ipa: string };
@@ -95,19 +95,19 @@ export function plainText(source: string): MarkedText {
   return { source, items: [run], chars, pauseMs: 0, ignored: [] };
 }
 
-/** Collects pieces into runs: a run ends where the style changes, at a pause, and where a sentence or paragraph does. */
+/** Collects pieces into runs. A run ends at a change of style, a pause, or the end of a sentence or paragraph. */
 export class MarkedTextBuilder {
   readonly #source: string;
   readonly #isLiteral: boolean;
   readonly #items: MarkedItem[] = [];
   #style: RunStyle = plainStyle;
   #pieces: Piece[] = [];
-  /** Those of the last run. */
+  /** Pieces of the last run. */
   #lastPieces: Piece[] = [];
   #chars = 0;
   #pauseMs = 0;
 
-  /** In literal text, white space counts once. */
+  /** In literal text, repeated white space counts once. */
   constructor(source: string, { isLiteral }: { isLiteral: boolean }) {
     this.#source = source;
     this.#isLiteral = isLiteral;
@@ -127,7 +127,7 @@ export class MarkedTextBuilder {
     this.#pieces.push(piece);
   }
 
-  /** Pauses that follow each other add up. */
+  /** Adds a pause; consecutive pauses add up. */
   pause(ms: number): void {
     this.#endRun(undefined);
     this.#pauseMs += ms;
@@ -136,7 +136,7 @@ export class MarkedTextBuilder {
     else this.#items.push({ kind: 'pause', ms });
   }
 
-  /** A sentence or paragraph ends here. */
+  /** Ends a sentence or paragraph. */
   end(breakAfter: 'paragraph' | 'sentence'): void {
     this.#endRun(breakAfter);
   }
@@ -152,7 +152,7 @@ export class MarkedTextBuilder {
     const last = this.#items.at(-1);
     if (pieces.every(({ text, said, mark }) => mark === undefined && !said && text.trim() === '')) {
       if (last?.kind !== 'run') return;
-      // White space still separates words.
+      // White space still separates words, so it is kept.
       this.#lastPieces.push(...pieces);
       if (last.breakAfter !== 'paragraph') last.breakAfter = breakAfter ?? last.breakAfter;
       return;
@@ -165,7 +165,7 @@ export class MarkedTextBuilder {
   }
 }
 
-/** Code points of pieces that are said. */
+/** Counts the spoken code points of pieces. */
 export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
   const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
   return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
@@ -179,7 +179,7 @@ export class MarkupFault extends Error {
   }
 }
 
-/** Lines end as in XML: with CR, LF or both. */
+/** Line and column of an index. Lines end as in XML: with CR, LF or both. */
 export function positionIn(source: string, at: number): { line: number; column: number } {
   let line = 1;
   let start = 0;

@@ -1,16 +1,16 @@
 // Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. Each UTF-16
-// unit is marked as kept, silent or a pause. Only syntax is silent: delimiters, link targets, tag names and attributes,
-// comments, footnote marks. One pass: the length of every construct is bounded, and none is scanned twice.
+// unit is classified as kept, silent or a pause. Silent are delimiters, link targets, tag names and attributes,
+// comments and footnote marks. Runs in one pass, since the length of every construct is bounded.
 import { blockTags, cellTags, inlineTags } from './html.ts';
 import { matchAt } from './rule.ts';
 
-/** How a unit is treated. `literal` is kept, and entities in it are not decoded. */
+/** How a unit is treated. `literal` units are kept without decoding entities. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
 
 const specialPattern = /[\\`<[\]*_~|]/;
 const nextSpecialPattern = /[\\`<[\]*_~|]/g;
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
-/** An attribute has a value or is a boolean attribute: <i am> is not a tag. */
+/** An attribute has a value or is a known boolean attribute, so <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
 const tagPattern = new RegExp(`<(/?)([A-Za-z][\\w:-]{0,40})((?:${attributeSource}){0,40})\\s{0,3}(/?)>`, 'y');
 const autolinkPattern = /<(?:[A-Za-z][\w+.-]{1,30}:[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>/y;
@@ -25,15 +25,15 @@ interface Delimiters {
   count: number;
 }
 
-/** One mark a unit of `raw`; undefined if it has no markup. */
+/** One mark per unit of `raw`; undefined if there is no markup. */
 export function markMarkup(raw: string, table: boolean): Uint8Array | undefined {
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
 
-/** An HTML tag or comment that has no end. */
+/** An HTML tag or comment without an end. */
 const openTagPattern = /<(?:!--(?!.*-->)|\/?[A-Za-z][^<>]{0,500}$)/s;
 
-/** Whether markup that began in `raw` has no end in it: text that follows may belong to it. */
+/** Whether `raw` ends inside markup, to which further text may belong. */
 export function hasOpenMarkup(raw: string): boolean {
   if (!specialPattern.test(raw)) return false;
   if (openTagPattern.test(raw)) return true;
@@ -49,7 +49,7 @@ class MarkupScan {
   readonly #marks: Uint8Array;
   readonly #brackets: number[] = [];
   readonly #open: Record<string, Delimiters[]> = { '*': [], _: [], '~': [] };
-  /** Lengths of backquote runs that have no closing run further on. */
+  /** Lengths of backquote runs without a closing run later. */
   readonly #unclosed = new Set<number>();
 
   constructor(raw: string, table: boolean) {
@@ -58,7 +58,7 @@ class MarkupScan {
     this.#marks = new Uint8Array(raw.length);
   }
 
-  /** After `run`: whether code, a link or an emphasis has begun and not ended. */
+  /** After `run`: whether code, a link or emphasis is still open. */
   get isOpen(): boolean {
     const delimiters = Object.values(this.#open).some((open) => open.length > 0);
     return delimiters || this.#unclosed.size > 0 || this.#brackets.length > 0;
@@ -77,7 +77,7 @@ class MarkupScan {
     }
   }
 
-  /** Reads the construct at `at`; returns where to continue. */
+  /** Reads the construct at `at`. Returns the index at which to continue. */
   #read(at: number): number {
     switch (this.#raw[at]) {
       case '\\':
@@ -164,7 +164,7 @@ class MarkupScan {
 
   #closeBracket(at: number): number {
     const open = this.#brackets.pop();
-    // A bracket after a letter or digit is an index, a[1](x), not a link.
+    // A bracket after a letter or digit is an index, as in a[1](x), not a link.
     if (open === undefined || (open > 0 && wordPattern.test(this.#raw[open - 1]!))) return at + 1;
     const target =
       matchAt(targetPattern, this.#raw, at + 1) ??
@@ -179,7 +179,10 @@ class MarkupScan {
     return end;
   }
 
-  /** Delimiters open before a word and close after one; between letters or digits they are an operator or part of a name. */
+  /**
+   * Delimiters open before a word and close after one. Between letters or digits they are an operator or part of a
+   * name.
+   */
   #emphasis(at: number): number {
     const char = this.#raw[at]!;
     const length = this.#runLength(at);

@@ -1,5 +1,6 @@
-// Numbers with a unit, in the languages whose table says how units are joined: 10GB, 5 km/h, 20 m², 5-10 kg, 9.8 m/s². A
-// unit is one only right after its number or after a space, where it is not more likely a word or a name.
+// Speaks numbers with a unit, in languages whose table says how units are joined: 10GB, 5 km/h, 20 m², 5-10 kg, 9.8
+// m/s². A unit counts only directly after its number or after one space, and only if it is unlikely to be a word or a
+// name.
 
 import { sourceOf } from './nouns.ts';
 import {
@@ -22,7 +23,7 @@ const amountPattern = sticky(`(${numberSource})(?:(${dashSource}|\\sto\\s)(${num
 const unitPattern = sticky(
   String.raw`([ -]?)(sq\.? |cu\.? |square |cubic )?(°\s?[CFK]${endSource}|°|[A-Za-zμΩ]{1,5})(\^?[²³]|(?:\^|(?<=[ckmf][mt]?))[23](?!\d))?(?:\/([A-Za-zμ]{1,5})([²³]|(?:\^|(?<=\/s))[23])?)?(?![\p{L}\d²³])(?:\.(?= \p{Ll}))?`,
 );
-/** More than one, for the plural. */
+/** Any number above one, to select the plural. */
 const several = '2';
 
 export class Measures {
@@ -50,7 +51,7 @@ export class Measures {
     this.#cubed = cubed;
   }
 
-  /** A number, or a range of two, with a unit. */
+  /** Speaks a number, or a range of two numbers, with a unit. */
   readonly rule: Rule = (place) => {
     const amount = matchAt(amountPattern, place.text, place.at);
     if (!amount) return undefined;
@@ -65,7 +66,7 @@ export class Measures {
     return { say: `${said} ${say}`, length: length + unit.length };
   };
 
-  /** The same with a fraction: 1/2 tsp, 3½ km. */
+  /** Speaks a fraction with a unit: 1/2 tsp, 3½ km. */
   measured =
     (amount: Rule, number: 'one' | 'many'): Rule =>
     (place) => {
@@ -84,7 +85,7 @@ export class Measures {
     return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
   }
 
-  /** The words for the unit at `at` after that number, in the form after `count`, and its length in the text. */
+  /** The spoken unit at `at`, in the form that follows `count`, and its length in the text. */
   #unitAt({ text }: Place, at: number, amount: string, count = amount): Reading | undefined {
     const match = matchAt(unitPattern, text, at);
     if (!match) return undefined;
@@ -134,11 +135,11 @@ function saySum(v: Verbalizer, { from, to, magnitude, currency, isOne = false }:
   if (scale) return `${number} ${v.nouns.nameFor(scale, '2')} ${v.nouns.nameFor(noun, isOne ? '1' : '2')}`;
   const said = v.money(to ?? from, currency, isOne);
   if (to === undefined) return said;
-  // Cents have names: both sums are said whole.
+  // Cents have names, so both sums are spoken in full.
   return `${/\.\d\d$/.test(from) ? v.money(from, currency) : v.numeral(from)} ${range} ${said}`;
 }
 
-/** A sign as the table has it: us$ is US$. */
+/** The sign as it is in the table: "us$" becomes "US$". */
 const nameOf = (v: Verbalizer, sign: string | undefined): string | undefined =>
   sign === undefined || v.nouns.currency(sign) ? sign : sign.toUpperCase();
 

@@ -1,6 +1,6 @@
-// Text normalization: converts a chunk of text to spoken tokens, lazily and paragraph by paragraph. Markup and noise are
-// removed; for engines that need it, numbers, symbols and abbreviations become words (read-table.ts). Every letter and digit that is not
-// markup is in some token. To add a language, add a table (language-table.ts).
+// Text normalization: converts a chunk of text to spoken tokens, lazily by paragraph. Markup and noise are removed; for
+// engines that need it, numbers, symbols and abbreviations become words (read-table.ts). Every letter and digit outside
+// markup is in a token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
@@ -14,11 +14,14 @@ import { breakStrength, type SpokenToken, type Token, tokenize } from './tokeniz
 /** Verbalizes clean text of one language. */
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
 
-/** The reader of a language; undefined if none is known. */
+/** The reader of a language; undefined if the language has no table. */
 const readerOf = (languageCode: string): Reader | undefined =>
   hasTable(languageCode.toLowerCase().split('-', 1)[0]!) ? readByTable : undefined;
 
-/** The tokens of clean text, which has been folded for a language that has a table; each that is read as one is one. */
+/**
+ * The spoken tokens of clean text. Text that is read as a unit becomes one token. The text must be folded if its
+ * language has a table.
+ */
 export function readClean(text: string, languageCode: string): SpokenToken[] {
   const tokens = tokenize(text, languageCode);
   markBreaks(text, tokens, languageCode);
@@ -29,17 +32,17 @@ export interface NormalizeOptions {
   languageCode: string;
   /** Whether numbers, symbols and abbreviations become words. */
   spellOut: boolean;
-  /** Where the chunk begins in the text that ranges are of. Default: 0. */
+  /** Position of the chunk in the text to which ranges refer. Default: 0. */
   from?: number | undefined;
-  /** Where the text before this one ended, if this one goes on with it; changed to where this one ends. */
+  /** State in which the previous text ended, if this text continues it. Updated to the end of this text. */
   state?: ReadingState | undefined;
-  /** Whether Markdown, HTML and line ends in it mean nothing. */
+  /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral?: boolean | undefined;
-  /** What is said for the placeholders in it. */
+  /** Replacements of the placeholders in the chunk. */
   replacements?: readonly Replacement[] | undefined;
 }
 
-/** Text as it is said, in one string. */
+/** The spoken form of a text, as one string. */
 export const sayText = (text: string, options: NormalizeOptions): string =>
   [...normalizeText(text, options)]
     .map(({ say, glued }) => (glued ? say : ` ${say}`))
@@ -48,7 +51,7 @@ export const sayText = (text: string, options: NormalizeOptions): string =>
 
 const edgePattern = /^[\p{P}\p{Z}]+|[\p{P}\p{Z}]+$/gu;
 
-/** Reads every token as it is written, for an engine that normalizes by itself. */
+/** Reads every token as written, for engines that normalize text themselves. */
 const readPlain: Reader = (text, tokens) =>
   tokens.map(({ from, to, glued, breakAfter }) => {
     const say = text.slice(from, to);
@@ -57,7 +60,7 @@ const readPlain: Reader = (text, tokens) =>
     return { say, from: start, to: core === '' ? to : start + core.length, glued, breakAfter };
   });
 
-/** The spoken tokens of `chunk` in order. Reads one window ahead. */
+/** Yields the spoken tokens of `chunk` in order. Reads one window ahead. */
 export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
   const { languageCode, spellOut, state = { fence: '', within: false }, isLiteral, replacements = [] } = options;
   const { from: begin = 0 } = options;
@@ -75,7 +78,7 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
       tokens.at(-1)!.breakAfter = spoken.at(-1)!.breakAfter = breakStrength.word;
       const edge = tokens[certainTokens(tokens)]?.from ?? clean.text.length;
       spoken = spoken.filter(({ from }) => from < edge);
-      // Tokens that are read as one may reach past the edge.
+      // Tokens that are read together may reach past the edge.
       const again = tokens.find(({ from }) => from >= Math.max(edge, spoken.at(-1)!.to));
       if (again) at = clean.from[again.from]!;
     }
@@ -100,8 +103,8 @@ function markParagraph(chunk: string, { from, to, markers, literal, table }: Par
 }
 
 /**
- * How many tokens of a part of a paragraph are final: those up to the strongest break in its second half. The rest is
- * read again with the text that follows, so that the edge of a window decides nothing.
+ * Number of final tokens in a part of a paragraph: those up to the strongest break in its second half. The rest is read
+ * again with the text that follows, so that the edge of a window decides nothing.
  */
 function certainTokens(tokens: readonly Token[]): number {
   const half = (tokens.at(-1)?.to ?? 0) / 2;
@@ -117,7 +120,10 @@ function certainTokens(tokens: readonly Token[]): number {
   return best;
 }
 
-/** Merges tokens without a word (a lone dash, a closing quote) into the token before, at the start into the one after. */
+/**
+ * Merges tokens without a word (a lone dash, a closing quote) into the previous token, or at the start into the next
+ * one.
+ */
 function* mergePunctuation(spoken: readonly SpokenToken[]): Generator<SpokenToken> {
   let held: SpokenToken | undefined;
   let lead = '';

@@ -1,14 +1,14 @@
-// The nouns that numbers count in a language: units, currencies and their parts, with their gender and their plurals. Names
-// come from its table, else from the CLDR (Intl).
+// The nouns that numbers count in a language: units, currencies and their subunits, with gender and plurals. Names come
+// from the language's table, or else from the CLDR (Intl).
 import { type LanguageTable, toRows } from './language-table.ts';
 import { toSource } from './rule.ts';
 
 export interface Noun {
-  /** The form of the numbers before it. */
+  /** Form of the numbers before the noun. */
   gender: string;
-  /** By the category of the number; undefined for a name that Intl makes. */
+  /** Names by plural category; undefined if Intl provides the name. */
   names: readonly string[];
-  /** Of the CLDR. */
+  /** The CLDR unit. */
   unit?: string;
 }
 
@@ -17,7 +17,7 @@ export interface Currency {
   cent: Noun | undefined;
 }
 
-/** Units of the CLDR by their symbols, which are the same in every language. */
+/** CLDR units by symbol. The symbols are the same in every language. */
 const cldrUnits = new Map(
   toRows(`
     km = kilometer; m = meter; cm = centimeter; mm = millimeter; kg = kilogram; g = gram; l = liter; L = liter
@@ -27,14 +27,14 @@ const cldrUnits = new Map(
     Mbit/s = megabit-per-second; ft = foot; mi = mile; lb = pound; oz = ounce; MB/s = megabyte-per-second
   `),
 );
-/** Currencies by their signs. */
+/** Currencies by sign. */
 const currencySigns = new Map(
   toRows(
     '€ = EUR; $ = USD; US$ = USD; £ = GBP; ¥ = JPY; ₽ = RUB; ₹ = INR; R$ = BRL; zł = PLN; kr = SEK; ₺ = TRY; ₴ = UAH; ₩ = KRW',
   ),
 );
 
-/** More decimals do not change a plural. */
+/** More decimals do not change the plural category. */
 const decimalsMax = 6;
 const smallMax = 1000;
 
@@ -46,11 +46,11 @@ export const sourceOf = (keys: Iterable<string>): string =>
 
 export class Nouns {
   readonly #languageCode: string;
-  /** By the number of decimals, as they are first needed: to make one is slow. */
+  /** Plural rules by number of decimals, created on demand because creation is slow. */
   readonly #plurals: Intl.PluralRules[] = [];
-  /** Of whole numbers below `smallMax`. */
+  /** Categories of whole numbers below `smallMax`. */
   readonly #smallCategories: string[] = [];
-  /** Of the CLDR, by the unit and the category of the number. */
+  /** CLDR names by unit and plural category. */
   readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
   #unitsByName: ReadonlyMap<string, Noun> | undefined;
@@ -81,13 +81,16 @@ export class Nouns {
     );
   }
 
-  /** A noun from "f Stunde, Stunden": its gender (c: the number stands alone) and its names, the last of them for all further categories. */
+  /**
+   * Parses a noun such as "f Stunde, Stunden": its gender (c: the number has its standalone form) and its names by
+   * plural category. The last name is used for all further categories.
+   */
   toNoun(row: string): Noun {
     const [letter = 'm'] = /^[cmfn](?= )/.exec(row) ?? [];
     return { gender: letter === 'c' ? 'cardinal' : letter, names: row.replace(/^[cmfn] /, '').split(', ') };
   }
 
-  /** The name of a noun after a number, which has a point as its decimal mark. */
+  /** The name of a noun after a number, which uses a point as its decimal mark. */
   nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);
@@ -130,7 +133,7 @@ export class Nouns {
 
   unit = (symbol: string): Noun | undefined => this.#units.get(symbol.replace('^2', '²').replace('^3', '³'));
 
-  /** By its symbol or its name. */
+  /** The unit with this symbol or name. */
   unitNamed(written: string): Noun | undefined {
     this.#unitsByName ??= new Map(
       [...this.#units.values()].flatMap((unit) => ['1', '2', '5', '0.5'].map((n) => [this.nameFor(unit, n), unit])),
@@ -149,7 +152,7 @@ export class Nouns {
     return sourceOf(this.#units.keys()).replaceAll('²', String.raw`(?:²|\^2)`).replaceAll('³', String.raw`(?:³|\^3)`);
   }
 
-  /** The signs and codes that the table states. */
+  /** The currency signs and codes in the table. */
   get currencyKeys(): readonly string[] {
     return [...this.#currencies.keys()];
   }

@@ -1,5 +1,5 @@
-// The rules for what begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals, fractions and
-// numbers, by what is beside them. Not for English, whose rules are in english/rules.toml.
+// Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
+// fractions and numbers, depending on their context. English uses english/rules.toml instead.
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
@@ -37,7 +37,7 @@ function dateRules(v: Verbalizer): Rule[] {
       return v.date(Number(d), Number(m), y, wordBefore(place));
     },
   );
-  /** 3.5. without a year. */
+  /** Such as "3.5." without a year. */
   const short = rule(String.raw`(\d{1,2})\.(\d{1,2})\.(?!\d)`, ([, d, m], place) =>
     v.date(Number(d), Number(m), undefined, wordBefore(place)),
   );
@@ -103,7 +103,7 @@ function measureRules(v: Verbalizer): Rule[] {
   const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
   const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, (match, place) => {
     const [written, amount, symbol] = match;
-    // A flat, a class, or a fuse.
+    // The name of a flat, a class or a fuse.
     const isName =
       /^\d{1,3}A$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
     return isName ? undefined : v.measure(amount!, symbol!);
@@ -124,7 +124,7 @@ function ordinalRules(v: Verbalizer): Rule[] {
   );
 }
 
-/** 45:30 Min.: minutes and seconds; 1:30 Std.: hours and minutes. */
+/** "45:30 Min." is minutes and seconds; "1:30 Std." is hours and minutes. */
 function durationRule({ nouns, table, count }: Verbalizer): Rule {
   const units = ['h', 'min', 's'].map((symbol) => nouns.unit(symbol)!);
   const names = units.map((unit) => nouns.nameFor(unit, '2'));
@@ -141,7 +141,7 @@ function durationRule({ nouns, table, count }: Verbalizer): Rule {
   );
 }
 
-/** 1/2, 2½ and the same of a unit. */
+/** Rules for 1/2 and 2½, with or without a unit. */
 export function fractionRulesFor(v: Verbalizer): Rule[] {
   const unitSource = String.raw` ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})(?![\p{L}\d²³])`;
   const source = String.raw`(?:(\d{1,6}) ?(?=[¼-¾⅐-⅞↉])|(\d{1,3}) )?([¼-¾⅐-⅞↉]|\d{1,3}\/\d{1,3}(?![\d/]))`;
@@ -156,7 +156,7 @@ export function fractionRulesFor(v: Verbalizer): Rule[] {
   );
 }
 
-/** 10^-3, 2^n, 10⁻³. */
+/** Rule for powers: 10^-3, 2^n, 10⁻³. */
 export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule {
   const exponent = `([-−]?(?:${amountSource}|\\p{L}(?!\\p{L})))`;
   return rule(
@@ -170,10 +170,10 @@ export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>):
   );
 }
 
-/** The currency first. */
+/** Rule for sums with the currency first. */
 export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
 
-/** +49 30 123456, and a number that begins with 0 and has at least six digits. */
+/** Rule for telephone numbers: +49 30 123456, or a number that begins with 0 and has at least six digits. */
 export const phoneRuleFor = (v: Verbalizer): Rule =>
   rule(
     String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,3}(?: ?\(0\))?(?:[ ./-]?\(?\d{1,12}\)?){1,6}|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6})(?![\d\p{L}]|[.,:]\d)`,

@@ -1,6 +1,6 @@
-// Numbers as words by the rules of the Unicode CLDR (rule-based number formats, https://unicode.org/reports/tr35/tr35-numbers.html,
-// section 8; package cldr-rbnf). The rules of a language are read from its file when they are first used. Soft hyphens of
-// the data are left out.
+// Numbers as words by the rules of the Unicode CLDR (rule-based number formats,
+// https://unicode.org/reports/tr35/tr35-numbers.html, section 8; package cldr-rbnf). A language's rules are read on
+// first use. Soft hyphens in the data are removed.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -13,7 +13,7 @@ interface Rule {
   base: bigint;
   divisor: bigint;
   parts: readonly Part[];
-  /** Whether it says both the quotient and the remainder. */
+  /** Whether the rule speaks both the quotient and the remainder. */
   hasBoth: boolean;
 }
 
@@ -26,7 +26,7 @@ const partPattern =
   /→→→|([→←=])(%[^→←=]*)?\1|(\[)|(\|)|(\])|\$\(cardinal,((?:\w+\{[^}]*\}){1,6})\)\$|[^→←=[\]|$]+|[→←=$][^→←=[\]|$]*/gu;
 const kinds = { '→': 'remainder', '←': 'quotient', '=': 'same' } as const;
 
-/** The rules of one language. */
+/** The number rules of one language. */
 export class NumberFormat {
   readonly #written: Readonly<Record<string, Written>>;
   readonly #plurals: Intl.PluralRules;
@@ -39,7 +39,7 @@ export class NumberFormat {
     this.#plurals = new Intl.PluralRules(languageCode);
   }
 
-  /** The number, which has at most `namedDigitsMax` digits, by the rules of a set such as "%spellout-cardinal". */
+  /** Formats a number of at most `namedDigitsMax` digits by a rule set such as "%spellout-cardinal". */
   format(number: bigint, set: string): string {
     return this.#say(number, set).replaceAll('\u00ad', '').trim();
   }
@@ -48,7 +48,7 @@ export class NumberFormat {
     const rules = this.#rulesOf(set);
     let i = rules.findLastIndex(({ base }) => base <= number);
     const { base, divisor, hasBoth } = rules[i]!;
-    // An even multiple has no remainder to say: the rule before says it as a whole.
+    // An even multiple has no remainder to speak, so the previous rule speaks it as a whole.
     if (hasBoth && number % divisor === 0n && base % divisor !== 0n) i--;
     return this.#apply(rules, i, number, set);
   }
@@ -85,7 +85,7 @@ export class NumberFormat {
   }
 }
 
-/** A rule from "1100/100" (its base and its radix) and "←←hundert[→→];". */
+/** Parses a rule from its head "1100/100" (base and radix) and its body "←←hundert[→→];". */
 function toRule([head, body]: Written[number]): Rule {
   const [written = '0', radix = '10'] = head.split('/');
   const base = BigInt(written.replace(/>+$/, ''));
@@ -93,7 +93,7 @@ function toRule([head, body]: Written[number]): Rule {
   while (divisor * BigInt(radix) <= base) divisor *= BigInt(radix);
   // Each ">" lowers the power of the radix by one.
   for (const _ of written.match(/>/g) ?? []) divisor /= BigInt(radix);
-  // An apostrophe guards the space behind it.
+  // A leading apostrophe protects the space after it.
   const parts = [...body.replace(/;$/, '').replace(/^'/, '').matchAll(partPattern)].map(toPart);
   const has = (kind: Part['kind']) => parts.some((part) => part.kind === kind);
   return { base, divisor, parts, hasBoth: has('quotient') && (has('remainder') || has('remainderBefore')) };

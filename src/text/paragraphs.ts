@@ -1,7 +1,6 @@
-// Splits a text into paragraphs, lazily: a blank line, a heading, a list item, a table row, a line of code and a change
-// of quotation each start one (https://spec.commonmark.org/0.31.2/, sections 4 and 5). A call reads at most
-// `windowCharsMax` ahead, so the cost per character does not depend on the size of the text; a longer paragraph is
-// returned in parts, and the caller decides where the next part starts.
+// Splits a text into paragraphs, lazily. A blank line, a heading, a list item, a table row, a line of code and a change
+// of quotation each start one (https://spec.commonmark.org/0.31.2/, sections 4 and 5). Each call reads at most
+// `windowCharsMax` ahead. A longer paragraph is returned in parts; the caller decides where the next part starts.
 
 import { matchAt } from './rule.ts';
 
@@ -11,15 +10,15 @@ export interface Paragraph {
   /** Range of its text in the chunk. */
   from: number;
   to: number;
-  /** Ranges that are layout, not text: list markers, number signs, table borders. */
+  /** Ranges that are layout: list markers, number signs, table borders. */
   markers: readonly (readonly [from: number, to: number])[];
-  /** Code: contains no markup. */
+  /** Code, which contains no markup. */
   literal: boolean;
-  /** A table row: vertical bars separate cells. */
+  /** A table row, in which vertical bars separate cells. */
   table: boolean;
-  /** Whether it ends here; if not, it continues at `to`. */
+  /** Whether the paragraph ends here. If not, it continues at `to`. */
   whole: boolean;
-  /** Where to look for the next one. */
+  /** Where to look for the next paragraph. */
   next: number;
 }
 
@@ -34,7 +33,7 @@ export interface ReadingState {
 interface Line {
   from: number;
   to: number;
-  /** Where the next line starts. */
+  /** Start of the next line. */
   next: number;
   text: string;
 }
@@ -77,7 +76,7 @@ export function readParagraph(chunk: string, at: number, state: ReadingState): P
   }
 }
 
-/** Text in which nothing is layout, a window at a time. */
+/** Reads text without layout, one window at a time. */
 export function readLiteral(chunk: string, at: number, state: ReadingState): Paragraph | undefined {
   const from = state.within ? at : at + matchAt(blankPattern, chunk, at)![0].length;
   if (from >= chunk.length) return undefined;
@@ -90,7 +89,7 @@ export function readLiteral(chunk: string, at: number, state: ReadingState): Par
 const isLayout = (text: string): boolean =>
   rulePattern.test(text) || tableRulePattern.test(text) || definitionPattern.test(text);
 
-/** A paragraph that begins with `line`. */
+/** Starts a paragraph with `line`. */
 function start(chunk: string, line: Line, limit: number): Paragraph {
   const heading = headingPattern.exec(line.text);
   if (heading) {
@@ -145,13 +144,13 @@ function startsBlock(text: string, before: string, listed: boolean): boolean {
   if (headingPattern.test(text) || fencePattern.test(text) || tablePattern.test(text)) return true;
   if (bulletPattern.test(text) || dialoguePattern.test(text)) return true;
   const number = numberPattern.exec(text);
-  // Prose may begin with a number and a full stop by chance: it is a list item only where a list is likely.
+  // Prose may happen to begin with a number and a full stop. It is a list item only where a list is likely.
   return number !== null && (listed || number[1] === '1' || /[.:;!?]["')\]]*\s*$/.test(before.slice(-10)));
 }
 
 /**
- * Whether a first line without final punctuation is a title: short or capitalised, followed by a longer line that begins
- * like a sentence and whose first word would have fitted on the line above.
+ * Whether a first line without final punctuation is a title: short or capitalised, and followed by a longer line that
+ * begins like a sentence and whose first word would have fitted on the line above.
  */
 function isTitle(line: string, below: string): boolean {
   const title = line.trim();
@@ -176,7 +175,7 @@ function lineAt(chunk: string, from: number, limit: number): Line {
   return { from, to: from + cut, next: from + cut, text: window.slice(0, cut) };
 }
 
-/** The start of the first line that is not blank, with its indent, which may belong to a marker. */
+/** Start of the first line that is not blank, including its indent, which may belong to a marker. */
 function skipBlank(chunk: string, at: number): number {
   const end = at + matchAt(blankPattern, chunk, at)![0].length;
   if (end >= chunk.length) return end;

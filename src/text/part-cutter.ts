@@ -1,43 +1,52 @@
-// Splits a text into parts to speak, whether it is known as a whole or arrives in pieces: at the end of a sentence or of a
-// paragraph, at a clause where a part becomes long, soon in the first one, or before a word where it becomes too long. Where
-// it splits depends on the text alone and not on its pieces. A number, an abbreviation, a URL or markup that may still go on
-// is not split. The parts joined are the text.
+// Splits a text into parts to speak, whether it is complete or arrives in pieces. Parts end at sentences and
+// paragraphs, at a clause if a part gets long (earlier in the first part), or before a word if it gets too long. The
+// result depends on the text alone, not on its pieces. Numbers, abbreviations, URLs and markup that may continue are
+// not split. The joined parts are the text.
 import { cleanText } from './clean-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
 import { breakStrength } from './tokenize.ts';
 
-/** A part ends at a clause only if it is at least this long: the first one soon, to be heard; the others seldom. */
+/** Minimum length of a part that ends at a clause. The first part may be short, so that audio starts early. */
 const firstClauseCharsMin = 60;
 const clauseCharsMin = 200;
-/** A longer part ends at the next word; markup that has not ended by then no longer counts, nor does the end of a sentence. */
+/** A longer part ends at the next word. Sentence ends and unfinished markup are then ignored. */
 const partCharsMax = 300;
-/** A word that is longer is split, in a script without spaces or in another. So is a part without a word: "J. J. J. J." */
+/**
+ * A longer word is split; the first limit is for scripts without spaces. A part without a word is split too: "J. J. J.
+ * J."
+ */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;
-/** How much of the word after a sentence is waited for, to tell how it is written; after a number, of one more. */
+/** How much of the next word is examined to decide whether a sentence ended; after a number, of one word more. */
 const aheadCharsMax = 40;
 const aheadPattern = /^(?:\d\S*[^\S\n]+)?\S*/;
-/** It may be read together with the word after it: "5 ft. 3 in.", "Rs. 500", "EE. UU." */
+/** An abbreviation that may be read together with the next word: "5 ft. 3 in.", "Rs. 500", "EE. UU." */
 const shortStopPattern = /(?:(?<!\p{L})\p{Lu}|\d\s?\p{L})\p{L}{0,3}\.$/u;
 
-/** White space, or the place after a mark of a script without spaces where more text follows. */
+/** White space, or the position after a mark of a script without spaces if more text follows. */
 const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
 const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
 const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
 const unspacedPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
-/** What is said in full whatever follows: letters and a mark, or letters before a space. One letter may be a variable. */
+/**
+ * A word that is complete whatever follows: letters and a mark, or letters before a space. A single letter may be a
+ * variable.
+ */
 const finishedPattern = /^[^\p{L}\p{N}]*(?!www\.?$)\p{L}[\p{L}\p{M}]+(?:['’-]+[\p{L}\p{M}]+)*[.!?…,;:)"'”’]*$/u;
-/** Marks before which a word has ended although no space follows. An apostrophe, a hyphen or a colon may be inside it. */
+/** Marks that end a word even if no space follows. Apostrophes, hyphens and colons may be inside a word. */
 const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 
-/** The end of a sentence, but not of "Wait..." or '"Really?"', which may go on; and what would go on with "5 ft." or "Rs." */
+/**
+ * The end of a sentence, except "Wait..." and '"Really?"', which may continue; and a text that would continue "5 ft."
+ * or "Rs."
+ */
 const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
 const wouldGoOn = ' 5 in. ';
 
-/** A stretch between two words: where the word before it ends, and where the next one starts. */
+/** The gap between two words: the end of the first and the start of the second. */
 interface Gap {
   from: number;
   to: number;
@@ -46,23 +55,23 @@ interface Gap {
 export class PartCutter {
   readonly #languageCode: string;
   #text = '';
-  /** Before it, no gap ends a part. */
+  /** Gaps before this index do not end a part. */
   #at = 0;
   #isInFence = false;
   #clauseCharsMin: number;
 
-  /** `opens`: whether nothing is spoken before the text. */
+  /** `opens`: whether the text is the first to be spoken. */
   constructor(languageCode: string, opens = true) {
     this.#languageCode = languageCode;
     this.#clauseCharsMin = opens ? firstClauseCharsMin : clauseCharsMin;
   }
 
-  /** Whether text waits that is in no part. */
+  /** Whether there is text that is in no part yet. */
   get hasText(): boolean {
     return this.#text !== '';
   }
 
-  /** Takes text in; yields the parts that are complete. */
+  /** Adds text. Yields the parts that are complete. */
   *push(text: string): Generator<string> {
     this.#text += text;
     for (let gap = this.#nextGap(); gap; gap = this.#nextGap()) {
@@ -73,7 +82,7 @@ export class PartCutter {
     }
   }
 
-  /** What can be spoken of a text that does not go on for now; the rest waits. */
+  /** Called when the text pauses. Returns the text that can be spoken now; the rest is kept. */
   pause(): string | undefined {
     const text = this.#text;
     gapPattern.lastIndex = 0;
@@ -86,7 +95,7 @@ export class PartCutter {
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
   }
 
-  /** All that waits, where its writer says that a phrase ends, if a sentence ends there too whatever follows. */
+  /** Called when the writer ends a phrase. Returns all pending text if a sentence certainly ends there. */
   endPhrase(): string | undefined {
     const before = this.#text.trimEnd();
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
@@ -95,7 +104,7 @@ export class PartCutter {
     return this.#endsBefore(before + wouldGoOn, before.length) ? this.#take(this.#text.length) : undefined;
   }
 
-  /** All that waits, to its last character. */
+  /** Returns all pending text. */
   flush(): string {
     const rest = this.#text;
     this.#text = '';
@@ -127,7 +136,10 @@ export class PartCutter {
     return match ? { from: match.index, to: match.index + match[0].length } : undefined;
   }
 
-  /** Where a part ends that ends at the gap; undefined if none does; 'wait' if that depends on text that has not come. */
+  /**
+   * The end of the part that ends at the gap; undefined if none does; 'wait' if this depends on text that has not
+   * arrived.
+   */
   #endAt({ from, to }: Gap): number | undefined | 'wait' {
     const before = this.#text.slice(0, from);
     if (before.trim() === '') return undefined;
@@ -135,7 +147,7 @@ export class PartCutter {
     const isInFence = this.#endsInFence(before);
     const blankLine = blankLinePattern.exec(space);
     if (blankLine && !isInFence) return from + blankLine[0].length;
-    // White space may go on.
+    // More white space may follow.
     if (to === this.#text.length) return 'wait';
     const line = space.indexOf('\n') + 1;
     if (isInFence) return line > 0 && from >= this.#clauseCharsMin ? from + line : undefined;
@@ -156,7 +168,7 @@ export class PartCutter {
     return (fences % 2 === 1) !== this.#isInFence;
   }
 
-  /** Looks no further ahead than it takes to tell, so that the answer does not depend on how much has come. */
+  /** Looks ahead no further than necessary, so that the result does not depend on how much text has arrived. */
   #endsSentence({ from, to }: Gap): boolean | 'wait' {
     const text = this.#text;
     const ahead = aheadPattern.exec(text.slice(to, to + aheadCharsMax))![0];
@@ -171,7 +183,7 @@ export class PartCutter {
     return this.#endsBefore(text.slice(0, to + (isClear ? first.index + first[0].length : ahead.length)), from);
   }
 
-  /** Whether a sentence of the text ends at that place. */
+  /** Whether a sentence ends at this index. */
   #endsBefore(text: string, from: number): boolean {
     const lineStart = text.lastIndexOf('\n', from - 1) + 1;
     const raw = text.slice(lineStart);

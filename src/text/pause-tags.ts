@@ -1,13 +1,13 @@
-// Pauses in plain text: `[pause:1.5s]` or `[pause:300ms]`, without white space. All else in the text is text.
+// Pauses in plain text: `[pause:1.5s]` or `[pause:300ms]`, without white space. Everything else is plain text.
 import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle } from './marked-text.ts';
 
-/** The longest single pause, and all pauses of one text together. */
+/** The longest single pause, and the limit for all pauses of one text. */
 const pauseMsMax = 20_000;
 export const pausesMsMax = 600_000;
 
 const tagPattern = /\[pause:(\d{1,9}(?:\.\d{1,9})?)(ms|s)\]/gi;
 
-/** A MarkupFault where a pause is too long. */
+/** Throws a MarkupFault if a pause is too long. */
 export function readPauseTags(source: string): MarkedText {
   const builder = new MarkedTextBuilder(source, { isLiteral: false });
   builder.setStyle(plainStyle);
@@ -25,7 +25,7 @@ export function readPauseTags(source: string): MarkedText {
   return builder.build([]);
 }
 
-/** Takes the pauses of a text, within the limits. */
+/** Returns a function that adds the pauses of a text, and checks their limits. */
 export function createPauses(source: string, add: (ms: number) => void): (ms: number, at: number) => void {
   let sumMs = 0;
   return (ms, at) => {

@@ -1,27 +1,27 @@
-// Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations whose
-// full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
-// only. To add a language, add a row.
+// Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations
+// whose full stop does not end a sentence, and words that begin sentences. Languages without a row are split at
+// punctuation only. To add a language, add a row.
 import { type AbbreviationRows, type LanguageTable, readTable, toRows } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 import { expandPattern } from './written-rules.ts';
 
 export interface Phrasing {
-  /** Conjunctions and relative pronouns: a weak break comes before them. */
+  /** Conjunctions and relative pronouns; a weak break precedes them. */
   openers: ReadonlySet<string>;
-  /** Articles and prepositions: no break comes after them. */
+  /** Articles and prepositions; no break follows them. */
   clinging: ReadonlySet<string>;
-  /** Abbreviations without their last stop, in lower case except names, and what the stop may mean. */
+  /** Abbreviations without their last stop, in lower case except for names, and the meaning of the stop. */
   abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
-  /** Whether the full stop after a number makes it an ordinal: "der 3. Mai". */
+  /** Whether a full stop after a number makes it an ordinal: "der 3. Mai". */
   hasOrdinalStops?: boolean;
 }
 
 const toAbbreviations = (list: string, kind: AbbreviationRows['means']): Phrasing['abbreviations'] =>
   new Map([...wordSet(list)].map((word) => [word, kind]));
 
-/** Phrasing from lists of words. */
+/** Creates phrasing from lists of words. */
 const toPhrasing = (
   lists: Record<'openers' | 'clinging' | 'inner' | 'starters', string>,
   hasOrdinalStops = false,
@@ -33,7 +33,7 @@ const toPhrasing = (
   starters: wordSet(lists.starters),
 });
 
-/** Its table is read when English is first spoken. */
+/** Reads the table when English is first spoken. */
 const toEnglish = (): Phrasing => ({
   openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
@@ -173,7 +173,7 @@ export function stoppedRuleFor({ stopped = [], patterns = {} }: LanguageTable): 
   });
 }
 
-/** The abbreviations by their keys, and what the stop of each may mean. */
+/** The abbreviations by key, with the meaning of their stop. */
 const stopMeanings = ({ stopped = [] }: LanguageTable): [key: string, means: AbbreviationRows['means']][] =>
   stopped
     .filter(({ means, plain }) => !(means === 'final' && plain))

@@ -1,7 +1,7 @@
-// Reads and writes pronunciation lexicons of the W3C (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Strict about
-// XML, as with SSML: what is not well-formed, has a document type declaration or more entries than allowed is a MarkupFault,
-// with line and column. No entity is expanded but the five of XML, and nothing is fetched. Of several pronunciations of a
-// lexeme, the preferred one counts, or else the first. The letter case of an entry is an attribute of a namespace of ours.
+// Reads and writes W3C pronunciation lexicons (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Strict about
+// XML: a MarkupFault gives line and column. Only the five entities of XML are expanded, and nothing is fetched. Of
+// several pronunciations of a lexeme, the preferred one is used, or else the first. The letter case of an entry is an
+// attribute in Sonant's namespace.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
@@ -14,7 +14,7 @@ const ownNamespace = 'urn:sonant:lexicon';
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 
 export interface PlsLexicon {
-  /** Of `<meta name="title">`. */
+  /** Content of `<meta name="title">`. */
   name: string | undefined;
   entries: LexiconEntry[];
 }
@@ -22,12 +22,12 @@ export interface PlsLexicon {
 export const readPls = (document: string, entriesMax: number): Steps<PlsLexicon> =>
   new PlsReader(document, entriesMax).read();
 
-/** UTF-16 units that are read in a step. */
+/** Number of UTF-16 units that are parsed per step. */
 const stepLength = 2048;
-/** About so many UTF-16 units from one tag to the next: the parser holds each reference among them by itself until then. */
+/** Limit of UTF-16 units between two tags, because the parser stores each reference separately until the next tag. */
 const untaggedMax = 65_536;
 
-/** What may stand in an element, by its path; in others, such as metadata, anything may, and is passed over. */
+/** Allowed content of elements, by path. Other elements, such as metadata, may contain anything and are skipped. */
 const contents: Readonly<Record<string, readonly string[]>> = {
   lexicon: ['meta', 'metadata', 'lexeme'],
   'lexicon/lexeme': ['grapheme', 'phoneme', 'alias', 'example'],
@@ -126,7 +126,7 @@ class PlsReader {
     return contents[this.#open.map(({ name }) => name).join('/')];
   }
 
-  /** Text between elements would be lost. */
+  /** Rejects text between elements, which would be lost. */
   #checkLoose(): void {
     if (!this.#known()?.length || this.#text.trim() === '') return;
     const { name, at } = this.#open.at(-1)!;
@@ -189,7 +189,7 @@ const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
 
-/** A document with the entries of one language, or of none; PLS states the language once for all of them. */
+/** Writes a document with the entries of one language, or of none. PLS states one language for all entries. */
 export function writePls(name: string, entries: readonly LexiconEntry[], languageCode: string | undefined): string {
   const lexemes = entries.map(({ grapheme, alias, phoneme, alphabet, case: letterCase }) => {
     const attribute = letterCase === 'insensitive' ? ' sonant:case="insensitive"' : '';

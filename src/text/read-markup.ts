@@ -1,13 +1,13 @@
-// The kinds of markup that a text may have, and how each is read.
+// The kinds of markup in texts, and their readers.
 import { type MarkedText, plainText } from './marked-text.ts';
 import { readPauseTags } from './pause-tags.ts';
 import { isSsml, readSsml } from './ssml.ts';
 
 export const markupKinds = ['ssml', 'pauses'] as const;
-/** `ssml`: a text that begins as a document does is one; `pauses`: pause tags in plain text. */
+/** `ssml`: a text that begins like an SSML document is one; `pauses`: pause tags in plain text. */
 export type MarkupKind = (typeof markupKinds)[number];
 
-/** A MarkupFault where it cannot be read. */
+/** Throws a MarkupFault if the markup cannot be read. */
 export function readMarkup(source: string, markup: MarkupKind | undefined): MarkedText {
   if (markup === 'pauses') return readPauseTags(source);
   return markup === 'ssml' && isSsml(source) ? readSsml(source) : plainText(source);

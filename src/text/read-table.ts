@@ -1,4 +1,4 @@
-// Verbalizes clean text of a language that has a table: its rules are made when the language is first read.
+// Verbalizes clean text of a language that has a table. The rules are created when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
 import { charBefore, endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
@@ -14,7 +14,7 @@ interface Reader {
 
 const readers = new WeakMap<Verbalizer, Reader>();
 
-/** Verbalizes `text` of a language that has a table; its tokens already have their breaks. */
+/** Verbalizes `text` of a language that has a table. The breaks of its tokens must be set. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
   let reader = readers.get(v);
@@ -80,7 +80,7 @@ function easyWordEnd(text: string, { from, to }: Token, abbreviations: ReadonlyS
     : 0;
 }
 
-/** "/h" after a measure or a sum. */
+/** Rule for "/h" after a measure or a sum. */
 function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   return rule(String.raw`\/(m[²³]|\p{L}{1,12})${endSource}`, ([, written], place) => {
@@ -132,7 +132,7 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
   const { char, before, after } = sign;
   const say = signs.get(char);
   if (say === undefined) return silent(sign);
-  // Only between or before terms: a < b, but <name>; 2 * 3, but *note*.
+  // Spoken only between or before terms: a < b, but <name>; 2 * 3, but *note*.
   if (/[<>*|^~#\\_]/.test(char)) {
     const alone = before === ' ' && after === ' ';
     if (!alone && !(/[~#<>]/.test(char) && /\d/.test(after))) return silent(sign);
@@ -140,7 +140,7 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
   return said(sign, say);
 }
 
-/** What a range may begin with: a number, perhaps with a sign or a unit. */
+/** The start of a range: a number, possibly with a sign or a unit. */
 const quantityPattern = /(?:\d[%€$°]?|\d ?[€%]|\p{L}\.?) ?$/u;
 
 function readDash(sign: Sign, v: Verbalizer): SignReading {
@@ -161,20 +161,20 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
 
 type RulesFor = (char: string) => readonly Rule[];
 
-/** Rules by the first character of the text. The order matters: more specific rules come first. */
+/** Rules by first character. Their order matters: more specific rules come first. */
 interface RuleSet {
   digitStart: RulesFor;
   pointStart: RulesFor;
   letterStart: RulesFor;
   signStart: RulesFor;
   readSign(place: Place): SignReading;
-  /** Fast path for most tokens: the end of a plain word, without a comma or the like after it; 0 for anything else. */
+  /** Fast path for most tokens. Returns the end of a plain word, without following punctuation, or 0. */
   easyWordEnd(text: string, token: Token): number;
 }
 
 const letterPattern = /[\p{L}\p{M}]/u;
 
-/** Verbalizes `text`; its tokens already have their breaks. */
+/** Verbalizes `text`. The breaks of its tokens must be set. */
 function readByRules(text: string, tokens: readonly Token[], rules: RuleSet, dayFirst: boolean): SpokenToken[] {
   const spokenTokens: SpokenToken[] = [];
   for (let t = 0; t < tokens.length; t++) {
@@ -198,11 +198,11 @@ function readByRules(text: string, tokens: readonly Token[], rules: RuleSet, day
   return spokenTokens;
 }
 
-/** Whether nothing but closing punctuation follows in the token. */
+/** Whether only closing punctuation follows in the token. */
 const endsHere = (text: string, at: number, to: number): boolean =>
   to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
 
-/** Appends what begins at the place to `spoken`; returns the length that was read. */
+/** Appends the spoken form of the text at the place to `spoken`. Returns the length that was read. */
 function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSet): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
@@ -237,7 +237,7 @@ function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization):
 
 class Verbalization {
   say = '';
-  /** Range of the text that is read as words, without the punctuation around it. */
+  /** Range of the text that is read as words, without surrounding punctuation. */
   from = -1;
   to = -1;
   /** Separator before the next word. */
@@ -256,7 +256,7 @@ class Verbalization {
     this.#gap = ' ';
   }
 
-  /** Appends punctuation after a word; of several of a kind, only the first. */
+  /** Appends punctuation after a word; only the first of several equal marks. */
   mark(say: string): void {
     const last = this.say.at(-1) ?? '';
     const doubled = say === last || (/[,;:.!?]/.test(last) && /^[,;:.]/.test(say));
@@ -282,16 +282,16 @@ class Verbalization {
 /** A character that is neither a letter nor a digit, with its context. */
 interface Sign extends Place {
   char: string;
-  /** How often it is repeated, and the end of the run. */
+  /** Number of repetitions, and the end of the run. */
   repeats: number;
   end: number;
-  /** Its neighbours; a space where there are none. */
+  /** The neighbouring characters, or spaces if there are none. */
   before: string;
   after: string;
 }
 
 interface SignReading {
-  /** The method of Verbalization that takes it. */
+  /** The method of Verbalization that receives the sign. */
   kind: 'word' | 'mark' | 'open' | 'join';
   say: string;
   length: number;
@@ -315,5 +315,5 @@ const said = toReading('word');
 const marked = toReading('mark');
 const opens = toReading('open');
 const joins = toReading('join');
-/** Not read; separates the words on both sides. */
+/** A sign that is not read, but separates the words on both sides. */
 const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

@@ -1,6 +1,6 @@
-// Verbalization rules: a rule is tried at one place in clean text and may return the words to say there and the length
-// of the text that they replace. Patterns are sticky and every repetition in them is bounded, so the cost of a rule does
-// not depend on where it is tried.
+// Verbalization rules. A rule is tried at one place in clean text and may return the spoken words and the length of the
+// text that they replace. Patterns are sticky and their repetitions bounded, so the cost of a rule does not depend on
+// the place.
 
 /** A place in clean text. */
 export interface Place {
@@ -8,24 +8,27 @@ export interface Place {
   at: number;
   /** Whether dates have the day first, as everywhere but in the United States. */
   dayFirst: boolean;
-  /** The word before, once it was asked for. */
+  /** The previous word, cached on first use. */
   wordBefore?: string;
 }
 
 export interface Reading {
   say: string;
   length: number;
-  /** What it is: a word unless stated, else a method of Verbalization: punctuation after or before a word, or between two. */
+  /**
+   * Kind of the text: a word by default; otherwise the Verbalization method for punctuation after a word, before a
+   * word, or between two.
+   */
   kind?: 'mark' | 'open' | 'join' | undefined;
 }
 
 export type Rule = (place: Place) => Reading | undefined;
 
-/** 3 000 and 1 234 567; but 12 500 may be two numbers. */
+/** Such as 3 000 and 1 234 567; but 12 500 may be two numbers. */
 const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
 /** A written number: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
 export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
-/** The dash of a range; an em dash with spaces around it is a pause instead. */
+/** The dash of a range. An em dash with spaces around it is a pause instead. */
 export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
 /** The result of an equation: = 2, =x, = ? */
 export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
@@ -33,7 +36,7 @@ export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
 export const startSource = String.raw`(?<![\p{L}\d])`;
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 
-/** A rule from the source of a pattern. `say` declines by returning undefined. */
+/** Creates a rule from a pattern. If `say` returns undefined, the rule does not apply. */
 export function rule(source: string, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
   const pattern = sticky(source);
   return (place) => {
@@ -47,7 +50,7 @@ export function rule(source: string, say: (match: RegExpExecArray, place: Place)
 /** How far around a place neighbouring words are searched. */
 const neighbourCharsMax = 40;
 
-/** The word before `at`, without the punctuation between, or ''. */
+/** The word before `at`, without punctuation in between, or ''. */
 export function wordBefore(place: Place): string {
   place.wordBefore ??= findWordBefore(place);
   return place.wordBefore;
@@ -58,7 +61,7 @@ function findWordBefore(place: Place): string {
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
 
-/** The word after `at`, without the punctuation between, or ''. */
+/** The word after `at`, without punctuation in between, or ''. */
 export function wordAfter(text: string, at: number): string {
   return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
 }
@@ -70,7 +73,7 @@ export const textBefore = ({ text, at }: Place, chars: number): string => text.s
 export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
   text.slice(at + length, at + length + chars);
 
-/** The character before the place; a space where there is none. */
+/** The character before the place, or a space if there is none. */
 export function charBefore({ text, at }: Place): string {
   const char = text[at - 1];
   return char === undefined || char === '\n' ? ' ' : char;
@@ -84,7 +87,7 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text);
 }
 
-/** The source of a pattern that matches a text as it is. */
+/** The source of a pattern that matches this text literally. */
 export const toSource = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);
 
 export const wordSet = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));

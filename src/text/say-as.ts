@@ -1,22 +1,22 @@
-// SSML's say-as: what is said for text of a stated kind, whatever it looks like. Characters, digits and telephone numbers are
-// said in any language, one by one; the other kinds in languages with a table (verbalizer.ts). Undefined where the text is
-// not of that kind.
+// SSML's say-as: speaks text of a stated kind, whatever it looks like. Characters, digits and telephone numbers are
+// spoken one by one in any language; other kinds need a language with a table (verbalizer.ts). Returns undefined if the
+// text is not of that kind.
 import { formsOf } from './forms.ts';
 import { toRows } from './language-table.ts';
 import { sayText } from './normalize-text.ts';
 import { parseRoman } from './number-words.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 
-/** Said by engines that read numbers as it is written. */
+/** Kinds that engines which read numbers can speak as written. */
 const plainKinds = new Set(['cardinal', 'number']);
 const spelledKinds = new Set(['characters', 'spell-out', 'verbatim']);
-/** What is said in place of what is not to be heard. */
+/** Replaces text that must not be spoken. */
 const bleep = 'beep';
 
-/** Reads text by the rules for all text. */
+/** Reads text by the general rules. */
 type Read = (text: string) => string;
 
-/** Undefined where the text cannot be said so in that language. */
+/** Returns undefined if the text cannot be spoken as this kind in the language. */
 export function sayAs(
   { as, format }: { as: string; format: string },
   text: string,
@@ -61,7 +61,7 @@ function sayByTable(as: string, format: string, written: string, v: Verbalizer, 
   }
 }
 
-/** By the rules for all text. */
+/** Reads text with digits by the general rules. */
 const readWritten = (written: string, read: Read) => (/\d/.test(written) ? read(written) : undefined);
 
 function spell(written: string, spelled: string, v: Verbalizer): string {
@@ -89,7 +89,7 @@ function sayFraction(written: string, v: Verbalizer): string | undefined {
 
 const isDateFormat = (format: string): boolean => /^[ymd]{1,3}$/.test(format);
 
-/** The order of the parts is that of the letters of the format, such as "dmy". */
+/** The letters of the format, such as "dmy", give the order of the parts. */
 function sayDate(written: string, format: string, v: Verbalizer): string | undefined {
   const parts = written.split(/[^\p{L}\d]+/u).filter(Boolean);
   if (!isDateFormat(format) || parts.length !== format.length || new Set(format).size < format.length) return undefined;

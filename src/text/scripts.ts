@@ -1,13 +1,13 @@
-// Detects the scripts of a text and whether its language is written in them. Letters are counted by Unicode's Script
-// property; digits, symbols and punctuation belong to every script, and Latin is foreign to no language, for every engine
-// can read it. One pass, before the first sound.
+// Detects the scripts of a text, and whether its language is written in them. Letters are counted by Unicode's Script
+// property. Digits, symbols and punctuation belong to every script, and Latin is never foreign, since every engine can
+// read it.
 
 export interface ScriptReport {
-  /** Whether it has a letter or a digit. */
+  /** Whether the text has a letter or a digit. */
   speakable: boolean;
-  /** Its scripts that the language is not written in, by their English names, the most used first. */
+  /** English names of the text's scripts in which the language is not written, most used first. */
   foreign: readonly string[];
-  /** Whether most of its letters are in foreign scripts. */
+  /** Whether most letters are in foreign scripts. */
   mostlyForeign: boolean;
 }
 
@@ -39,11 +39,14 @@ const letterPattern = /\p{L}/u;
 const speakablePattern = /[\p{L}\p{N}]/u;
 const neutralPattern = /[\p{Script=Common}\p{Script=Inherited}]/u;
 
-/** Indices of letters in no script above, and of characters that are not letters or belong to every script. */
+/**
+ * Indices of two further classes: letters of scripts that are not listed, and characters that are not letters or belong
+ * to every script.
+ */
 const other = codes.length;
 const none = other + 1;
 
-/** Counts the letters of `text` by script. What any of the languages is written in is not foreign. */
+/** Counts the letters of `text` by script. Scripts of any of the languages are not foreign. */
 export function inspectScripts(text: string, ...languageCodes: readonly string[]): ScriptReport {
   const { counts, letters } = countScripts(text);
   const own = new Set(languageCodes.flatMap((code) => [...scriptsOf(code)]));
@@ -57,7 +60,7 @@ export function inspectScripts(text: string, ...languageCodes: readonly string[]
   };
 }
 
-/** Whether the text is mostly in scripts of each of the languages. */
+/** For each language: whether the text is mostly in its scripts. */
 export function fitScripts(text: string, languageCodes: readonly string[]): boolean[] {
   const { counts, letters } = countScripts(text);
   const used = [...counts.keys()].filter((script) => script !== none && counts[script]! > 0);
@@ -84,7 +87,7 @@ function countScripts(text: string): { counts: Uint32Array; letters: number } {
   return { counts, letters };
 }
 
-/** Cache: the script of each character of the basic plane, plus one. */
+/** Cache of the script of each character of the basic plane, plus one. */
 const known = new Uint8Array(0x10000);
 
 function scriptOf(codePoint: number): number {

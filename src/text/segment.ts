@@ -1,6 +1,6 @@
-// Splits a chunk of text into segments ("cuts") for the engine: each is a sentence, or a part of one that is too long; the
-// first are short, for a low time to first sound, and each ends at the best break that fits. Spans map the words of a cut
-// back to the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
+// Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of one that is too long,
+// and ends at the best break that fits; the first cuts are short, so that audio starts early. Spans map the words of a
+// cut to the chunk. A cut is yielded as soon as enough text has been read.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
@@ -9,13 +9,13 @@ import { breakStrength, type SpokenToken } from './tokenize.ts';
 
 /** Maps a range of spoken text to the text that it was made from. */
 export interface Span {
-  /** UTF-16 range in Cut.text: one spoken token, or the run of tokens that one token of the source is spoken as. */
+  /** UTF-16 range in Cut.text: one spoken token, or the spoken tokens of one source token. */
   from: number;
   to: number;
-  /** Code points in the caller's chunk. */
+  /** Position in the caller's chunk, in code points. */
   offset: number;
   length: number;
-  /** What is written there, where the chunk has markup. */
+  /** The written text, if the chunk has markup. */
   written?: string;
 }
 
@@ -26,25 +26,25 @@ export interface Cut {
   text: string;
   spans: readonly Span[];
   breakAfter: Break;
-  /** Ranges of the text that are pronounced as stated. */
+  /** Ranges of the text with stated phonemes. */
   phonemes?: readonly PhonemeRange[];
 }
 
 export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   segmentCharsMax: number;
-  /** The first cut of a request is at most this long, the second at most twice. */
+  /** Longest first cut of a request; the second may be twice as long. */
   firstCharsMax?: number;
-  /** Cuts of the request before this chunk. Default: 0. */
+  /** Number of the request's cuts before this chunk. Default: 0. */
   cutsBefore?: number;
-  /** Whether the chunk is one part of a text that has been divided already. */
+  /** Whether the chunk is one part of a text that is already divided. */
   isPart?: boolean | undefined;
-  /** The way from the chunk to the caller's text. Default: it is the caller's text. */
+  /** Maps the chunk to the caller's text. Default: the chunk is the caller's text. */
   source?: SourceMap | undefined;
 }
 
-/** The end of a sentence does not become a cut of its own if it is shorter than this. */
+/** The end of a sentence does not become a separate cut if it is shorter than this. */
 const orphanCharsMax = 20;
-/** How much of a text's end is looked at to see how it ends. */
+/** How many characters at the end of a text are examined to find its break. */
 const endCharsMax = 100;
 
 export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut, undefined> {
@@ -65,14 +65,17 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
   }
 }
 
-/** The parts of a text that is known as a whole are those in which live speech takes it up. */
+/** Divides a complete text into the same parts as live speech would. */
 function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string> {
   const cutter = new PartCutter(languageCode, opens);
   yield* cutter.push(text);
   yield cutter.flush();
 }
 
-/** Divides the tokens of a part into cuts, each at most as long as the next of `limits`, or else as `charsMax`. */
+/**
+ * Divides the tokens of a part into cuts. `limits` holds the lengths of the first cuts; later ones have at most
+ * `charsMax`.
+ */
 function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: number): Generator<SpokenToken[]> {
   const pending: SpokenToken[] = [];
   let limit = limits[0] ?? charsMax;
@@ -93,7 +96,9 @@ function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: n
   while (pending.length > 0) yield take();
 }
 
-/** A text may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
+/**
+ * A text may end in the middle of a sentence that the next text continues. Only its own marks and blank lines end it.
+ */
 function breathAtEnd(text: string): Break {
   if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
   const end = text
@@ -119,8 +124,8 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const fits = ends.length;
   if (fits === pending.length) return pending.splice(0);
   const room = limit - (fits > 0 ? ends[fits - 1]! + 1 : 0);
-  // A token longer than a whole cut is split, and so is a number read in groups that would leave this cut almost empty;
-  // but a clause break before it is preferred.
+  // Splits a token that is longer than a cut, or a number in groups that would leave this cut almost empty. A clause
+  // break before the token is preferred.
   const { say } = pending[fits]!;
   const hasClauseBreak = pending.slice(0, fits).some((token) => token.breakAfter >= breakStrength.clause);
   const isLong = say.length > limit && room >= limit / 4;
@@ -132,14 +137,14 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   return [...pending.splice(0, fits), front];
 }
 
-/** How many of the tokens that fit to take, for the cut to end at the best break. */
+/** How many of the fitting tokens to take, so that the cut ends at the best break. */
 function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], limit: number): number {
   const last = (strength: number, from: number, to: number): number => {
     let i = ends.length - 1;
     while (i >= 0 && (tokens[i]!.breakAfter < strength || ends[i]! > to)) i--;
     return i >= 0 && ends[i]! >= from ? i + 1 : 0;
   };
-  // The rest of the sentence is too short for a cut: end this one earlier.
+  // The rest of the sentence is too short for a cut, so this cut ends earlier.
   const restEnd = tokens.findIndex((token, i) => i >= ends.length && token.breakAfter >= breakStrength.sentence);
   const orphan = restEnd >= 0 && lengthOf(tokens.slice(ends.length, restEnd + 1)) < orphanCharsMax;
   const to = orphan ? limit * 0.75 : limit;
@@ -164,7 +169,7 @@ function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, res
   const spaced = space > 0 && hasWord(say.slice(0, space));
   let at = spaced ? space : limit;
   if (!spaced) {
-    // Never between a letter and its combining marks, nor inside a surrogate pair.
+    // Never splits between a letter and its combining marks, or inside a surrogate pair.
     while (at > 1 && /^(?:\p{M}|\u200d|[\uDC00-\uDFFF])/u.test(say.slice(at, at + 2))) at--;
     if (at <= 1) at = limit;
     if (/[\uDC00-\uDFFF]/.test(say[at]!)) at = Math.max(at - 1, 2);
@@ -180,7 +185,9 @@ function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, res
   ];
 }
 
-/** The caller's own text, in which indices must not decrease. Offsets are counted in code points from the last one. */
+/**
+ * A map to the caller's own text. Indices must not decrease, because code points are counted from the previous index.
+ */
 function toSourceMap(chunk: string): SourceMap {
   let index = 0;
   let offset = 0;

@@ -1,27 +1,27 @@
-// Divides the runs of a marked text by its sentences. A sentence may run through several runs and pauses; it ends with one
-// that states so, and where another voice begins, or a language that the markup states.
+// Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. It ends at a run
+// that states an end, and where the markup changes the voice or the language.
 import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
 import { breakStrength } from './tokenize.ts';
 
-/** What follows a word and belongs to its sentence: marks that end it, what closes with them, and white space. */
+/** Text after a word that belongs to its sentence: end marks, closing quotes and brackets, and white space. */
 const endPattern = /^(?:\s*[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+)*["'*_~`]*\s*/u;
 const wordPattern = /[\p{L}\p{N}]/u;
 
 export interface Sentence {
-  /** What is said in it, without markup. */
+  /** The spoken text without markup. */
   said: string;
-  /** Whether it ends where its text does because the text ends, and not by a mark of its own. */
+  /** Whether the sentence ends only because its text ends. */
   isOpen: boolean;
   breakAfter: 'paragraph' | 'sentence' | undefined;
 }
 
 interface PlacedSentence extends Sentence {
-  /** Where it ends in the text of its passage. */
+  /** Its end in the text of its passage. */
   end: number;
 }
 
-/** Consecutive items that sentences may run through. */
+/** Consecutive items that sentences may span. */
 interface Passage {
   items: MarkedItem[];
   isLast: boolean;
@@ -29,13 +29,13 @@ interface Passage {
 
 export interface RunSplitting {
   languageCode: string;
-  /** Whether the run is taken as it is. */
+  /** Whether the run is left unchanged. */
   isFixed(run: MarkedRun): boolean;
-  /** What the style of the sentence has as its language; undefined for none. */
+  /** The language to set in the style of the sentence; undefined for none. */
   toLanguage(sentence: Sentence, run: MarkedRun): string | undefined;
 }
 
-/** Asks for the language of each sentence, in order, and divides runs where it changes. */
+/** Requests the language of each sentence in order, and divides runs where the language changes. */
 export function splitRuns(items: readonly MarkedItem[], splitting: RunSplitting): MarkedItem[] {
   return passagesOf(items, splitting).flatMap((passage) => {
     const first = passage.items.find((item) => item.kind === 'run');
@@ -80,7 +80,7 @@ function splitPassage({ items, isLast }: Passage, first: MarkedRun, splitting: R
   });
 }
 
-/** Sentences of one language, as a range of the text of their passage. */
+/** Consecutive sentences of one language, as a range of the text of their passage. */
 interface Part {
   begin: number;
   end: number;
@@ -88,7 +88,7 @@ interface Part {
   breakAfter: Sentence['breakAfter'];
 }
 
-/** The run, which is that range of the text. */
+/** Splits a run, which is the range `from` to `to` of the text, at the parts. */
 function splitRun(run: MarkedRun, from: number, to: number, parts: readonly Part[]): MarkedRun[] {
   const own = parts.filter(({ begin, end }) => (begin <= from ? end > from : begin < to));
   const runs = own.flatMap(({ begin, end, languageCode, breakAfter }): MarkedRun[] => {
@@ -104,7 +104,7 @@ function splitRun(run: MarkedRun, from: number, to: number, parts: readonly Part
 
 const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
 
-/** The sentences of a text, which touch each other. */
+/** The sentences of a text, without gaps between them. */
 function sentencesOf(text: string, so: { languageCode: string; isLiteral: boolean; isLast: boolean }) {
   const sentences: PlacedSentence[] = [];
   let said = '';
@@ -126,7 +126,7 @@ function sentencesOf(text: string, so: { languageCode: string; isLiteral: boolea
   return sentences;
 }
 
-/** The pieces of a range of their text. What is said otherwise than it is written is not divided. */
+/** The pieces of a range of their joined text. A piece that is not spoken as written is never divided. */
 function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
   let at = 0;
   return pieces.flatMap((piece): Piece[] => {

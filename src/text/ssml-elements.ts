@@ -1,5 +1,5 @@
-// What the elements of SSML mean, one function for each kind: a pause, something said in place of what is written, a
-// change of voice, language or prosody. Attributes and values that are not understood are reported and have no effect.
+// The elements of SSML, one function for each effect: a pause, a replacement of the text, or a change of voice,
+// language or prosody. Unknown attributes and values are reported and have no effect.
 import { toLanguageCode } from './language-code.ts';
 import type { Emphasis, RunStyle, Said } from './marked-text.ts';
 import { toIpa } from './x-sampa.ts';
@@ -7,14 +7,14 @@ import { toIpa } from './x-sampa.ts';
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;
-  /** Where its tag begins in the document. */
+  /** Start of its tag in the document. */
   at: number;
 }
 
-/** Takes the name of something that has no effect, such as "prosody.contour". */
+/** Called with the name of markup that has no effect, such as "prosody.contour". */
 export type ReportIgnored = (what: string) => void;
 
-/** Elements, and their attributes that are understood. */
+/** Elements and their supported attributes. */
 const elements: Readonly<Record<string, readonly string[]>> = {
   speak: ['version'],
   p: [],
@@ -36,14 +36,14 @@ const elements: Readonly<Record<string, readonly string[]>> = {
 };
 /** The namespace of SSML. */
 export const ssmlNamespace = 'http://www.w3.org/2001/10/synthesis';
-/** Attributes of any element that are understood, or change nothing. */
+/** Attributes of any element that are supported or have no effect. */
 const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns:.*|xsi:.*|onlangfailure)$/;
-/** Elements whose text is not for the ear. */
+/** Elements whose text is not spoken. */
 const unspoken = new Set(['metadata', 'desc']);
 
 export const isUnspoken = (name: string): boolean => unspoken.has(name);
 
-/** Reports what of the element is not known. */
+/** Reports unknown elements and attributes. */
 export function checkKnown({ name, attributes }: Element, report: ReportIgnored): void {
   const known = Object.hasOwn(elements, name) ? elements[name] : undefined;
   if (!known) report(name);
@@ -54,7 +54,7 @@ export function checkKnown({ name, attributes }: Element, report: ReportIgnored)
   }
 }
 
-/** How long a break is, in milliseconds. */
+/** Length of a break in milliseconds. */
 export function readBreak({ attributes: { time, strength } }: Element, report: ReportIgnored): number {
   const strong = strength === undefined ? breakMsDefault : readBreakStrength(strength);
   if (strong === undefined) report('break.strength');
@@ -63,7 +63,7 @@ export function readBreak({ attributes: { time, strength } }: Element, report: R
   return ms ?? strong ?? breakMsDefault;
 }
 
-/** What is said in place of the text of the element; undefined where the text itself is. */
+/** What is spoken instead of the element's text; undefined if the text itself is spoken. */
 export function readSaid({ name, attributes }: Element, report: ReportIgnored): Said | undefined {
   const { alias, ph, alphabet = 'ipa', 'interpret-as': as, format = '' } = attributes;
   if (name === 'sub' && alias !== undefined) return { kind: 'alias', text: alias };
@@ -84,7 +84,7 @@ export function readStyle(element: Element, style: RunStyle, report: ReportIgnor
     const wanted = attributes.name?.trim() ?? '';
     if (wanted === '') report('voice');
     else {
-      // One name may have spaces in it; SSML 1.1 has a list of names.
+      // One name may contain spaces; SSML 1.1 allows a list of names.
       changed.voice = { names: [...new Set([wanted, ...wanted.split(/\s+/)])], at };
       changed.isOwnLanguage = false;
     }
@@ -110,14 +110,14 @@ function readProsody({ attributes }: Element, style: RunStyle, report: ReportIgn
   };
 }
 
-/** Undefined for none. */
+/** The level of emphasis; undefined for none. */
 export function readEmphasis({ attributes: { level = 'moderate' } }: Element, report: ReportIgnored) {
   if (level === 'strong' || level === 'moderate' || level === 'reduced') return level satisfies Emphasis;
   if (level !== 'none') report('emphasis.level');
   return undefined;
 }
 
-/** Milliseconds. */
+/** Parses a time into milliseconds. */
 const breakMs: Readonly<Record<string, number>> = {
   none: 0,
   'x-weak': 100,
@@ -134,7 +134,7 @@ const rates: Readonly<Record<string, number>> = {
   fast: 1.4,
   'x-fast': 2,
 };
-/** Decibels. */
+/** Parses a volume into decibels. */
 const volumes: Readonly<Record<string, number>> = {
   silent: -Infinity,
   'x-soft': -12,
@@ -162,7 +162,7 @@ const pitchPattern = new RegExp(`^([+-])${numberSource}(%|st)$`);
 const own = (table: Readonly<Record<string, number>>, label: string): number | undefined =>
   Object.hasOwn(table, label) ? table[label] : undefined;
 
-/** Milliseconds. */
+/** Parses a time into milliseconds. */
 function readTime(value: string): number | undefined {
   const [, number, unit] = timePattern.exec(value.trim()) ?? [];
   return number === undefined ? undefined : Number(number) * (unit === 's' ? 1000 : 1);
@@ -171,7 +171,7 @@ function readTime(value: string): number | undefined {
 const readBreakStrength = (value: string): number | undefined => own(breakMs, value.trim());
 const breakMsDefault = breakMs.medium!;
 
-/** A factor: "200%" and "2" are twice as fast, and so is "+100%". */
+/** Parses a rate into a factor: "200%", "2" and "+100%" are twice as fast. */
 function readRate(value: string): number | undefined {
   const label = own(rates, value.trim());
   const [, sign, number, percent] = ratePattern.exec(value.trim()) ?? [];
@@ -181,7 +181,7 @@ function readRate(value: string): number | undefined {
   return rate > 0 ? rate : undefined;
 }
 
-/** Decibels. */
+/** Parses a volume into decibels. */
 function readVolume(value: string): number | undefined {
   const label = own(volumes, value.trim());
   const [, sign, number] = volumePattern.exec(value.trim()) ?? [];
@@ -189,7 +189,7 @@ function readVolume(value: string): number | undefined {
   return sign === '-' ? -Number(number) : Number(number);
 }
 
-/** A factor: "+10%", "-2st". */
+/** Parses a pitch such as "+10%" or "-2st" into a factor. */
 function readPitch(value: string): number | undefined {
   const label = own(pitches, value.trim());
   const [, sign, number, unit] = pitchPattern.exec(value.trim()) ?? [];

@@ -1,7 +1,6 @@
-// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Strict about XML: a document that is not
-// well-formed, has a document type declaration or is nested too deep is a MarkupFault, with line and column. Lenient about
-// SSML: what it does not know is said plainly, and named. No entity is expanded but the five of XML and character
-// references, and nothing is fetched. One pass over a document whose length the caller bounds.
+// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Strict about XML: faults have line and
+// column. Lenient about SSML: unknown elements are spoken plainly and reported. Only the five entities of XML and
+// character references are expanded, and nothing is fetched. The caller must bound the length of the document.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import {
   type Emphasis,
@@ -27,21 +26,21 @@ import {
 
 const depthMax = 32;
 const elementsMax = 5_000;
-/** How many kinds of ignored markup are named, and how long a name is. */
+/** Number of ignored markup names that are reported, and length of a name. */
 const ignoredMax = 20;
 const ignoredNameCharsMax = 60;
 
-/** What may come before the document's element. */
+/** Text that may precede the root element. */
 const prologPattern = /\s+|\ufeff|<\?.*?\?>|<!--.*?-->/sy;
 const documentPattern = /<(?:(?:[^\s<>/:="']{1,40}:)?speak[\s/>]|!DOCTYPE\s)/y;
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 const referencePattern = /&(?:#x([\da-fA-F]+)|#(\d+)|(amp|lt|gt|quot|apos));/g;
-/** An ampersand that begins no reference, with what would be its name. */
+/** An ampersand that begins no reference, and the name after it. */
 const badReferencePattern = /&(?!(?:#x[\da-fA-F]{1,8}|#\d{1,8}|amp|lt|gt|quot|apos);)[\w#-]{0,20};?/;
 const [cdataStart, cdataEnd] = ['<![CDATA[', ']]>'] as const;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Whether a text begins as a document does. */
+/** Whether a text begins like an SSML document. */
 export function isSsml(text: string): boolean {
   let at = 0;
   for (let found = matchAt(prologPattern, text, 0); found; found = matchAt(prologPattern, text, at))
@@ -49,26 +48,26 @@ export function isSsml(text: string): boolean {
   return matchAt(documentPattern, text, at) !== null;
 }
 
-/** A MarkupFault where it cannot be read. */
+/** Throws a MarkupFault if the document cannot be read. */
 export const readSsml = (document: string): MarkedText => new SsmlReader(document).read();
 
-/** An element that has begun. */
+/** An open element. */
 interface Open {
   name: string;
-  /** Where its tag begins. */
+  /** Start of its tag. */
   at: number;
   attributes: Readonly<Record<string, string>>;
   style: RunStyle;
   emphasis: Emphasis | undefined;
   isUnspoken: boolean;
-  /** Set inside an element whose text something else is said for. */
+  /** Set inside an element whose text is replaced in speech. */
   said: SaidText | undefined;
 }
 
 interface SaidText {
   said: Said;
   text: string;
-  /** Of the text; where there is none, of the tag. */
+  /** Start of the text, or of the tag if there is no text. */
   from: number;
   to: number;
 }
@@ -80,9 +79,9 @@ class SsmlReader {
   readonly #ignored = new Set<string>();
   readonly #open: Open[] = [];
   #elements = 0;
-  /** That of the document's element: it is read as SSML even if it is another. */
+  /** Namespace of the root element. The document is read as SSML even if this is another namespace. */
   #namespace: string | undefined;
-  /** Where the markup before the present text ends. */
+  /** End of the last markup before the current text. */
   #end = 0;
 
   constructor(document: string) {
@@ -113,7 +112,7 @@ class SsmlReader {
     return this.#builder.build([...this.#ignored]);
   }
 
-  /** The fault where it is in the document, and not where the parser noticed it. */
+  /** A fault with its position in the document, which may differ from the position where the parser noticed it. */
   #toFault(what: string, noticedAt: number): MarkupFault {
     const pending = this.#document.slice(this.#end, noticedAt);
     const bare = badReferencePattern.exec(pending);
@@ -130,7 +129,7 @@ class SsmlReader {
     if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
   };
 
-  /** Without a prefix that stands for the namespace of SSML, or for that of the document's element. */
+  /** The name without a prefix that stands for SSML's namespace or the root element's. */
   #nameOf(written: string, attributes: Element['attributes']): string {
     const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
     const scopes = [...this.#open.map((open) => open.attributes), attributes];
@@ -164,7 +163,7 @@ class SsmlReader {
     const { name, at } = element;
     checkKnown(element, this.#report);
     inner.isUnspoken = isUnspoken(name);
-    // What something else is said for has no parts.
+    // Text that is replaced in speech cannot contain elements other than marks.
     if (inner.said) {
       if (name !== 'mark') this.#report(name);
       else this.#mark(element);
@@ -207,7 +206,7 @@ class SsmlReader {
     else this.#report(name);
   }
 
-  /** Text with references, from one tag to the next. */
+  /** Handles the text between two tags, which may contain references. */
   #text(from: number, to: number): void {
     let at = from;
     const raw = this.#document.slice(from, to);

@@ -1,5 +1,5 @@
-// The rules of a language whose table states them (written-rules.ts), and the few that it only names because they are no
-// patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
+// The rules of a language whose table states them (written-rules.ts), and rules that are not patterns, which the table
+// only names: addresses, sums of money, measures, abbreviations with a stop, and words.
 
 import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';
@@ -12,7 +12,7 @@ import { addressRulesFor, sayNamePart } from './web-addresses.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 export interface TableRules {
-  /** The rules for what begins with a character, by the kind of that character. */
+  /** The rules for a first character, by the kind of that character. */
   rulesFor: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', (char: string) => readonly Rule[]>>;
   words: CapitalWords;
 }
@@ -22,7 +22,7 @@ interface ListedRule {
   rule: Rule;
 }
 
-/** Undefined where the table states no rules. */
+/** Undefined if the table states no rules. */
 export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const { rules } = v.table;
   if (!rules) return undefined;
@@ -59,7 +59,7 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   };
 }
 
-/** The rules that may begin with a character; lists are kept for those of ASCII. */
+/** The rules that may apply to a first character. Lists for ASCII characters are cached. */
 function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[] {
   const lists = new Map<string, readonly Rule[]>();
   return (char) => {
@@ -72,7 +72,7 @@ function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[
   };
 }
 
-/** The name in a tag or a handle, whose words begin with capitals. */
+/** Speaks the name in a tag or a handle, whose words begin with capitals. */
 function sayName(
   written: string,
   v: Verbalizer,
@@ -92,11 +92,11 @@ function sayName(
 const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
 const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();
 
-/** More capitals are no acronym. */
+/** Longer words in capitals are not acronyms. */
 const capitalsMax = 24;
 
 class CapitalWords {
-  /** Words that are read otherwise than they are written. */
+  /** Words with a special pronunciation. */
   readonly special: ReadonlyMap<string, string>;
   readonly #spelled: ReadonlySet<string>;
   readonly #spoken: ReadonlySet<string>;
@@ -126,7 +126,7 @@ class CapitalWords {
     this.#andWord = new Map(toRows(signs.names)).get('&')!;
   }
 
-  /** A word at its place: its neighbours tell whether all is in capitals. */
+  /** The spoken form of a word. Its neighbours show whether the whole text is in capitals. */
   say(word: string, place: Place): string {
     if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
@@ -144,11 +144,11 @@ class CapitalWords {
     return this.#vowelless.test(word) && !this.#interjections.has(word) ? spell(word) : word;
   }
 
-  /** Whether capitals could be said as a word. */
+  /** Whether the capitals could be pronounced as a word. */
   #isPronounceable = (capitals: string): boolean =>
     this.#onset.test(capitals) && this.#coda.test(capitals) && !/[^AEIOUY]{5}/.test(capitals);
 
-  /** Whether a neighbour is a word in capitals too. */
+  /** Whether a neighbouring word is in capitals too. */
   #isShouted(place: Place, length: number): boolean {
     return [wordBefore(place), wordAfter(place.text, place.at + length)].some(
       (word) =>
@@ -172,7 +172,7 @@ class CapitalWords {
     const ascii = anyAscii(word.normalize('NFC'))
       .replace(/[^A-Za-z0-9' ]+/g, '')
       .trim();
-    // Some rare ideographs have no transliteration; they are not dropped.
+    // Some rare ideographs have no transliteration; they still get a word.
     return ascii === '' ? 'character' : ascii;
   }
 }

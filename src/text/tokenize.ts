@@ -1,5 +1,5 @@
-// Splits clean text into tokens at its spaces, and in scripts without spaces, between words (Intl.Segmenter).
-// Numbers, addresses and abbreviations stay whole.
+// Splits clean text into tokens at spaces and, in scripts without spaces, between words (Intl.Segmenter). Numbers,
+// addresses and abbreviations stay whole.
 
 import type { PhonemeRange } from './flat-text.ts';
 
@@ -7,7 +7,7 @@ export interface Token {
   /** Range in the clean text. */
   from: number;
   to: number;
-  /** Whether no space comes before it. */
+  /** Whether no space precedes the token. */
   glued: boolean;
   /** A value of `breakStrength`; set by markBreaks. */
   breakAfter: number;
@@ -18,7 +18,7 @@ const unspacedPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Yi}]/u;
 const openingPattern = /^[\p{Ps}\p{Pi}'"]+$/u;
 const asciiPattern = /^[!-~]+$/;
-/** A dash or an ellipsis between two words separates them as a space would. */
+/** A dash or an ellipsis between two words separates them like a space. */
 const divisionPattern = /(?:[—―]|-{2,3}|\.{3}|…)(?=["'“‘«(]?\p{L})/gu;
 
 export function tokenize(text: string, languageCode: string): Token[] {
@@ -55,7 +55,8 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
-    // Punctuation joins the word before it, an opening bracket the word after it; a run of ASCII (an address) stays whole.
+    // Punctuation joins the previous word, and an opening bracket the next one. A run of ASCII (an address) stays
+    // whole.
     const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
     if (starts && index > from) {
       push(tokens, at + from, at + index);
@@ -73,19 +74,19 @@ export const breakStrength = Object.freeze({ cling: 0, word: 1, phrase: 2, claus
 export interface SpokenToken {
   /** Words to speak, with the punctuation that shapes their intonation. */
   say: string;
-  /** UTF-16 range of its source, without the punctuation around it. */
+  /** UTF-16 range in the source, without surrounding punctuation. */
   from: number;
   to: number;
-  /** Whether no space separates it from the token before, as in Chinese or Thai. */
+  /** Whether no space separates it from the previous token, as in Chinese or Thai. */
   glued: boolean;
   /** A value of `breakStrength`. */
   breakAfter: number;
-  /** Ranges of `say` that are pronounced as stated. */
+  /** Ranges of `say` with stated phonemes. */
   phonemes?: readonly PhonemeRange[];
 }
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Callers may send any language code. */
+/** Bounds the cache: callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

@@ -1,26 +1,26 @@
-// Says numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and the data of the CLDR.
-// Every method takes what is written and returns words; it declines by returning undefined where that is not of its kind.
+// Speaks numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and CLDR data.
+// Methods take written text and return words, or undefined if the text is not of their kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
 
-/** A written number, without its separators. */
+/** A written number without its separators. */
 interface Amount {
   minus: boolean;
   whole: string;
   fraction: string;
 }
 
-/** Numbers up to this length are kept as they are said; there are at most a thousand of each form. */
+/** Spoken forms of numbers up to this length are cached: at most a thousand per form. */
 const smallDigitsMax = 3;
 const quintillionZeros = 18;
 
-/** CLDR data of a region whose numbers have other names. */
+/** Regions whose numbers have other names, with their own CLDR data. */
 const regions = new Set(['pt-PT', 'fr-CH', 'fr-BE', 'de-CH']);
 
 const verbalizers = new Map<string, Verbalizer>();
 
-/** The verbalizer of a language; undefined if it has no table. */
+/** The verbalizer of a language; undefined if the language has no table. */
 export function verbalizerFor(languageCode: string): Verbalizer | undefined {
   const [language = '', ...rest] = languageCode.split('-');
   const key = language.toLowerCase();
@@ -43,7 +43,7 @@ export class Verbalizer {
   readonly #months: readonly string[];
   readonly #fractions: ReadonlyMap<string, readonly string[]>;
   readonly #hours: Noun | undefined;
-  /** Numbers below a thousand, by their form. */
+  /** Cache of spoken numbers below a thousand, by form and number. */
   readonly #small = new Map<string, string>();
   readonly #plus: string;
 
@@ -62,7 +62,7 @@ export class Verbalizer {
     this.#hours = table.time.noun === undefined ? undefined : this.nouns.toNoun(table.time.noun);
   }
 
-  /** A whole number, in a form of the table. */
+  /** Speaks a whole number in a form of the table. */
   number(digits: string | bigint | number, form = 'cardinal'): string {
     const written = `${digits}`.replace(/^0+(?=\d)/, '');
     if (written.length > smallDigitsMax) return this.#number(`${digits}`, written, form);
@@ -102,7 +102,7 @@ export class Verbalizer {
     return this.number(digits, digits.length <= 4 ? form : 'cardinal');
   }
 
-  /** Digit by digit; long runs in groups of three, with pauses between. */
+  /** Speaks digits one by one; long runs in groups of three with pauses in between. */
   digits(digits: string): string {
     const names = [...digits].map((digit) => this.number(digit));
     if (names.length <= 5) return names.join(' ');
@@ -116,7 +116,7 @@ export class Verbalizer {
     return groups.join(', ');
   }
 
-  /** A number as it is written: 1.234,5 or -3 or 007. */
+  /** Speaks a number as it is written: 1.234,5 or -3 or 007. */
   numeral(written: string, form = 'cardinal'): string {
     const { minus, whole, fraction } = this.#amountOf(written);
     const { point, decimals_max, mark } = this.table.numbers;
@@ -140,7 +140,7 @@ export class Verbalizer {
   #amountOf = (written: string): Amount =>
     this.table.numbers.mark === '.' ? toEnglishAmount(written) : toAmount(written);
 
-  /** A number and what it counts. */
+  /** Speaks a number and the noun that it counts. */
   count = (written: string, noun: Noun): string => {
     const amount = this.#amountOf(written);
     const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
@@ -150,7 +150,7 @@ export class Verbalizer {
     return this.#correct(`${this.numeral(written, noun.gender)}${of}${name}`);
   };
 
-  /** What is between "million" and a noun, with its spaces. */
+  /** The word between "million" and a noun, with its spaces. */
   of(name: string): string {
     const { of, of_vowel } = this.table.numbers;
     if (of_vowel !== undefined && /^[aeiouéèêh]/i.test(name)) return ` ${of_vowel}`;
@@ -190,7 +190,10 @@ export class Verbalizer {
     return second === undefined ? said : said + fill(time.seconds, { s: this.number(second) });
   }
 
-  /** A sum: its cents are named after the currency. Its name is in the singular if it describes a noun. */
+  /**
+   * Speaks a sum of money; its cents come after the currency. The name of the currency is in the singular if `isOne` is
+   * set, because the sum then describes a noun.
+   */
   money(written: string, currency: string, isOne = false): string | undefined {
     const names = this.nouns.currency(currency);
     return names && this.#sum(written, names, this.table.money.say, isOne);
@@ -216,14 +219,14 @@ export class Verbalizer {
     return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false);
   }
 
-  /** A fraction, with the whole number before it and the unit after it. */
+  /** Speaks a fraction, with the whole number before it and the unit after it. */
   fraction(over: string, under: string, whole?: string, unit?: Noun): string | undefined {
     if (Number(under) === 0) return undefined;
     const { numbers } = this.table;
     const key = `${over}/${under}`;
     const [alone = `${this.number(over)} ${numbers.over} ${this.number(under)}`, mixed = `{n} ${alone}`] =
       this.#fractions.get(key) ?? [];
-    // Before "einhalb" the number is a part of the word.
+    // Before "einhalb", the number is part of the word.
     const form = /^\{n\}\p{L}/u.test(mixed) ? 'm' : (unit?.gender ?? 'cardinal');
     const n = whole === undefined ? '' : this.number(whole, form);
     if (!unit) return whole === undefined ? alone : fill(mixed, { n });
@@ -237,7 +240,7 @@ export class Verbalizer {
     return this.#correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));
   }
 
-  /** Digit by digit or, where that is usual, by pairs; a breath between the groups. */
+  /** Speaks a telephone number digit by digit or, where that is usual, in pairs, with pauses between groups. */
   telephone(written: string): string {
     const groups = written.match(/\d+/g) ?? [];
     const said = groups.map((group) => {
@@ -247,23 +250,26 @@ export class Verbalizer {
     return `${written.trimStart().startsWith('+') ? `${this.#plus} ` : ''}${said.join(', ')}`;
   }
 
-  /** A number in digits or Roman numerals; undefined if it is neither. */
+  /** The value of digits or a Roman numeral; undefined if the text is neither. */
   valueOf(written: string): number | string | undefined {
     return /^\d+$/.test(written) ? written : parseRoman(written);
   }
 }
 
-/** Fills the places of a template. */
+/** Fills the placeholders of a template. */
 export const fill = (template: string, words: Readonly<Record<string, string>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? '').trimEnd();
 
-/** Commas and spaces only separate thousands. */
+/** Parses a number in which commas and spaces only separate thousands. */
 function toEnglishAmount(written: string): Amount {
   const [whole = '', fraction = ''] = written.replace(/[^\d.]/g, '').split('.');
   return { minus: /^[-−]/.test(written), whole, fraction };
 }
 
-/** A written number in its parts. The last separator is a decimal point unless three digits follow a point or a space. */
+/**
+ * Splits a written number. The last separator is the decimal mark, unless it is a point or a space and three digits
+ * follow.
+ */
 function toAmount(written: string): Amount {
   const minus = /^[-−]/.test(written);
   const plain = written.replace(/[^\d.,]/g, '');

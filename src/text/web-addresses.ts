@@ -1,11 +1,11 @@
-// Addresses: URLs, domains and e-mail. Each sign in them is said by its name; the scheme of a URL is not said. The parts
-// between are said as words; of digits, up to two as a number, more one by one.
+// Speaks addresses: URLs, domains and e-mail. Each sign is spoken by its name; a URL's scheme is skipped. Parts between
+// signs are spoken as words; one or two digits as a number, more digits one by one.
 import { toRows } from './language-table.ts';
 import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
-/** Where a table states none. */
+/** Top-level domains for tables that state none. */
 const usualDomains = 'com org net eu de fr es it pt br nl be ch at se pl io info';
 
 const startSource = String.raw`(?<![\p{L}\d@._-])`;
@@ -25,7 +25,7 @@ function trimAddress(written: string): string {
   return written.slice(0, end);
 }
 
-/** A part of an address or of a file name, without signs. */
+/** Speaks a part of an address or of a file name that has no signs. */
 export function sayNamePart(part: string, v: Verbalizer, sayWord: (word: string) => string): string {
   const plain = part.replace(/[^\P{N}\d]/gu, (number) => number.normalize('NFKC'));
   const said = plain.match(/\d+|[\p{L}\p{M}]+/gu)?.map((run) => {

@@ -1,5 +1,5 @@
-// The rules for what begins with a letter, in the languages that have a table: abbreviations, Roman numerals, months after
-// a day, sums with the currency first, addresses, and capitals that are spelled. Words of other scripts are transliterated.
+// Rules for text that begins with a letter, in languages with a table: abbreviations, Roman numerals, months after a
+// day, sums with the currency first, addresses, and spelled capitals. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
@@ -19,8 +19,8 @@ import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor } from './web-addresses.ts';
 
 /**
- * A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. One that
- * begins with a hyphen ends a word.
+ * A rule for abbreviations in rows of a table, as they are written; spaces in them are optional. A row that begins with
+ * a hyphen matches the end of a word.
  */
 function abbreviationRule(
   rows: string,
@@ -44,7 +44,7 @@ function abbreviationRule(
       );
     }
   }
-  // The longest first, and the ends of words last.
+  // Sorts longer patterns first, and ends of words last.
   const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
   sources.sort((a, b) => rank(b) - rank(a));
   const known = sticky(`${start}(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
@@ -71,7 +71,7 @@ function abbreviationRules(v: Verbalizer): Rule[] {
   ];
 }
 
-/** An abbreviation of a month after a day or before a year: 3. Okt. */
+/** Rule for an abbreviated month after a day or before a year: 3. Okt. */
 function monthRule(v: Verbalizer): Rule {
   const names = new Map<string, string>();
   for (let month = 1; month <= 12; month++) {
@@ -90,7 +90,7 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** Capitals that are spelled: those of the table, and those without a vowel. */
+/** Rule for capitals that are spelled: those in the table, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));

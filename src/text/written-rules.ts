@@ -1,5 +1,5 @@
-// Rules that a table states: the pattern of what is written, the words beside it, and what is said for it. Patterns may name
-// others: "${number}" is any written number, "${end}" the end of a word, and a table adds its own.
+// Rules in a table: the pattern of the written text, the words beside it, and the spoken text. Patterns may contain
+// named ones: "${number}" is any written number, "${end}" the end of a word, and a table can add its own.
 import type { LanguageTable, WrittenRule } from './language-table.ts';
 import {
   dashSource,
@@ -23,7 +23,7 @@ const patterns: Readonly<Record<string, string>> = {
   result: resultSource,
 };
 
-/** The source of a pattern, with the patterns that it names. */
+/** Expands the named patterns in the source of a pattern. */
 export function expandPattern(source: string, named: Readonly<Record<string, string>>): string {
   return source.replace(/\$\{(\w+)\}/g, (_, name: string) => {
     const found = patterns[name] ?? named[name];
@@ -34,7 +34,7 @@ export function expandPattern(source: string, named: Readonly<Record<string, str
 
 type Condition = (match: RegExpExecArray, place: Place) => boolean;
 
-/** A rule from a row of a table. */
+/** Creates a rule from a row of a table. */
 export function toRule(row: WrittenRule, table: LanguageTable, formOf: (name: string) => Form): Rule {
   const named = table.patterns ?? {};
   const pattern = sticky(expandPattern(row.written, named));
@@ -65,7 +65,7 @@ function toConditions(row: WrittenRule, named: Readonly<Record<string, string>>)
   return conditions;
 }
 
-/** A condition such as "1 < 2" (of the first and the second group) or "1 >= 1100". */
+/** Parses a condition such as "1 < 2" (first and second group) or "1 >= 1100". */
 function toComparison(source: string): Condition {
   const [, left = '', sign, right = ''] = /^(\w+) ([<>]=?) (\w+)$/.exec(source)!;
   const sizeOf = (match: RegExpExecArray, name: string) =>
@@ -76,10 +76,10 @@ function toComparison(source: string): Condition {
   };
 }
 
-/** Words for what is written; undefined where it is not of that kind. */
+/** Returns the spoken form of written text; undefined if the text is not of this form's kind. */
 export type Form = (written: string) => string | undefined;
 
-/** What a template says for a match. */
+/** Returns the spoken text for a match. */
 type Template = (match: RegExpExecArray) => string | undefined;
 
 type Part = (group: (name: string) => string) => string | undefined;

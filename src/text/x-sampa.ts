@@ -1,7 +1,7 @@
-// Phonetic alphabets: X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet, and the
-// IPA in one form, without what only groups sounds.
+// Phonetic alphabets: converts X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet,
+// and normalizes IPA, without marks that only group sounds.
 
-/** The longest symbols first, so that "r\`" is not read as "r". Everything else is the same in both. */
+/** Longest symbols first, so that "r\`" is not read as "r". All other symbols are the same in both alphabets. */
 const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entries({
   'J\\_<': 'ʄ',
   'G\\_<': 'ʛ',
@@ -115,7 +115,7 @@ const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entri
 }).sort(([a], [b]) => b.length - a.length);
 const plainPattern = /^[a-z .]$/;
 
-/** Undefined for an alphabet that is not known, or text that is not in it. */
+/** Undefined if the alphabet is unknown or the text is not in it. */
 export function toIpa(written: string, alphabet: string): string | undefined {
   const name = alphabet.toLowerCase();
   if (name === 'ipa') return normalizeIpa(written);
@@ -131,19 +131,19 @@ export function toIpa(written: string, alphabet: string): string | undefined {
   return normalizeIpa(ipa);
 }
 
-/** Letters that the IPA no longer has. */
+/** Obsolete IPA letters and their replacements. */
 const ligatures: Readonly<Record<string, string>> = { ʧ: 'tʃ', ʤ: 'dʒ', ʦ: 'ts', ʣ: 'dz', ʨ: 'tɕ', ʥ: 'dʑ' };
-/** Diacritics, modifier letters and tones; but not marks of length and stress, which change what is heard most. */
+/** Diacritics, modifier letters and tones, but not marks of length and stress, which change the sound most. */
 const modifierPattern = /(?![ːˈˌ])[\p{M}\p{Lm}\p{Sk}\p{No}↑↓↗↘ꜛꜜ]/u;
 
-/** The IPA without the modifiers of sounds that `isKnown` does not know with them: what is left is the nearest sound. */
+/** Removes modifiers from sounds for which `isKnown` is false, which leaves the nearest sound. */
 export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolean): string =>
   [...ipa].reduce((sounds, char) => {
     const isLost = modifierPattern.test(char) && !isKnown(char) && !isKnown(sounds.slice(-1) + char);
     return isLost ? sounds : sounds + char;
   }, '');
 
-/** Undefined where there is nothing to say in it. */
+/** Undefined if the text has nothing to speak. */
 function normalizeIpa(written: string): string | undefined {
   const ipa = written
     .normalize('NFD')
@@ -159,9 +159,12 @@ function normalizeIpa(written: string): string | undefined {
   return /\p{L}/u.test(ipa) ? ipa : undefined;
 }
 
-/** What no IPA has: digits, other scripts than its own, and signs that it gives no meaning. Its tones may be superscripts. */
+/**
+ * Characters that are not in the IPA: digits, letters of other scripts, and signs without a meaning in it. Superscript
+ * tones are allowed.
+ */
 const foreignPattern =
   /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;
 
-/** The characters of the text that no IPA has, each once. */
+/** The distinct characters of the text that are not in the IPA. */
 export const foreignToIpa = (written: string): string[] => [...new Set(written.match(foreignPattern))];

@@ -1,5 +1,5 @@
-// Checks what speaks a voice: bindings, or a blend. The parts of a blend are voices that the user may use, of one engine and
-// one of its groups, that share a language; its weights are brought to a sum of 1.
+// Checks what speaks a voice: bindings or a blend. The parts of a blend must be voices that the user may use, of one
+// engine and one of its groups, and share a language. Weights are scaled to a sum of 1.
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -19,7 +19,10 @@ interface FoundPart {
   group: string;
 }
 
-/** The bindings that the fields ask for; undefined where they ask for none. The clones of the voice must all stay, and it is no part of itself. */
+/**
+ * The requested bindings; undefined if there are none. All existing clones of the voice must be kept, and a voice
+ * cannot be a part of itself.
+ */
 export function checkSpeakers(
   { bindings, blend }: VoiceFields,
   before: { voiceId: string | undefined; bindings: readonly BindingRecord[] },
@@ -35,7 +38,7 @@ export function checkSpeakers(
   return checkBlend(blend, voices, actor, faults);
 }
 
-/** None where there are faults. */
+/** Empty if there are faults. */
 function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: FieldViolation[]): readonly BindingRecord[] {
   const own: FieldViolation[] = [];
   const fault = faultTo(own);
@@ -72,7 +75,7 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
   return [{ engine: first!.engine.name, speakerId: '', blend: made }];
 }
 
-/** The voice of an engine that a voice is, or why it can be no part of a blend. */
+/** The engine voice behind a voice, or the reason why it cannot be part of a blend. */
 function findPart(offered: OfferedVoice | undefined): FoundPart | string {
   if (!offered) return 'must be the id of a voice';
   const { voice, bindings } = offered;

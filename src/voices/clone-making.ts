@@ -1,5 +1,5 @@
-// Makes clones of a person's voice: reads and checks the recordings, has each chosen engine make a clone, and has each
-// clone speak a sentence, which proves that it works and gives its gain. Nothing is stored here.
+// Makes clones of a person's voice: checks the recordings, has each chosen engine make a clone, and has each clone
+// speak a sentence, which tests it and gives its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
 import { gainDbFor } from '../audio/loudness.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -15,13 +15,13 @@ export interface MadeClone {
   engine: string;
   languageCodes: readonly string[];
   gainDb: number;
-  /** What the engine speaks it from. */
+  /** The clone's data, unencrypted. */
   plain: Uint8Array;
 }
 
 export interface MadeClones {
   clones: readonly MadeClone[];
-  /** Of the recordings, in canonical form, with a region if an engine needs one. */
+  /** Language of the recordings in canonical form, with a region if an engine needs one. */
   languageCode: string;
   consentScript: string;
   consentSha256: string;
@@ -34,15 +34,15 @@ export interface CloneMakingOptions {
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
 }
 
-/** What a clone is made of: the recordings as each of the chosen engines needs them. */
+/** The input of a clone: the recordings in the form that each chosen engine needs. */
 export interface PreparedClone extends CheckedClone {
   samples: readonly Samples<Pcm>[];
 }
 
 export interface CloneMaking {
-  /** Reads the recordings, even if there are faults already, so that all faults are reported at once. */
+  /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
   prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
-  /** `callerId`: callers take turns at an engine that makes only so many clones per minute. */
+  /** `callerId`: callers take turns at an engine that limits clones per minute. */
   make(fields: CloneFields, prepared: PreparedClone, callerId: string, signal: AbortSignal): Promise<MadeClones>;
 }
 
@@ -111,7 +111,7 @@ async function readForEngines(
   return samples;
 }
 
-/** The shortest time in which a very fast speaker says it. */
+/** Shortest time in which a very fast speaker can read it. */
 const secondsToSay = (script: string): number => Math.max(1, (script.match(/[\p{L}\p{N}]/gu)?.length ?? 0) / 30);
 
 function toSampleSegment(
@@ -155,7 +155,7 @@ interface CheckedClone {
   consentScript: string;
 }
 
-/** The script where neither the engine nor the caller gives one. */
+/** The consent script if neither the engine nor the caller provides one. */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 
 function checkClone(fields: CloneFields, engines: readonly CloningEngine[], faults: FieldViolation[]): CheckedClone {
@@ -217,7 +217,7 @@ function inRegion(languageCode: string, chosen: readonly CloningEngine[]): strin
   return codes[0] ?? languageCode;
 }
 
-/** The sentence that the person must say: the engine's if it verifies one. */
+/** The sentence that the person must read: the engine's if it verifies one. */
 function scriptFor(
   { consentScript: given }: CloneFields,
   languageCode: string,
@@ -237,7 +237,7 @@ function scriptFor(
   return given === '' ? defaultScript : given;
 }
 
-/** The script in this language and region, else in any region of the language. */
+/** The script in this language and region, or else in any region of the language. */
 function scriptIn(scripts: Readonly<Record<string, string>>, languageCode: string): string | undefined {
   const wanted = languageCode.toLowerCase();
   const [language] = wanted.split('-');

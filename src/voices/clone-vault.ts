@@ -1,7 +1,6 @@
-// Encrypts what clones are spoken from, with a key derived from the operator's master key. It is stored only encrypted,
-// and decrypts only for the clone it was encrypted for: AES-256-GCM (NIST SP 800-38D):
-//
-//     1 (version) | 12 bytes iv | 16 bytes tag | ciphertext        the clone's id is the associated data
+// Encrypts the data of clones with a key derived from the operator's master key. It is stored only encrypted, and can
+// be decrypted only for the same clone: AES-256-GCM (NIST SP 800-38D) with the clone's id as associated data.
+//     1 (version) | 12 bytes iv | 16 bytes tag | ciphertext
 import { createCipheriv, createDecipheriv, hkdf, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
@@ -14,7 +13,10 @@ const headBytes = 1 + ivBytes + tagBytes;
 
 export type Vault = ReturnType<typeof createVault>;
 
-/** `readMasterKey` is called when the key is first needed; it returns undefined if there is none and none may be made. */
+/**
+ * `readMasterKey` is called when the key is first needed. It returns undefined if there is no key and none may be
+ * created.
+ */
 export function createVault(readMasterKey: (mayMake: boolean) => Promise<string | undefined>) {
   let derived: Buffer | undefined;
   const key = async (mayMake: boolean) => {
@@ -31,7 +33,7 @@ export function createVault(readMasterKey: (mayMake: boolean) => Promise<string 
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]);
     },
-    /** Fails if it was sealed with another master key, for another clone, or was changed. */
+    /** Throws if the data was sealed with another master key, for another clone, or was changed. */
     async open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array> {
       if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not encrypted in a known way');
       const iv = sealed.subarray(1, 1 + ivBytes);

@@ -1,6 +1,6 @@
-// Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault has its value
-// and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean and degraded
-// step by step: no clean one is rejected, and the faults of rejected ones are audible.
+// Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault states
+// its value and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean
+// and gradually degraded: no clean one is rejected, and the faults of rejected ones are audible.
 
 import { toInt16 } from '../audio/level.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../audio/loudness.ts';
@@ -8,7 +8,7 @@ import type { Recording } from '../audio/recording/track.ts';
 
 export interface SampleFault {
   reason: 'audio_decode' | 'audio_too_short' | 'audio_too_long' | 'audio_quality';
-  /** With the recording as its subject: "lasts ...", "is ...". */
+  /** A predicate about the recording: "lasts ...", "is ...". */
   message: string;
 }
 
@@ -20,39 +20,40 @@ export interface CheckedSample {
 
 /** Lower rates lose the hiss of s and f, which distinguishes speakers, and no engine accepts them. */
 const sampleRateHzMin = 16_000;
-/** A recording that is never louder is silent: a quiet room through a good microphone. */
+/** A recording below this level is silent, like a quiet room recorded with a good microphone. */
 const silentDbfs = -60;
-/** By how much the loudest frames of a voice, its 95th percentile, exceed its average. */
+/** By how much the loudest frames of a voice (95th percentile) exceed its average. */
 const loudestOverVoiceDb = 3;
 /**
- * The level of the voice above the quietest frames. Clean recordings have 22 dB and more even without a pause. With white
- * noise 20 dB below the voice it is 18 to 20 dB; with noise 15 dB below it is about 15 dB, and every clone has the noise.
+ * Minimum level of the voice above the quietest frames. Clean recordings have at least 22 dB even without a pause; with
+ * white noise 20 dB below the voice, 18 to 20 dB; with noise 15 dB below, about 15 dB, and every clone then has the
+ * noise.
  */
 const voiceOverNoiseDbMin = 15;
-/** With a smaller range between loud and quiet frames, the sound is not speech, or as much noise as speech. */
+/** With a smaller range between loud and quiet frames, the recording is not speech, or has as much noise as speech. */
 const speechSwingDbMin = 6;
-/** Frames of digital silence do not show the noise of the room. */
+/** Frames of digital silence say nothing about the noise of the room. */
 const digitalSilenceDbfs = -90;
 /** Zero-crossing rates differ at least twofold between frames of speech, but not in a tone. */
 const crossingsRatioMin = 1.5;
-/** In clean recordings at most one sample in 8 000 is at full scale; a few clipped peaks do no harm. */
+/** Clean recordings have at most one sample in 8 000 at full scale; a few clipped peaks are harmless. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
- * Detects peaks that were clipped at any level before the recording was scaled or encoded: samples within a tenth of the
- * level that only a thousandth exceeds. At most 0.5 % in clean recordings, 3 % and more where 6 dB are clipped.
+ * Detects peaks that were clipped before the recording was scaled or encoded: samples within a tenth of the level that
+ * only a thousandth exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 % and more.
  */
 const flattenedShareMax = 0.01;
-/** Allows pauses between sentences: speech fills half of a clean recording or more. */
+/** Allows pauses between sentences: speech fills at least half of a clean recording. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** Sound is at most this far below the loudest frames, and above the noise. */
+/** Audible frames are at most this far below the loudest ones, and above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;
 /** A shorter sound is a click. */
 const soundFramesMin = 3;
-/** Any audible sound has this many loud frames, however much silence is around it. */
+/** Any audible speech has this many loud frames, however much silence surrounds it. */
 const loudFrames = 15;
 
 export function checkSample(recording: Recording, seconds: { min: number; max: number }): CheckedSample {
@@ -64,7 +65,7 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
     poor(`has a sample rate of ${sampleRateHz} Hz; at least ${sampleRateHzMin} Hz are needed`);
 
   const { levels, crossingsHz } = measureFrames(centred);
-  // A recording of so few frames can only be checked for its length.
+  // A recording with so few frames can only be checked for its length.
   if (levels.length < loudFrames) return { faults: [...faults, ...lengthFaults(centred, seconds)], trimmed: centred };
   const loudest = levels.toSorted((a, b) => b - a)[loudFrames - 1]!;
   if (loudest < silentDbfs) {
@@ -81,7 +82,7 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
   return { faults, trimmed };
 }
 
-/** Removes the DC offset, which would be audible as a click at the beginning. */
+/** Removes the DC offset, which would be audible as a click at the start. */
 function withoutOffset({ samples, sampleRateHz }: Recording): Recording {
   const offset = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
   return { samples: samples.map((sample) => sample - offset), sampleRateHz };
@@ -94,7 +95,7 @@ function lengthFaults({ samples, sampleRateHz }: Recording, { min, max }: { min:
   return seconds > max ? [{ reason: 'audio_too_long', message }] : [];
 }
 
-/** Why it is not speech, or not clear speech. */
+/** Why the recording is not speech, or not clear speech. */
 function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): string | undefined {
   const loudest = quantile(levels, 0.95);
   const overNoise = loudest - loudestOverVoiceDb - noise;
@@ -118,7 +119,7 @@ function levelFaults(recording: Recording): string[] {
   else if (flattened > flattenedShareMax)
     faults.push(`is distorted: the peaks of ${percent(flattened)} of it are clipped; record with less gain`);
   const loudness = measureLoudness({ samples: toInt16(recording.samples), sampleRateHz: recording.sampleRateHz });
-  // A voice needs more gain than the maximum only if the recording is faulty.
+  // A voice needs more than the maximum gain only if the recording is faulty.
   const loudnessMin = targetLoudnessLufs - gainDbMax;
   if (loudness < loudnessMin)
     faults.push(
@@ -133,7 +134,7 @@ const percent = (share: number): string => `${Number((100 * share).toPrecision(2
 const thresholdOf = (loudest: number, noise: number, underLoudestDb: number): number =>
   Math.max(loudest - underLoudestDb, Math.min(noise + aboveNoiseDb, loudest - aboveNoiseDb));
 
-/** The frames from the first sound to the last, with a margin on either side. */
+/** The frames from the first to the last sound, with a margin on both sides. */
 function soundIn(levels: readonly number[], threshold: number): { from: number; to: number } {
   const isSound = (at: number) => levels.slice(at, at + soundFramesMin).every((level) => level >= threshold);
   const starts = levels.flatMap((_, at) => (at + soundFramesMin <= levels.length && isSound(at) ? [at] : []));
@@ -151,7 +152,7 @@ function cut({ samples, sampleRateHz }: Recording, from: number, to: number): Re
 interface SampleFrames {
   /** The level of each frame. */
   levels: readonly number[];
-  /** How often the sound changes its sign in each frame, in hertz: the pitch of a tone, and high for hiss. */
+  /** Sign changes of each frame, in hertz: the pitch of a tone, and high for hiss. */
   crossingsHz: readonly number[];
 }
 
@@ -179,7 +180,7 @@ function measureFrames({ samples, sampleRateHz }: Recording): SampleFrames {
   return { levels, crossingsHz };
 }
 
-/** The value below which this share (0 to 1) of the values lie. */
+/** The value below which this share (0 to 1) of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? lowestDb;
@@ -188,8 +189,8 @@ function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * The share of the samples (0 to 1) at `level` or above, and the share within a tenth of the level that a thousandth of
- * them exceeds, which is small unless the peaks are clipped.
+ * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that a thousandth of
+ * them exceeds, which is small unless peaks are clipped.
  */
 function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
@@ -200,7 +201,7 @@ function measurePeaks({ samples }: Recording, level: number): { above: number; f
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // Counts from the top down to the level that a thousandth exceeds, then on to nine tenths of that level.
+  // Counts down from the top to the level that a thousandth exceeds, and then to nine tenths of that level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

@@ -1,17 +1,17 @@
-// Reads the recordings for a clone, the reference and the consent: both are decoded, checked, trimmed and resampled to the
-// rate of the engine, or all faults of both are reported. Each is read in a worker thread, few at a time, which is ended on
-// a timeout or when the caller leaves, so the event loop is never blocked.
+// Reads the reference and the consent of a clone: decodes, checks, trims and resamples both to the engine's rate, and
+// reports all faults of both. Each is read in a worker thread, few at a time, which ends on a timeout or when the
+// caller disconnects, so that the event loop is never blocked.
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { LimitReached, runInThread } from '../runtime/run-once.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
-/** What an engine needs, from its `cloning`. */
+/** The engine's requirements, from its `cloning`. */
 export interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
-  /** The shortest allowed consent; default: one second. */
+  /** Shortest allowed consent. Default: one second. */
   consentSecondsMin?: number;
 }
 
@@ -33,7 +33,7 @@ const consentSecondsMax = 30;
 const readMsDefault = 20_000;
 const readingsDefault = 2;
 const waitingMax = 32;
-/** The sound and the decoders come on top and have limits of their own. */
+/** Audio and decoders need further memory, which has separate limits. */
 const heapMegabytesMax = 128;
 
 export interface SampleReaderOptions {
@@ -61,7 +61,7 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
   return async ({ reference, consent }, wanted, callerSignal) => {
     const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsMinDefault } = wanted;
     const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
-    // When one cannot be read, the other is abandoned.
+    // If one recording cannot be read, the other is abandoned.
     const abandoned = new AbortController();
     const signal = AbortSignal.any([callerSignal, abandoned.signal]);
     const [ofReference, ofConsent] = await Promise.all([
@@ -84,7 +84,7 @@ async function readInThread(task: SampleReadingTask, readMsMax: number, signal: 
   try {
     return await runInThread<SampleReading>({
       file: new URL('./sample-reading-thread.ts', import.meta.url),
-      // Copied first: a view would be cloned with its whole buffer.
+      // Copied first, because a view would be cloned with its whole buffer.
       task: { ...task, bytes: task.bytes.slice() },
       heapMegabytesMax,
       msMax: readMsMax,
@@ -98,5 +98,5 @@ async function readInThread(task: SampleReadingTask, readMsMax: number, signal: 
   }
 }
 
-/** The reader of the service: two recordings at a time, of all callers together. */
+/** The reader of the service: two recordings at a time, over all callers. */
 export const readSamples = createSampleReader();

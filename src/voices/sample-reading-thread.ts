@@ -1,5 +1,5 @@
-// The worker thread that reads one recording: takes it from `workerData`, decodes, checks and resamples it to 16-bit mono
-// at the wanted rate, which blocks, posts one message, and ends.
+// The worker thread that reads one recording from `workerData`: decodes, checks and resamples it to 16-bit mono at the
+// requested rate, posts one message, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
 import { toInt16 } from '../audio/level.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -53,7 +53,7 @@ function openResampler(inRateHz: number, outRateHz: number): Resampler {
   }
 }
 
-// Decoders print errors; the caller gets them as faults instead.
+// Decoders print errors; the caller receives them as faults instead.
 console.error = () => {};
 
 const { bytes, wanted } = workerData as SampleReadingTask;

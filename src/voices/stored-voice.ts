@@ -1,12 +1,11 @@
-// Converts a stored voice from its database row to the form that the speech code uses.
+// Converts a stored voice from its row to the form that speech uses.
 import type { Blend } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/stored-voices.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
 /**
- * An element of the column `bindings`. A blend has no speaker's id, so that versions which know no blends find no speaker
- * for it.
+ * An element of the column `bindings`. A blend has no voice id, so that versions without blends find no speaker for it.
  */
 export type BindingRecord =
   | { engine: string; speakerId: string; blend?: undefined }
@@ -49,7 +48,7 @@ export function toStoredVoice(
     bindings: bindingsOf(row).map(toBinding),
     consent: row.consent === null ? undefined : toConsent(JSON.parse(row.consent)),
     ownerId: row.ownerId ?? undefined,
-    // What a newer version has written is private.
+    // Unknown values, written by a newer version, count as private.
     access: row.access === 'everyone' ? 'everyone' : 'private',
     lexiconIds: row.lexiconIds ? row.lexiconIds.split(' ') : [],
     createdAt: new Date(row.createdAtMs),
@@ -64,7 +63,7 @@ const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): VoiceCo
   revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
 });
 
-/** The Failure that ends running requests of a voice that is gone for good; undefined while it is not. */
+/** The Failure that ends running requests of a voice that is permanently gone; undefined for other voices. */
 export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
     return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn their consent.' });

@@ -1,5 +1,4 @@
-// Bindings of a stored voice to the engines that speak it: checked against the voices that the engines have, and the
-// languages that follow from them.
+// Bindings of a stored voice to engines: checked against the engines' voices, and the languages that result from them.
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -11,7 +10,7 @@ export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly BindableEngine[]): readonly string[] =>
   (first && speakersOf(first, engines)[0]?.languageCodes) ?? ['en'];
 
-/** What speaks for a binding, as far as it is there. */
+/** The engine voices of a binding that exist. */
 function speakersOf(bound: BindingRecord, engines: readonly BindableEngine[]): readonly Pick<Voice, 'languageCodes'>[] {
   if ('cloneId' in bound) return [bound];
   const { voices = [] } = engines.find(({ name }) => name === bound.engine) ?? {};
@@ -37,7 +36,7 @@ export function checkSpoken(
   }
 }
 
-/** The engines with only those of their voices that the user may use. */
+/** The engines, limited to the voices that the user may use. */
 export function enginesFor(engines: readonly Engine[], voices: Voices, user: VoiceUser): readonly BindableEngine[] {
   const usable = voicesFor(voices, user);
   return engines.map((engine) => ({
@@ -48,7 +47,7 @@ export function enginesFor(engines: readonly Engine[], voices: Voices, user: Voi
 
 const voiceIdsOf = ({ voices }: BindableEngine) => voices.map(({ voiceId }) => voiceId);
 
-/** Allows voices that the engines have. The clones of the voice must all stay. */
+/** Accepts voices that the engines have. All clones of the voice must be kept. */
 export function checkBindings(
   requested: NonNullable<VoiceFields['bindings']>,
   before: readonly BindingRecord[],

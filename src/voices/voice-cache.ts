@@ -1,5 +1,5 @@
-// The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this
-// process and within half a second after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
+// The stored voices and aliases in memory: a copy of the tables, updated at once after a change by this process and
+// within half a second after a change by another. Withdrawing consent to a clone ends the running requests that use it.
 import { Failure } from '../errors.ts';
 import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
@@ -10,7 +10,10 @@ import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'listReused' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
-  /** Ends the stored audio of each voice from before then, and waits for no file. Called again until it succeeds. */
+  /**
+   * Ends each voice's stored audio that is older than the given time, without waiting for files. Called again until it
+   * succeeds.
+   */
   purge(due: ReadonlyMap<string, number>): Promise<void>;
   onFault(fault: unknown): void;
 }
@@ -24,13 +27,13 @@ export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
 
 export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions) {
   const stored = new StoredVoices();
-  /** One for each voice, from its creation to its end, whatever is changed. */
+  /** One controller per voice, from its creation to its end, whatever changes in between. */
   const endings = new Map<string, AbortController>();
   let revision = 0;
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  /** Voices whose stored audio is to end, and from before when. */
+  /** Voices whose stored audio must end, and before which time. */
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
@@ -56,7 +59,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     else stored.name(alias, ownerId, voiceId || undefined);
   };
 
-  /** Whose bindings were changed has a later version too, and keeps its audio. */
+  /** A changed binding also raises the version, but the voice keeps its audio. */
   const spareChanged = async () => {
     const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
     for (let i = 0; i < live.length; i += rowsPerRead) {
@@ -83,7 +86,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
     stored,
-    /** Reads the rows that have changed. */
+    /** Reads the changed rows. */
     refresh,
     close,
   };

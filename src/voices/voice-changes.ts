@@ -1,6 +1,6 @@
-// Changes of stored voices: each is one transaction with its entry in the record, and takes effect in this process before
-// the call returns. The ids of engines' own voices count as taken too, as do aliases that the actor may use, and ids of
-// voices that another account deleted.
+// Changes of stored voices. Each is one transaction with its audit entry, and takes effect in this process before the
+// call returns. Ids of engine voices, aliases that the actor may use, and ids of voices that another account deleted
+// also count as taken.
 import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
@@ -29,7 +29,7 @@ export function createVoiceChanges(
       await voiceCache.refresh();
     },
     isTaken,
-    /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
+    /** Returns the requested id or a new one. Throws if the id is taken or there are too many voices. */
     chooseId(requested: string | undefined, actor: Actor): string {
       if (voiceCache.stored.all.size >= storedVoicesMax) {
         throw new Failure('invalid_request', {
@@ -53,8 +53,8 @@ export interface NewVoice
 }
 
 /**
- * The row of a new voice. Its version continues that of a deleted voice with the same id, which must have been of the same
- * account, or the operator's if an admin makes it.
+ * The row of a new voice. Its version continues that of a deleted voice with the same id, which must have belonged to
+ * the same account, or to the operator if an admin makes the voice.
  */
 export function toNewRow(
   before: VoiceRow | undefined,

@@ -1,5 +1,5 @@
-// The fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its default in a new
-// voice. Their shape and range are checked by the rules of the contract; the rest of this folder checks what they name.
+// The fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its default in
+// a new voice. The contract's rules check shape and range; this folder checks references and permissions.
 import { create } from '@bufbuild/protobuf';
 import {
   VoiceAccess as Access,
@@ -22,16 +22,18 @@ export interface VoiceFields {
   description?: string | undefined;
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** An empty `voiceId` means the clone that the engine has made. */
+  /** An empty `voiceId` means the clone made by the engine. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
-  /** In place of bindings: the voices of which it is blended. */
+  /** Used instead of bindings: the voices of the blend. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default: `private`, or `everyone` for what an admin makes, if it is no clone and no blend, and what the operator makes. */
+  /**
+   * Default: `private`. For an admin's voice that is neither a clone nor a blend, and for the operator's: `everyone`.
+   */
   access?: VoiceAccess | undefined;
-  /** All of them; those left out are removed. */
+  /** All aliases; omitted ones are removed. */
   aliases?: readonly string[] | undefined;
-  /** All of them, the first of which wins. */
+  /** All lexicons, in order of precedence. */
   lexiconIds?: readonly string[] | undefined;
 }
 
@@ -45,9 +47,9 @@ export interface CloneFields {
   referenceText: string;
   consent: Uint8Array;
   speakerName: string;
-  /** Empty: the script of the engine. */
+  /** If empty, the engine's script is used. */
   consentScript: string;
-  /** Empty: the first engine that can. */
+  /** If empty, the first engine that can clone is used. */
   engines: readonly string[];
   /** Undefined: `private`. */
   access: VoiceAccess | undefined;
@@ -60,7 +62,7 @@ export const faultTo =
   (field, reason, message, allowed) =>
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
-/** The violations of the contract's rules by fields that come from no API; with `voiceId`, those of a new voice. */
+/** Violations of the contract's rules in fields that do not come from an API; with `voiceId`, those of a new voice. */
 export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined }): readonly FieldViolation[] {
   const { voiceId, access, bindings, blend, ...others } = fields;
   const given = {
@@ -98,7 +100,7 @@ export interface LexiconChecks {
   actor: VoiceUser;
 }
 
-/** Reports each that cannot be bound. */
+/** Reports each lexicon that cannot be bound. */
 export function checkBoundLexicons(
   lexiconIds: readonly string[],
   { lexicons, actor }: LexiconChecks,
@@ -107,7 +109,7 @@ export function checkBoundLexicons(
   lookUpLexicons(lexicons, lexiconIds, actor, faults);
 }
 
-/** The aliases that the voice is given, with the check that they are free; undefined where they stay as they are. */
+/** The new aliases of the voice, with a check that they are free; undefined if aliases do not change. */
 export function toAliasChange(
   { voiceId, access, ownerId }: Pick<VoiceRow, 'voiceId' | 'access' | 'ownerId'>,
   names: readonly string[] | undefined,
@@ -121,7 +123,7 @@ export function toAliasChange(
       const field = `aliases[${i}]`;
       if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
       const holder = held.find((each) => each.alias === alias);
-      // Voices of engines are not stored.
+      // Voices of engines are not stored, so they are checked here.
       if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
         return [{ field, reason: 'taken', message: 'is the id of another voice' }];
       const other = holder && findById(holder.voiceId);

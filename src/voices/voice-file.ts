@@ -1,9 +1,9 @@
-// A stored voice as a file, to be imported elsewhere or here again. Its clones are encrypted, so useless without the master key:
+// A stored voice as a file, for import here or elsewhere. Its clones are encrypted, so they are useless without the
+// master key. `owner`, `access` and `lexicon_ids` may be absent in files of earlier versions.
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels", "consent",
 //       "bindings": [{ "engine", "voice_id" } | { "engine", "blend": [{ "voice_id", "weight" }] } |
-//                    { "engine", "clone_id", "gain_db", "language_codes", "sealed" }],
+//         { "engine", "clone_id", "gain_db", "language_codes", "sealed" }],
 //       "owner": the id of its account, null for the operator's, "access", "lexicon_ids" }
-// The last three may be absent in files of earlier versions.
 import { operator, toRecordEntry } from '../access/actor.ts';
 import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -62,7 +62,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
 export interface VoiceImport {
   rows: VoiceRows;
   vault: Vault;
-  /** Who may speak with it, if not those whom the file states. */
+  /** Who may use the voice. Default: as the file states. */
   access?: VoiceAccess | undefined;
 }
 
@@ -104,7 +104,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   return voiceId;
 }
 
-/** Reads the record, because the voice itself may be deleted. */
+/** Reads the audit log, because the voice itself may be deleted. */
 async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: VoiceRows): Promise<boolean> {
   for await (const { action, detail } of rows.readRecord()) {
     if (action !== 'revoke_consent') continue;
@@ -183,7 +183,7 @@ function parseObject(text: string): Record<string, unknown> {
     const file = JSON.parse(text);
     if (file?.sonant_voice === version) return file;
   } catch {
-    // Text that is no JSON is rejected like any other foreign file.
+    // Text that is not JSON is rejected like any other foreign file.
   }
   throw new Failure('invalid_request', { message: `The file is not a voice exported with sonant voice export.` });
 }

@@ -1,5 +1,5 @@
-// New stored voices: bound to voices of engines, or cloned from recordings of a person. Of a clone, the consent is stored
-// with the voice, and what engines speak it from is stored encrypted.
+// Creates stored voices: bound to engine voices, or cloned from recordings of a person. For a clone, the consent is
+// stored with the voice, and the clone's data is stored encrypted.
 import { type Actor, operator, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -32,11 +32,11 @@ export interface VoiceMakingOptions {
   engines: readonly Engine[];
   cloneMaking: CloneMaking;
   vault: Vault;
-  /** Those that keys without the scope admin may make. */
+  /** Number of voices that keys without the scope admin may create. */
   voicesPerAccount: number;
 }
 
-/** How many clones are made at once; as many again wait. */
+/** Number of clones made at once; as many again may wait. */
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {
@@ -54,7 +54,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
   };
 
   return {
-    /** Reports what is wrong with the fields of a new voice. */
+    /** Reports faults in the fields of a new voice. */
     check(requestedId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice {
       checkMayMake(actor);
       const bindable = enginesFor(engines, voices, actor);
@@ -85,7 +85,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       return voiceId;
     },
 
-    /** Reports what is wrong with the fields of a clone, and with its recordings. */
+    /** Reports faults in the fields of a clone and in its recordings. */
     async checkClone(
       fields: CloneFields,
       actor: Actor,
@@ -150,7 +150,7 @@ function toNewVoice(
   return { ...checked, name, description, labels, lexiconIds, kind: 'stock', status, consent: null };
 }
 
-/** What speaks a new voice, and in which languages. */
+/** The bindings and languages of a new voice. */
 export interface CheckedVoice {
   bindings: readonly BindingRecord[];
   languageCodes: readonly string[];
@@ -204,21 +204,21 @@ async function sealClone(
   };
 }
 
-/** `kept` is undefined for a voice just as its engine brings it. */
+/** `kept` is undefined for an engine voice without stored changes. */
 export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, actor: Actor): void {
   if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
   const message = 'Only the owner of the voice and keys with the scope admin may change it.';
   throw new Failure('access_denied', { message });
 }
 
-/** A voice that everyone may use, and its aliases, are given by admins. */
+/** Only admins may share a voice with everyone, and give aliases to such a voice. */
 export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoices }: Actor): void {
   if (access === 'private' || usesAllVoices) return;
   const message = 'Only keys with the scope admin may share voices, and their aliases, with everyone. Use private.';
   throw new Failure('insufficient_scope', { message, requiredScopes: ['admin'] });
 }
 
-/** The row, which may have been deleted, and made again by another account, since the voice was found. */
+/** Returns the row. In the meantime it may have been deleted, and created again by another account. */
 export function requireOwn(row: VoiceRow | undefined, actor: Actor): VoiceRow {
   if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
   const ownerId = row.ownerId ?? undefined;

@@ -1,6 +1,6 @@
-// Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person, by their owner
-// and by admins. Every change is written to the audit log. An engine's own voice that is changed becomes a stored voice with
-// the same id, unless only its aliases change.
+// Management of stored voices by their owner and by admins: create, clone, change, disable, delete, and withdraw a
+// person's consent. Every change has an audit entry. An engine voice that is changed becomes a stored voice with the
+// same id, unless only its aliases change.
 import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -27,17 +27,19 @@ import {
 import { type CheckedVoice, checkMayChange, checkMayShare, createVoiceMaking, requireOwn } from './voice-making.ts';
 
 export interface VoiceManagement {
-  /** Those that only check add to the faults, and fail where the actor may not do it at all. */
+  /** The `check` methods add to the faults, and throw if the actor lacks permission. */
   checkNew(voiceId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice;
   create(voiceId: string | undefined, fields: VoiceFields, checked: CheckedVoice, actor: Actor): Promise<OfferedVoice>;
   checkClone(fields: CloneFields, actor: Actor, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
   clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
   checkUpdate(voiceId: string, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): void;
-  /** Checks the fields again, by what the voice is then. */
+  /** Checks the fields again against the current voice. */
   update(voiceId: string, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
   remove(voiceId: string, actor: Actor): Promise<void>;
   revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
-  /** Makes the voice the default one of all; undefined clears it. Whether the actor may is checked before. */
+  /**
+   * Makes the voice the default for everyone; undefined clears it. The caller must have checked the actor's permission.
+   */
   chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
   const changes = createVoiceChanges(rows, voiceCache, voices);
   const voiceMaking = createVoiceMaking({ changes, voices, lexicons, engines, ...making });
 
-  /** The voice, if the actor may change it. */
+  /** Returns the voice if the actor may change it. */
   const findToChange = (voiceId: string, actor: Actor): OfferedVoice => {
     const offered = voicesFor(voices, actor).find(voiceId);
     checkMayChange(offered.kept, actor);
@@ -86,7 +88,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         const row = toChangedRow(before, fields, { engines, checks, atMs });
         const isMoved = row.access !== before.access;
         if (isMoved || names) checkMayShare(row, actor);
-        // An engine's own voice with aliases stays the engine's own.
+        // An engine voice that only has aliases is not stored.
         const isChanged = isLive(found) || Object.keys(others).length > 0;
         return {
           ...(isChanged && { row }),
@@ -164,7 +166,7 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
   };
 }
 
-/** Of an engine's own voice, of which nothing else is stored. */
+/** For an engine voice, of which only aliases are stored. */
 function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceChange {
   const fields: VoiceFields = { aliases: [] };
   return {
@@ -173,7 +175,7 @@ function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceCha
   };
 }
 
-/** What remains of a deleted row. Its owner stays: the id is given to no other account. */
+/** The remaining content of a deleted row. The owner stays, so that no other account gets the id. */
 const emptied = {
   name: '',
   description: '',
@@ -185,7 +187,7 @@ const emptied = {
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
-/** The row of an engine's own voice, to be stored because it is changed. */
+/** The row of an engine voice that must be stored because it is changed. */
 function toStoredRow(
   { voice, bindings }: OfferedVoice,
   deleted: VoiceRow | undefined,
@@ -208,7 +210,7 @@ function toStoredRow(
   return toNewRow(deleted, stored, by);
 }
 
-/** What a change is checked against. */
+/** The state that a change is checked against. */
 interface Speaking {
   voiceId: string;
   status: VoiceStatus | 'deleted';
@@ -232,14 +234,14 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   };
 }
 
-/** Without the id of a clone, which is the vault's. */
+/** Drops the id of a clone, which belongs to the vault. */
 function toRecord(bound: StoredBinding): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;
 }
 
-/** Reports what is wrong with the change; returns its bindings and languages, where it has any. */
+/** Reports faults of the change. Returns its bindings and languages, if it has any. */
 function checkChange(
   before: Speaking,
   fields: VoiceFields,
@@ -259,7 +261,7 @@ function checkChange(
   return { bindings, languageCodes };
 }
 
-/** The row with the fields changed, or a Failure with every fault of the fields. */
+/** The changed row. Throws a Failure with every fault of the fields. */
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,

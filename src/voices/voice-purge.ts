@@ -1,5 +1,5 @@
-// Ends the stored audio of voices that must not be heard any more. At once it leaves the index, so that no link leads to it,
-// in batches so that other queries are not delayed. The files go later, by one sweep for all, and nobody waits for it.
+// Ends the stored audio of voices that may no longer be used. The audio leaves the index at once, in batches so that
+// other queries are not delayed; the files are removed later by a sweep.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipSweep } from '../delivery/clip-expiry.ts';
 import type { ClipMemory } from '../delivery/clip-memory.ts';
@@ -17,11 +17,11 @@ export interface VoicePurgeOptions {
 
 export const createVoicePurge =
   ({ index, segments, memory, sweep }: VoicePurgeOptions) =>
-  /** Takes the voices, and from before when their audio ends. */
+  /** Takes the voices, and the time before which their audio ends. */
   async (due: ReadonlyMap<string, number>): Promise<void> => {
     try {
       for (const [voiceId, madeBeforeMs] of due) {
-        // SQLite and PostgreSQL can store this time; `Infinity` they cannot.
+        // SQLite and PostgreSQL can store this time, but not `Infinity`.
         const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
         while ((await index.expireOfVoice(voiceId, before, batchSize)) === batchSize) await nextTurn();
       }

@@ -1,5 +1,5 @@
-// The secrets that sign webhooks, one for each key and its successors: shown once, when they are made, and sealed in the
-// database. While a secret replaces another, both sign.
+// The secrets that sign webhooks, one per key and its successors: shown once when they are created, and stored
+// encrypted. During a replacement, both the old and the new secret sign.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Seal } from '../access/sealed-tokens.ts';
@@ -7,12 +7,12 @@ import { Failure } from '../errors.ts';
 import type { AuditRow } from '../store/api-key-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
 
-/** Without the secret itself. */
+/** Facts about a secret, without the secret itself. */
 export interface WebhookSecret {
-  /** The first characters. */
+  /** Its first characters. */
   hint: string;
   createdAtMs: number;
-  /** Until when the former secret signs too. */
+  /** Time until which the former secret also signs. */
   formerUntilMs: number | undefined;
 }
 
@@ -23,10 +23,10 @@ export interface MadeWebhookSecret extends WebhookSecret {
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
-/** What callers are told of a secret that cannot be opened. */
+/** Explains to callers why a secret cannot be decrypted. */
 export const whyLost = 'because the secret of the service has changed';
 
-/** A seal has an end; a secret has none. */
+/** A seal must expire; a secret does not. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
 
 export function createWebhookSecrets({
@@ -61,7 +61,7 @@ export function createWebhookSecrets({
       }
       return toSecret(row);
     },
-    /** The former one signs for so many seconds more. `audit` is the record of the change. */
+    /** The former secret signs for `graceSeconds` more. `audit` is the record of the change. */
     async rotate(
       keyId: string,
       graceSeconds: number,
@@ -76,17 +76,17 @@ export function createWebhookSecrets({
       if (!row) throw new Failure('not_found', { message: 'API key not found.' });
       return { secret, ...(await toSecret(row)) };
     },
-    /** Those that sign at present, the newest first; none where the key has none, or none that this service can open. */
+    /** The current secrets, newest first; empty if the key has none, or none that this service can decrypt. */
     async signing(keyId: string): Promise<string[]> {
       const row = await rows.findSecret(keyId);
       return row ? [...(await open(row.sealed)), ...(await openFormer(row))] : [];
     },
-    /** Whether the key has one that this service cannot open. */
+    /** Whether the key has a secret that this service cannot decrypt. */
     async isLost(keyId: string): Promise<boolean> {
       const row = await rows.findSecret(keyId);
       return row !== undefined && isLost(row.sealed);
     },
-    /** Those of keys in force, and how many of them this service cannot open. */
+    /** Number of secrets of valid keys, and how many of them this service cannot decrypt. */
     async count(): Promise<{ all: number; lost: number }> {
       const sealed = await rows.listSealed(now());
       let lost = 0;

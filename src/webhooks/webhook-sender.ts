@@ -1,6 +1,6 @@
-// Delivers the messages in the table: claims what is due, tries each once, and notes what came of it. Several processes may
-// do so at once. A message that a killed process held is claimed again when its lease is over, so it may arrive twice, with
-// the same id.
+// Delivers the messages in the table: claims due messages, tries each once, and records the result. Several processes
+// may run at once. A message claimed by a killed process is claimed again when its lease is over, so it may arrive
+// twice with the same id.
 
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -40,7 +40,7 @@ export interface SenderOptions extends AttemptOptions {
 }
 
 const sweepMs = 3_600_000;
-/** More of an account than it may have under way: those to hosts that have no room are passed over. */
+/** More than an account may have in progress, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
 export type WebhookSender = ReturnType<typeof openWebhookSender>;
@@ -50,7 +50,7 @@ interface Running {
   done: Promise<void>;
 }
 
-/** What is under way, and whether more may be. */
+/** Counts the deliveries in progress, and decides whether more may start. */
 function createRunning() {
   const running = new Map<string, Running>();
   const count = (of: 'host' | 'accountId', value: string) =>
@@ -118,14 +118,14 @@ export function openWebhookSender(options: SenderOptions) {
 
   return {
     wake,
-    /** Waits until nothing is under way that is due. */
+    /** Waits until no due message is being delivered. */
     async settle(): Promise<void> {
       while (looking || !running.isEmpty()) {
         await looking;
         await running.allDone();
       }
     },
-    /** Gives back what is under way. */
+    /** Releases the claimed messages. */
     async close(): Promise<void> {
       clearInterval(timer);
       closing.abort(new Error('the service is stopping'));
@@ -139,7 +139,7 @@ interface AttemptOptions {
   rows: Pick<WebhookRows, 'end' | 'postpone'>;
   secrets: Pick<WebhookSecrets, 'signing' | 'isLost'>;
   targets: WebhookTargets;
-  /** Called for each message that has ended. */
+  /** Called for each message whose delivery has ended. */
   onEnd?(ended: EndedMessage): void;
   now?: () => number;
   random?: () => number;
@@ -159,7 +159,7 @@ const gone = 410;
 const resultCharsMax = 300;
 const userAgent = 'Sonant-Webhooks';
 
-/** One attempt, and its record; rejects only where that cannot be made or the sender is closing. */
+/** Makes one attempt and records it. Rejects only if that is impossible or the sender is closing. */
 async function attempt(message: WebhookMessageRow, options: AttemptOptions, signal: AbortSignal): Promise<void> {
   const { rows, secrets, now = Date.now, random = Math.random, onEnd } = options;
   const { messageId, host, attempts, createdAtMs } = message;
@@ -191,7 +191,7 @@ async function post(
     if (fault !== undefined) return { result: `the URL ${fault}` };
     const url = new URL(given);
     const addresses = await withAbort(signal, targets.addressesOf(url));
-    // Another one each time.
+    // Each attempt uses another address.
     const address = addresses[(attempts - 1) % addresses.length]!;
     const headers = {
       'Content-Type': 'application/json',
@@ -239,7 +239,7 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
     all ? done(null, [{ address, family }]) : done(null, address, family);
   const options: RequestOptions = {
     method: 'POST',
-    // An agent of its own, which takes no proxy from the environment.
+    // A new agent, which uses no proxy from the environment.
     agent: false,
     lookup,
     maxHeaderSize: answerHeadBytesMax,
@@ -249,7 +249,7 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
   const isSecure = url.protocol === 'https:';
   const request = isSecure ? httpsRequest(url, { ...options, ...(ca && { ca }) }) : httpRequest(url, options);
   request.on('error', reject);
-  // A reply without a response, such as 101 Switching Protocols, ends the connection without an error.
+  // An unexpected reply, such as 101 Switching Protocols, ends the connection without an error.
   request.once('close', () => reject(new Error('the connection was closed without an answer')));
   request.once('response', (answer) => {
     resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });
@@ -262,14 +262,14 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
 
 interface Attempted {
   createdAtMs: number;
-  /** Those that were made. */
+  /** Number of attempts so far. */
   attempts: number;
   nowMs: number;
-  /** The header of the answer: seconds, or a date. */
+  /** Header of the response: seconds or a date. */
   retryAfter?: string | undefined;
 }
 
-/** Undefined where the last attempt was made. `random` is from 0 to 1. */
+/** Undefined after the last attempt. `random` is between 0 and 1. */
 export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Attempted, random: number) {
   const lastMs = createdAtMs + retriedMs;
   if (nowMs >= lastMs) return undefined;
@@ -279,7 +279,7 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
 }
 
-/** 0 where it asks for nothing that can be read. */
+/** 0 if the header is missing or unreadable. */
 function askedMs(retryAfter: string | undefined, nowMs: number): number {
   if (retryAfter === undefined) return 0;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
@@ -287,7 +287,7 @@ function askedMs(retryAfter: string | undefined, nowMs: number): number {
 }
 
 interface OpenedWebhooks extends Webhooks {
-  /** Waits until nothing is under way that is due. */
+  /** Waits until no due message is being delivered. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

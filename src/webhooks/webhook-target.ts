@@ -1,18 +1,18 @@
-// Where a webhook may go: to public addresses by https, and to what the operator allows. A name is resolved once for each
-// attempt and every address of it is checked; the connection is made to one of those, so that a name that answers
-// differently a moment later leads nowhere else.
+// Allowed targets of webhooks: public addresses by https, and targets that the operator allows. A name is resolved once
+// per attempt and all its addresses are checked. The connection uses one of these addresses, so that a name that
+// resolves differently a moment later leads nowhere else.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/client-addresses.ts';
 import { webhookUrlCharsMax } from './webhook.ts';
 
-/** All addresses of a name. */
+/** Resolves a name to all its addresses. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface WebhookTargets {
-  /** Why a URL can be no target, whatever its name resolves to; undefined where it may be one. */
+  /** Why a URL cannot be a target, whatever its name resolves to; undefined if it may be one. */
   faultOf(url: string): string | undefined;
-  /** The addresses to connect to; fails with `ForbiddenTarget`, or where the name does not resolve. */
+  /** The addresses to connect to. Throws `ForbiddenTarget`, or if the name does not resolve. */
   addressesOf(url: URL): Promise<readonly string[]>;
 }
 
@@ -21,7 +21,7 @@ export class ForbiddenTarget extends Error {}
 export interface TargetOptions {
   allow: readonly string[];
   resolve?: Resolve | undefined;
-  /** Of names that the operator allows, which may stand in a file of this machine. */
+  /** Resolves names that the operator allows, which may be in the hosts file of this machine. */
   resolveAllowed?: Resolve | undefined;
 }
 
@@ -44,7 +44,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
       const host = hostOf(url);
       const isOwn = isAllowedHost(host) || isAllowed(host);
       if (isIP(host) !== 0 && !isOwn && !isPublicAddress(host)) return notPublic;
-      // What a name resolves to is known when it is called.
+      // The address of a name is known only when it is resolved.
       const mayBeOwn = isOwn || (isIP(host) === 0 && blocks.length > 0);
       return url.protocol === 'https:' || mayBeOwn ? undefined : 'must begin with https:';
     },
@@ -64,10 +64,10 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
   };
 }
 
-/** The parser of URLs writes addresses in their usual form, whatever form they are given in. */
+/** The URL parser normalizes addresses in any notation. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
-/** Not by the system's resolver, whose few threads read files too: names that take long would hold them. */
+/** Does not use the system's resolver, because slow names would block its few threads, which also read files. */
 async function resolveByDns(host: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: resolveMs, tries: 2 });
   const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);

@@ -1,4 +1,4 @@
-// The account of a key: the root of its descent, whatever was rotated on the way.
+// The account of a key: the root of its descent, whatever was rotated in between.
 import { expect, test } from 'vitest';
 import { accountOf } from '../../src/access/api-key-record.ts';
 

@@ -1,4 +1,4 @@
-// The form of a key: made well, and refused in every way in which it can be malformed.
+// The format of a key: valid when generated, and refused in every malformed form.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -7,7 +7,7 @@ import { createApiKey, createPepper, hashApiKey, hintOf, parseApiKey } from '../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The check as the drawing says, reckoned another way: BigInt, then padded. */
+/** The check digits, computed in another way: BigInt, then padded. */
 function withCheck(body: string): string {
   let check = '';
   for (let rest = BigInt(crc32(body)); rest > 0n; rest /= 62n) check = digits[Number(rest % 62n)] + check;

@@ -1,4 +1,4 @@
-// A memory with bounds: in number and in time.
+// A cache limited in size and time.
 import { expect, test } from 'vitest';
 import { ExpiringCache } from '../../src/access/key-verifier.ts';
 

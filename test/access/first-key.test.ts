@@ -1,4 +1,4 @@
-// The key that a service starts with: brought by the operator, or made.
+// The first key of a service: provided by the operator, or generated.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,13 +109,13 @@ test('a bootstrap key that takes the place of another revokes that, and no other
   expect(own.map(({ keyId }) => keyId)).toContain((await keyVerifier.verify(child)).keyId);
   expect((await listAudit(store, boss.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
 
-  // The former key in the settings again changes nothing; a key that already has a row takes the place too.
+  // Setting the former key again changes nothing; an existing key can also replace the current one.
   expect(await acceptBootstrapKey({ rows, key: first })).toEqual({ revoked: [], isInForce: false });
   expect(await acceptBootstrapKey({ rows, key: second })).toEqual(none);
   const { key: known } = await keyVerifier.create({ scopes: ['voices:read'] });
   expect((await acceptBootstrapKey({ rows, key: known })).revoked).toEqual([successor.keyId]);
   keyVerifier.forget();
-  // It was made for the operator, and so has no key above it.
+  // It was made for the operator, so it has no parent key.
   expect((await keyVerifier.verify(child)).scopes).toEqual(['speech:synthesize', 'speech:stream', 'voices:read']);
   expect(await acceptBootstrapKey({ rows, key: third })).toEqual(none);
   await store.close();

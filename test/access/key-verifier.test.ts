@@ -1,4 +1,5 @@
-// The key verifier on a real database: which keys it accepts and rejects, how soon a revocation takes effect, what it caches.
+// The key verifier on a real database: which keys it accepts and rejects, how soon a revocation takes effect, and what
+// it caches.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The real rows, with a count of the look-ups. */
+/** The real rows, with a count of lookups. */
 let lookUps = 0;
 const rows: ApiKeyRows = createApiKeyRows(store);
 const counted: ApiKeyRows = {
@@ -48,7 +49,7 @@ const refusalOf = async (presented: string | undefined, ring: Pick<Keys, 'verify
   );
   return error && { reason: error.reason, message: error.message, facts: error.facts };
 };
-/** A well-formed key with the id part of another. */
+/** A well-formed key with the id part of another key. */
 function forge(idPart: string): string {
   const body = `snt_${idPart}_${'A'.repeat(43)}`;
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

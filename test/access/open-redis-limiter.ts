@@ -1,5 +1,4 @@
-// A limiter on a real server, as one of several replicas: with a clock of its own, a ledger that is a number, and somebody
-// to ask as.
+// A limiter on a real server, as one of several replicas, with its own clock, a number as the ledger, and a caller.
 import { createFallbackLimiter, type FallbackName } from '../../src/access/fallback-limiter.ts';
 import type { LimiterOptions } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';
@@ -11,7 +10,7 @@ export interface ReplicaOptions extends Partial<Pick<LimiterOptions, 'spentSince
   url: string;
   prefix: string;
   fallback?: FallbackName;
-  /** Longer than any pause of a busy machine, but where it is about that. */
+  /** Longer than any pause of a busy machine, unless the test is about timeouts. */
   answerMs?: number;
 }
 

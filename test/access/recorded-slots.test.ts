@@ -1,5 +1,5 @@
-// The monthly count in Redis, read from the usage ledger while streams run that have written a part of their characters there:
-// those count once, whether Redis was away, lost all it had, or took the replica of a stream for dead.
+// The monthly count in Redis, read from the usage ledger while streams run that have already written some characters
+// there. Those count once, even if Redis was unreachable, lost its data, or took the replica of a stream for dead.
 import { afterEach, expect, test } from 'vitest';
 import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
 import { hasOwnRedis, openOwnRedisServer } from '../store/redis-server.ts';
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const limits = { charactersPerMonth: 1_000 };
 
-/** A server, two replicas, a ledger that is a number, and the characters that the second replica says are left. */
+/** A server, two replicas, a number as the ledger, and the remaining characters that the second replica reports. */
 async function openBoth() {
   const server = await openOwnRedisServer();
   closing.push(() => server.close());
@@ -27,7 +27,7 @@ async function openBoth() {
   };
   const [one, other] = [await openOne(), await openOne()];
   const left = async () => (await other.limitStatus(limits)).characters?.remaining;
-  /** Until the leases have expired, and a caller finds that. */
+  /** Waits until the leases have expired and a caller notices it. */
   const outliveLeases = async () => {
     clock.nowMs += 30_000;
     (await other.speak(1, limits)).end(0);
@@ -53,7 +53,7 @@ test.skipIf(!hasOwnRedis)('what running streams have recorded counts once when t
   await server.start();
   await expect.poll(() => one.redis.isAway || other.redis.isAway).toBe(false);
   await expect.poll(left).toBe(490);
-  // What was not recorded is refunded; then the stream ends all the same.
+  // Unrecorded characters are refunded; the stream still ends normally.
   await outliveLeases();
   await expect.poll(left).toBe(590);
   ledger.chars += 100;

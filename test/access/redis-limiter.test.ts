@@ -1,5 +1,5 @@
-// The limits that replicas share, on a real Redis or Valkey: the contract, exact whatever comes from how many processes at
-// once; and what becomes of them when a replica dies, and when the server is frozen, killed, and back.
+// The limits that replicas share, on a real Redis or Valkey: the contract, exact under concurrency from many processes;
+// and what happens when a replica dies, and when the server is frozen, killed and restarted.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { openReplica, type ReplicaOptions } from './open-redis-limiter.ts';
 
 type Replica = Awaited<ReturnType<typeof openReplica>>;
 
-/** It takes its time before it takes anything. */
+/** Starting it takes a while. */
 const cluster = hasOwnRedis ? openRedisCluster() : undefined;
 afterAll(async () => (await cluster)?.close());
 
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const [limit, otherLimit] = [limitOf(one), limitOf(other)];
     for (let i = 0; i < 5; i++) limit.noteFailure('10.0.0.1');
     otherLimit.check('10.0.0.1');
-    // It has heard of nothing yet; from its own first failure on it has.
+    // It does not know of the outage until its own first failure.
     await expect
       .poll(() => one.limiter.takeAttempt('10.0.0.1', { perMinute: 5, burst: 5 }))
       .toBeGreaterThan(50_000_000);
@@ -226,7 +226,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     await server.kill();
     ledger.chars += 200;
     (await other.speak(200, limits)).end(200);
-    // Of the 800 that are left, half are for this replica.
+    // Of the remaining 800, half are for this replica.
     expect(await refusalOf(one.speak(401, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
     await server.start();
     await expect.poll(() => one.redis.isAway || other.redis.isAway).toBe(false);

@@ -1,4 +1,4 @@
-// Sealed tokens: what is closed can be opened, for its use and as long as it is valid, however large.
+// Encrypted tokens: a token can be opened for its use and while it is valid, whatever its size.
 import { expect, test } from 'vitest';
 import { createSeal } from '../../src/access/sealed-tokens.ts';
 

@@ -1,4 +1,4 @@
-// The queue of those that wait for a slot of another replica: however a wait ends, nothing of it is left.
+// The queue for slots of other replicas: however a wait ends, nothing of it remains.
 import { expect, test } from 'vitest';
 import { createSlotPolling } from '../../src/access/redis-slots.ts';
 
@@ -27,7 +27,7 @@ test.each(endings)('after %s nobody waits', async (_, end, result) => {
   expect([polling.isEmpty('owner'), polling.isEmptyOf('account')]).toEqual([false, false]);
   expect(await ended).toBe(result);
   expect([polling.isEmpty('owner'), polling.isEmptyOf('account')]).toEqual([true, true]);
-  // The turn was given back: the next that waits polls at once.
+  // The turn was released, so the next waiter polls at once.
   expect(await polling.wait('owner', 'account', AbortSignal.timeout(60_000), async () => 'next')).toBe('next');
 });
 

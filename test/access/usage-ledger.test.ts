@@ -10,7 +10,7 @@ const spoken = (keyId: string, characters = 1): UsageRow => ({
   ...{ keyId, voiceId: 'tone', day: '2026-11-22', requests: 1, characters, audioMs: 10 },
 });
 
-function openLedger(options: { owedRowsMax?: number; retryMs?: number } = {}) {
+function openLedger(options: { pendingRowsMax?: number; retryMs?: number } = {}) {
   const written: UsageRow[] = [];
   const faults: unknown[] = [];
   const state: { failure: Error | undefined } = { failure: undefined };
@@ -26,15 +26,15 @@ function openLedger(options: { owedRowsMax?: number; retryMs?: number } = {}) {
 }
 
 test.each(['storage_full', 'storage_unavailable'] as const)(
-  'what %s keeps out is owed, and written later',
+  'usage that the store refuses with %s is kept, and written later',
   async (reason) => {
     const { ledger, state, total, faults } = openLedger();
     state.failure = new Failure(reason);
     for (let i = 0; i < 50; i++) await ledger.add(spoken(`key_${i % 5}`));
-    expect([ledger.owedRows, total()]).toEqual([5, 0]);
+    expect([ledger.pendingRows, total()]).toEqual([5, 0]);
     expect(faults).toEqual([state.failure]);
     state.failure = undefined;
-    await expect.poll(() => ledger.owedRows).toBe(0);
+    await expect.poll(() => ledger.pendingRows).toBe(0);
     await ledger.add(spoken('key_0'));
     expect(total()).toBe(51);
   },
@@ -50,7 +50,7 @@ test('what is added in the next turns of the event loop is written in the same t
   }
   await Promise.all(added);
   expect(batches).toEqual([3]);
-  // However many come, nobody waits for more than a few turns.
+  // However many entries arrive, nobody waits for more than a few turns.
   let isWritten = false;
   void ledger.add(spoken('first')).then(() => (isWritten = true));
   let turns = 0;
@@ -61,8 +61,8 @@ test('what is added in the next turns of the event loop is written in the same t
   expect(turns).toBeLessThan(10);
 });
 
-test('so many rows may be owed, and the ledger says so before further work', async () => {
-  const { ledger, state, total } = openLedger({ owedRowsMax: 3 });
+test('the number of pending rows is limited, and further work is refused in advance', async () => {
+  const { ledger, state, total } = openLedger({ pendingRowsMax: 3 });
   state.failure = new Failure('storage_full');
   for (let i = 0; i < 3; i++) {
     ledger.checkRoom();
@@ -71,14 +71,14 @@ test('so many rows may be owed, and the ledger says so before further work', asy
   expect(() => ledger.checkRoom()).toThrow(expect.objectContaining({ reason: 'storage_full' }));
   // Usage of calls that are still running is not lost.
   await ledger.add(spoken('key_running'));
-  expect([ledger.owedRows, ledger.hasRoom]).toEqual([4, false]);
+  expect([ledger.pendingRows, ledger.hasRoom]).toEqual([4, false]);
   state.failure = undefined;
-  await expect.poll(() => ledger.owedRows).toBe(0);
+  await expect.poll(() => ledger.pendingRows).toBe(0);
   ledger.checkRoom();
   expect(total()).toBe(4);
 });
 
-test('closing writes what is owed, or names it', async () => {
+test('closing writes the pending rows, or throws an error that contains them', async () => {
   const clean = openLedger({ retryMs: 1_000_000 });
   clean.state.failure = new Failure('storage_full');
   for (let i = 0; i < 1200; i++) await clean.ledger.add(spoken(`key_${i}`));
@@ -88,9 +88,9 @@ test('closing writes what is owed, or names it', async () => {
 
   const full = openLedger({ retryMs: 1_000_000 });
   full.state.failure = new Failure('storage_full');
-  await full.ledger.add(spoken('key_owing', 7));
+  await full.ledger.add(spoken('key_pending', 7));
   const failure = await full.ledger.close().catch((error) => error);
-  expect(failure.cause.message).toContain('"keyId":"key_owing"');
+  expect(failure.cause.message).toContain('"keyId":"key_pending"');
   expect(failure.cause.message).toContain('"characters":7');
 });
 
@@ -100,5 +100,5 @@ test('rows that may have been written are not written again: the caller gets the
   markOutcomeUnknown(failure);
   state.failure = failure;
   await expect(ledger.add(spoken('key'))).rejects.toBe(failure);
-  expect([ledger.owedRows, total()]).toEqual([0, 0]);
+  expect([ledger.pendingRows, total()]).toEqual([0, 0]);
 });

@@ -1,5 +1,5 @@
-// How often a piece of sound waits between the engine, the pipeline and the socket: every wait is a turn of the queue of
-// promises. The counts are upper bounds: whoever takes a layer out lowers them.
+// How many promise turns a piece of audio waits between engine, pipeline and socket. The counts are upper bounds; lower
+// them when a layer is removed.
 import { promiseHooks } from 'node:v8';
 import type { FastifyReply } from 'fastify';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 const audio = new Uint8Array(8192);
 const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });
 
-/** Without a generator: it waits for nothing itself. */
+/** Written without a generator, so that it adds no wait. */
 function pieces(count: number): AsyncIterable<SpeechEvent> {
   let n = -1;
   const info = { type: 'info', format: 'wav', sampleRateHz: 24_000 } as SpeechInfo;
@@ -31,7 +31,7 @@ function pieces(count: number): AsyncIterable<SpeechEvent> {
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
-/** The call of somebody with a key, and what counts its sound. */
+/** A call with a key, and the counter of its audio. */
 async function openCall() {
   const runner = createRunner({
     admit: async () => ({ callerId: 'ada', keyId: 'key', accountId: 'ada', scopes: ['tts:stream'] }) as never,
@@ -43,7 +43,7 @@ async function openCall() {
     ledger: { add: async () => {}, checkRoom() {} },
     onFault() {},
   });
-  const call = runner.begin({ door: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
+  const call = runner.begin({ api: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
   const operation = speechOperations.streamSpeech;
   await call.admit({ key: 'good' }, operation);
   return { runner, metering, call, operation };
@@ -76,7 +76,7 @@ const voice: Voice = {
   ...{ labels: {}, version: '1', gainDb: 0 },
 };
 
-/** An engine whose sound is ready, without a generator; a piece of it makes one piece of the answer. */
+/** An engine whose audio is ready, without a generator; each piece makes one piece of the answer. */
 function readyEngine(): Engine {
   const samples = new Int16Array(6_000).map((_, n) => 8_000 * Math.sin(n / 12));
   const speak = ({ text }: Segment) => {

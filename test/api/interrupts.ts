@@ -1,6 +1,6 @@
-// Interrupts turns of live speech at random moments of their sound, and tells of each what followed it, how long the engine
-// went on, and whether the text that was heard is right by the times of the words, which the same turn has when it is not
-// interrupted. The engine takes its time, so that the moments are spread over all of a turn.
+// Interrupts turns of live speech at random moments. Reports for each what followed the interrupt, how long the engine
+// continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine is
+// slow, so that the moments are spread over the whole turn.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveEvent } from '../../src/api/live-session.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -8,10 +8,10 @@ import { type OpenedLive, openLive, speakPieces, wordsOf } from './open-live.ts'
 
 export interface Interrupted {
   bytesAfter: number;
-  /** From the interrupt to the end of the engine's work; 0 where it had ended before. */
+  /** From the interrupt to the end of the engine's work; 0 if it had already ended. */
   engineMs: number;
   isExact: boolean;
-  /** What was told, and what the times of the words have. */
+  /** The reported text, and the text by the word times. */
   told: string;
   expected: string;
 }
@@ -23,7 +23,7 @@ export interface WatchedEngine {
   endedMs(): number;
 }
 
-/** The engine, and when it stops. */
+/** Wraps the engine, and records when it stops. */
 export function watchEnd(engine: Engine): WatchedEngine {
   let running = 0;
   let endedMs = 0;
@@ -98,7 +98,7 @@ async function interruptOne(
     say(text);
     if (random() < 0.5) inputs.push({ type: 'flush' });
     await sleep(delayMs);
-    // A player is anywhere between the beginning and what it has been sent.
+    // A player may be anywhere between the start and the end of the received audio.
     const playedMs = random() < 0.2 ? undefined : random() * (bytesBefore / 48);
     sentMs = performance.now();
     inputs.push({ type: 'interrupt', playedMs });

@@ -1,5 +1,5 @@
-// 200 texts of language models, spoken as they are written. In pieces without pauses they sound as they do whole; with a pause
-// every word is still spoken once, as a whole, in the same place.
+// 200 texts of language models, spoken while they are written. Without pauses, pieces sound like the whole text; with a
+// pause, every word is still spoken once, completely and in the same place.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { planLive } from '../../src/speech/live-plan.ts';
@@ -44,10 +44,10 @@ test('with pauses in which what there is is spoken, no word is lost, doubled or 
   expect(early).toBeGreaterThan(10);
 });
 
-/** A word that is divided over segments is told with each. */
+/** A word that is divided over segments is reported with each. */
 const placesOf = (events: Parameters<typeof wordsOf>[0]) => [...new Set(wordsOf(events).map(toPlace))];
 
-/** A full stop belongs to an abbreviation or to the end of a sentence, which nobody can hear. */
+/** A full stop may belong to an abbreviation or end a sentence, which is inaudible. */
 const toPlace = ({ offset, text }: { offset: number; text: string }) => `${offset} ${text.replace(/\.$/, '')}`;
 
 test('wherever the writer pauses, every word is spoken once, as a whole', async () => {
@@ -56,7 +56,7 @@ test('wherever the writer pauses, every word is spoken once, as a whole', async 
     const whole = await plannedWords(languageCode, text);
     for (let n = 0; n < 12; n++) {
       const at = 1 + Math.floor(random() * (text.length - 1));
-      // What stands there may be the end of a sentence: it cannot be told from an address that goes on.
+      // This may be the end of a sentence or a continuing address; the two cannot be distinguished.
       const isJoined = /[.!]$/.test(text.slice(0, at)) && /^\p{L}/u.test(text.slice(at));
       if (isJoined || /^[\uDC00-\uDFFF]/.test(text.slice(at))) continue;
       expect(await plannedWords(languageCode, text, at), text.slice(0, at)).toEqual(whole);

@@ -1,4 +1,4 @@
-// Live speech over the tone engine for a test, and what it charges: each part as it is taken, and the usage.
+// Live speech with the tone engine for a test, with its charges: each part as it is charged, and the usage.
 import { onTestFinished } from 'vitest';
 import type { Limiter } from '../../src/access/limiter.ts';
 import type { Call } from '../../src/api/call.ts';

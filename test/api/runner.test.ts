@@ -1,4 +1,4 @@
-// The runner: every call ends once, whatever ends it, and an operation runs only for who was admitted to it.
+// The runner: every call ends once, whatever ends it, and runs only operations that it was admitted to.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkScopes } from '../../src/access/admit.ts';
@@ -24,7 +24,7 @@ function openRunner(scopes: Parameters<typeof callerNamed>[1], timeLimits?: Time
     timeLimits,
   });
   onTestFinished(() => runner.stop());
-  const begin = () => runner.begin({ door: 'test', requestId: 'req_1', address: '127.0.0.1', reportLimits() {} });
+  const begin = () => runner.begin({ api: 'test', requestId: 'req_1', address: '127.0.0.1', reportLimits() {} });
   return { runner, ended, begin };
 }
 
@@ -45,7 +45,7 @@ test('a call that was admitted to several operations runs only those whose scope
   const other = begin();
   await other.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
   expect(await Array.fromAsync(other.stream(streamSpeech, (running) => count(3, running)))).toEqual([0, 1, 2]);
-  expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, door: 'test' });
+  expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, api: 'test' });
 });
 
 test('the headers of a trace are not read where calls are not traced', async () => {
@@ -53,7 +53,7 @@ test('the headers of a trace are not read where calls are not traced', async () 
   const readTrace = () => {
     throw new Error('nobody asked');
   };
-  const call = runner.begin({ door: 'test', requestId: 'req', address: '127.0.0.1', readTrace, reportLimits() {} });
+  const call = runner.begin({ api: 'test', requestId: 'req', address: '127.0.0.1', readTrace, reportLimits() {} });
   await call.admit({ key: 'x' }, streamSpeech);
   expect(await Array.fromAsync(call.stream(streamSpeech, (running) => count(1, running)))).toEqual([0]);
 });

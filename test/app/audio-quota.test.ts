@@ -44,5 +44,5 @@ test('the quotas of the settings hold, and are reported with what is stored', as
   expect(figure('sonant_audio_quota_bytes')).toBe(2 ** 32);
   expect(figure('sonant_audio_key_quota_bytes')).toBe(2 ** 20);
   expect(figure('sonant_audio_free_bytes')).toBeGreaterThan(0);
-  expect([figure('sonant_audio_removed_total'), figure('sonant_usage_owed_rows')]).toEqual([0, 0]);
+  expect([figure('sonant_audio_removed_total'), figure('sonant_usage_pending_rows')]).toEqual([0, 0]);
 });

@@ -1,4 +1,4 @@
-// Listeners are waited for until all have drained, whatever goes wrong with one of them.
+// All listeners are waited for until they have drained, even if one fails.
 import { expect, test } from 'vitest';
 import { drainListeners } from '../../src/app/service.ts';
 

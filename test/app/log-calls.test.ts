@@ -8,7 +8,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 const ended = (reason?: Reason, callerId?: string): EndedCall => ({
   requestId: 'req_1',
   method: 'sonant.v1.SpeechService/StreamSpeech',
-  door: 'grpc',
+  api: 'grpc',
   callerId,
   status: reason ? 'UNAUTHENTICATED' : 'OK',
   failure: reason && new Failure(reason),

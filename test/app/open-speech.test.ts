@@ -1,4 +1,4 @@
-// Which engines speech is opened with: an optional one that is broken is left out and reported, unless it is configured.
+// The engines that speech is opened with: a broken optional engine is skipped and reported, unless it is configured.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';

@@ -1,4 +1,4 @@
-// Secrets of replicas on one database: the same, or no start.
+// Secrets of replicas on one database must be equal, or the start fails.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';

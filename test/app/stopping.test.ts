@@ -1,4 +1,4 @@
-// A service that is told to stop stops, even if what it depends on is unreachable.
+// A service that is asked to stop stops, even if its dependencies are unreachable.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,8 +31,8 @@ test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not 
   const headers = { 'X-API-Key': key };
   expect((await fetch(`http://127.0.0.1:${service.httpPort}/api/voices`, { headers })).status).toBe(200);
   await postgres.kill();
-  // When the key was last used cannot be kept, which is told to operators; so is each look at the voices meanwhile.
+  // The time of last use cannot be stored, which is logged; so is each failed read of the voices.
   await service.drain();
-  // A database that is away is no bug of Sonant, so it is a warning.
+  // An unreachable database is not a bug of Sonant, so it is a warning.
   expect(new Set(logged)).toEqual(new Set(['warn: background fault']));
 });

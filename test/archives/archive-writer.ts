@@ -1,14 +1,14 @@
-// Writes archives for tests: tar, zip and bzip2 by their formats and without programs, so that every field of them may be
-// anything. The bzip2 is a simple one: blocks are sorted slowly, and every symbol has a code of nine bits.
+// Writes archives for tests: tar, zip and bzip2, byte by byte, so that every field may be invalid. The bzip2 is simple:
+// blocks are sorted slowly, and every symbol has a nine-bit code.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface TarEntry {
   name: string | Uint8Array;
   content?: string | Uint8Array;
-  /** '0' a file, '5' a folder, '1' a hard link, '2' a symbolic one, '3' a device, 'x' a pax header ... */
+  /** '0' a file, '5' a folder, '1' a hard link, '2' a symbolic link, '3' a device, 'x' a pax header, and so on. */
   type?: string;
   link?: string;
-  /** What the header says, where it lies. */
+  /** The size in the header, if it is wrong. */
   size?: number;
   group?: string;
   checksum?: number;
@@ -50,7 +50,7 @@ export function tarEntry({
 export const writeTar = (entries: readonly TarEntry[]): Buffer =>
   Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * block)]);
 
-/** A folder with files, as releases have it. */
+/** A folder with files, as in releases. */
 export const tarOf = (folder: string, files: Readonly<Record<string, string | Uint8Array>>): Buffer =>
   writeTar([
     { name: `${folder}/`, type: '5' },
@@ -72,11 +72,11 @@ export interface ZipEntry {
   name: string;
   content?: string | Uint8Array;
   isStored?: boolean;
-  /** The mode that Unix has, such as 0o120777 for a link. */
+  /** The Unix mode, such as 0o120777 for a link. */
   mode?: number;
   bytes?: number;
   flags?: number;
-  /** Where its content is said to be. */
+  /** The stated position of its content. */
   at?: number;
 }
 
@@ -142,7 +142,7 @@ function bzip2Checksum(bytes: Uint8Array): number {
   return ~sum;
 }
 
-/** Runs of four to 255 are four bytes and their further length. */
+/** A run of four to 255 bytes is written as four bytes and the remaining length. */
 function codeRuns(bytes: Uint8Array): Buffer {
   const coded: number[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,4 +1,4 @@
-// Archives of models are read whole and by their formats, and from hostile ones nothing is written outside their folder.
+// Archives of models are read completely and by their content, and hostile ones write nothing outside their folder.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ afterAll(() => rm(root, { recursive: true }));
 
 const { signal } = new AbortController();
 
-/** Unpacks in a folder of its own, and returns all that is there afterwards, by path. */
+/** Unpacks in a new folder. Returns all files that exist afterwards, by path. */
 async function unpack(archive: Uint8Array): Promise<{ error?: Error; files: Record<string, string> }> {
   const place = await mkdtemp(join(root, 'case-'));
   await mkdir(join(place, 'inner'));
@@ -85,7 +85,7 @@ describe('an archive is unpacked:', () => {
         ]);
       },
     ],
-    // Programs list it so that the group is taken for the size.
+    // Programs list such a header so that the group is taken for the size.
     [
       'a group named like a size',
       () =>
@@ -116,7 +116,7 @@ const many = () => writeTar(Array.from({ length: 5_001 }, (_, n) => ({ name: `am
 const ok = { name: 'amy/ok', content: 'ok' };
 const zipped = writeZip([ok, { name: 'amy/b', content: 'b'.repeat(100) }]);
 
-/** Each with what it is told to be. */
+/** Each archive with the expected error. */
 const hostile: readonly (readonly [what: string, archive: () => Uint8Array, told: RegExp])[] = [
   [
     'a path upwards',

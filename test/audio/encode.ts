@@ -1,11 +1,11 @@
-// Sound through the encoder of a format, as it leaves in a stream and as it is in a whole file.
+// Encodes audio in a format, both as a stream and as a complete file.
 import { type AudioFormat, audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import { join } from '../../src/audio/pcm.ts';
 
 export interface Encoded {
-  /** Each part as it comes, and the end. */
+  /** Each part as it is produced, including the end. */
   stream: Uint8Array<ArrayBuffer>;
-  /** The file that it becomes when it is kept. */
+  /** The file as it is stored. */
   file: Uint8Array<ArrayBuffer>;
 }
 
@@ -23,6 +23,6 @@ export async function encode(
   return { stream, file };
 }
 
-/** The rate at which the encoder of a format takes its sound. */
+/** The input sample rate of a format's encoder. */
 export const encodedRateOf = (format: FormatName, sampleRateHz: number): number =>
   audioFormats[format].encodedRateHz?.(sampleRateHz) ?? sampleRateHz;

@@ -1,5 +1,4 @@
-// FLAC, read back by our own reader of recordings, which is libFLAC, and by ffmpeg: whatever goes in comes out, to the
-// last bit.
+// FLAC, decoded by Sonant's reader of recordings (libFLAC) and by ffmpeg: lossless to the last bit.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';

@@ -55,7 +55,7 @@ test('PCM is the samples alone, little-endian', async () => {
   expect((await pcm.openEncoder(24000)).head).toBeUndefined();
 });
 
-/** The frames of a constant-bitrate Layer III stream, which must follow each other without a byte between. */
+/** The frames of a constant-bitrate Layer III stream, which must be contiguous. */
 function mp3Frames(file: Uint8Array): { sampleRateHz: number; kbps: number; samples: number; channels: number }[] {
   const frames = [];
   for (let at = 0; at < file.length; ) {

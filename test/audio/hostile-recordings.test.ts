@@ -1,5 +1,5 @@
-// Some hundreds of files that were cut off, flipped or overwritten at random, the same each time: each is read within
-// bounds or refused in words, and nothing else happens. Checksums of Ogg are mended, so that the damage reaches the decoder.
+// Hundreds of truncated, flipped or overwritten files, always the same: each is read within limits or refused with a
+// message. Checksums of Ogg are corrected, so that the damage reaches the decoder.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
@@ -20,7 +20,7 @@ const files: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [
   ['Ogg FLAC', () => oggFlacFile([sound], rate)],
 ];
 
-// Decoders print what they dislike.
+// Decoders print warnings.
 const { error } = console;
 beforeAll(() => {
   console.error = () => {};
@@ -29,7 +29,7 @@ afterAll(() => {
   console.error = error;
 });
 
-/** Whole numbers below `below`, the same in each run. */
+/** Integers below `below`, the same in each run. */
 function createDice(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

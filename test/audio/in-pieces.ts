@@ -1,4 +1,4 @@
-// Sends sound through a stream in pieces of the sizes that make mistakes show, and collects what comes out.
+// Pushes audio through a stream in pieces of critical sizes, and collects the output.
 import { join } from '../../src/audio/pcm.ts';
 
 interface Stream {
@@ -14,7 +14,7 @@ export function inPieces(stream: Stream, samples: Float32Array): Float32Array {
   return join(Float32Array, [...out, stream.flush()]);
 }
 
-/** Nothing, one sample, a few, some thousand: in turn. */
+/** Sizes in turn: none, one sample, a few, some thousand. */
 export function* pieces<T extends Float32Array | Int16Array>(samples: T): Generator<T> {
   const sizes = [0, 1, 480, 7, 1600, 5000, 2];
   for (let from = 0, n = 0; from < samples.length; n++) {

@@ -1,5 +1,5 @@
-// The compiled loops at their edges: every length around a vector and a block, odd addresses, values at the ends of their
-// range, and many streams that share the one memory.
+// The compiled loops at their edges: every length around a vector and a block, odd addresses, extreme values, and many
+// streams that share one memory.
 import { expect, test } from 'vitest';
 import { blockSamplesMax, blocksOf, clamped, countAbove, countAudible, rounded } from '../../src/audio/kernels.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../../src/audio/level.ts';

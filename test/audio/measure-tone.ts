@@ -1,4 +1,4 @@
-// What a sound is, in figures, for tests and the bench: level, pitch, and how much of it is the tone it should be.
+// Measures audio for tests and benches: level, pitch, and how pure a tone is.
 
 type Samples = Float32Array | Float64Array | Int16Array;
 
@@ -15,7 +15,7 @@ export function tone({ frequencyHz, sampleRateHz, seconds, amplitude = 0.5 }: To
   return Float32Array.from({ length: Math.round(seconds * sampleRateHz) }, (_, i) => amplitude * Math.sin(step * i));
 }
 
-/** White noise over -amplitude..amplitude, the same each time. */
+/** White noise within -amplitude..amplitude, always the same. */
 export function noise(length: number, amplitude: number): Float32Array {
   let state = 1;
   return Float32Array.from({ length }, () => {
@@ -43,8 +43,8 @@ export const middle = (samples: Float32Array): Float32Array =>
   samples.subarray(samples.length >> 2, samples.length - (samples.length >> 2));
 
 /**
- * The sine of that frequency which fits best by least squares: its amplitude, and what is left without it, in dB below
- * it (noise, distortion, images and aliases together).
+ * The least-squares fit of a sine of this frequency: its amplitude, and the residue in dB below it (noise, distortion,
+ * images and aliases together).
  */
 export function fitSine(
   samples: Samples,
@@ -74,7 +74,7 @@ export function fitSine(
   return { amplitude, snrDb: toDb(amplitude / Math.SQRT2 / rms(rest)) };
 }
 
-/** The pitch of a periodic sound: the shortest of the shifts from 2 to 20 ms at which it is most like itself. */
+/** The pitch of a periodic signal: the shortest shift from 2 to 20 ms with the highest similarity. */
 export function fundamentalHz(samples: Samples, sampleRateHz: number): number {
   const first = Math.floor(0.002 * sampleRateHz);
   const last = Math.ceil(0.02 * sampleRateHz);
@@ -89,13 +89,13 @@ export function fundamentalHz(samples: Samples, sampleRateHz: number): number {
     return product / Math.sqrt(power || 1);
   };
   const likenesses = Array.from({ length: last - first + 1 }, (_, n) => likeness(first + n));
-  // The double of a period is as good as the period: take the first peak that is nearly the highest.
+  // Twice the period is equally similar, so the first peak that is nearly the highest counts.
   const enough = 0.9 * Math.max(...likenesses);
   const at = likenesses.findIndex((value, n) => value >= enough && value >= (likenesses[n + 1] ?? 0));
   return sampleRateHz / (first + at + vertex(likenesses, at));
 }
 
-/** The strongest frequency, over the largest power of two of samples that there are. */
+/** The strongest frequency, over the largest power of two of samples. */
 export function dominantFrequencyHz(samples: Samples, sampleRateHz: number): number {
   const size = 2 ** Math.floor(Math.log2(samples.length));
   const windowed = Float64Array.from(
@@ -107,7 +107,7 @@ export function dominantFrequencyHz(samples: Samples, sampleRateHz: number): num
   return ((at + vertex(spectrum, at)) * sampleRateHz) / size;
 }
 
-/** Where between its neighbours the peak at `n` really lies: the vertex of the parabola through the three. */
+/** Interpolated position of the peak at `n`: the vertex of the parabola through three values. */
 function vertex(values: readonly number[], n: number): number {
   const [before, here, after] = [values[n - 1], values[n]!, values[n + 1]];
   if (before === undefined || after === undefined) return 0;

@@ -1,4 +1,4 @@
-// Opus in Ogg: its pages read one by one, and its sound by our own reader of recordings, which is libopus, and by ffmpeg.
+// Opus in Ogg: its pages are parsed, and its audio is decoded by Sonant's reader of recordings (libopus) and by ffmpeg.
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
@@ -16,7 +16,7 @@ const sound = (sampleRateHz: number, seconds = 1) =>
   tone({ frequencyHz: 700, sampleRateHz: rateOf(sampleRateHz), seconds });
 const decode = async (file: Uint8Array) => (await decodeRecording(file, { secondsMax: 600 })).samples;
 
-/** The pages, each of which must be whole and add up. */
+/** The pages, each of which must be complete and consistent. */
 const pagesOf = (file: Uint8Array) =>
   [...oggPages(Buffer.from(file))].map((page) => ({
     flags: page[5]!,

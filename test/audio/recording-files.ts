@@ -1,5 +1,5 @@
-// Recordings as files, for the tests that read them: every kind of WAV, FLAC without compression, Ogg pages with their
-// checksums; MP3 and Ogg Vorbis by encoders that share no code with the decoders.
+// Writes recordings for tests: every kind of WAV, FLAC without compression, Ogg pages with checksums; MP3 and Ogg
+// Vorbis with encoders that share no code with the decoders.
 import { readFile } from 'node:fs/promises';
 import { createEncoder } from 'wasm-media-encoders';
 import { openMp3Encoder } from '../../src/audio/mp3.ts';
@@ -13,7 +13,7 @@ export interface WavKind {
   bits?: 8 | 16 | 24 | 32 | 64;
   isFloat?: boolean;
   isExtensible?: boolean;
-  /** The size that the data chunk declares, if not the true one. */
+  /** The size that the data chunk declares, if it is wrong. */
   dataBytes?: number;
   /** RF64, with the true size in its ds64. */
   isLarge?: boolean;
@@ -53,7 +53,7 @@ export function wavFile(channels: Channels, kind: WavKind): Buffer {
     Buffer.from('WAVE'),
     ...(isLarge ? [chunk('ds64', ds64)] : []),
     chunk('fmt ', format),
-    // An odd chunk, as editors leave them, before and after the sound.
+    // Odd chunks before and after the audio, as editors write them.
     chunk('LIST', Buffer.from('INFOx')),
     chunk('data', data, kind.dataBytes ?? (isLarge ? 0xffff_ffff : data.length)),
     chunk('LIST', Buffer.from('INFO and the rest')),
@@ -82,7 +82,7 @@ function crc(bytes: Buffer, bits: number, polynomial: number): number {
 const flacRates: Readonly<Record<number, number>> = { 16000: 5, 24000: 7, 32000: 8, 44100: 9, 48000: 10 };
 const flacBlock = 4_096;
 
-/** STREAMINFO (RFC 9639, 8.2) in its block, the last one or not. */
+/** STREAMINFO (RFC 9639, 8.2) as the last block or not. */
 function flacInfo(channels: number, sampleRateHz: number, samples: number, isLast: boolean): Buffer {
   const info = Buffer.alloc(38);
   info[0] = isLast ? 0x80 : 0;
@@ -133,7 +133,7 @@ export const flacFile = (channels: Channels, sampleRateHz: number): Buffer =>
     ...flacFrames(channels, sampleRateHz),
   ]);
 
-/** FLAC in Ogg (RFC 9639, 10.1): a packet a page. */
+/** FLAC in Ogg (RFC 9639, 10.1): one packet per page. */
 export function oggFlacFile(channels: Channels, sampleRateHz: number): Buffer {
   const length = channels[0]!.length;
   const first = Buffer.concat([

@@ -1,6 +1,6 @@
-// Recordings of every kind that is read become the sound that was put into them, mono, at their own rate; every file that
-// is not what it says is refused in words. three-tones.opus is the sound below, encoded once:
-//     ffmpeg -i three-tones.wav -c:a libopus -b:a 24k -map_metadata -1 -bitexact three-tones.opus
+// Recordings of every supported kind decode to the original audio, mono, at their own rate; every malformed file is
+// refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i three-tones.wav -c:a libopus
+// -b:a 24k -map_metadata -1 -bitexact three-tones.opus
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decodeRecording, recordingBytesMax } from '../../src/audio/recording/recording.ts';
@@ -117,7 +117,7 @@ describe('FLAC, MP3, Ogg', () => {
     expect(flac.samples.every((sample, i) => Math.abs(sample - sound[i]!) <= 2 ** -15)).toBe(true);
     expectThreeTones(flac);
     expectThreeTones(await decode(oggFlacFile([sound], rate)));
-    // Samples that LAME adds before and after.
+    // LAME adds samples before and after.
     expectThreeTones(await decode(await mp3File(sound, rate)), 0.15);
     expectThreeTones(await decode(await vorbisFile(twice(sound), rate)), 0.05);
   });
@@ -209,7 +209,7 @@ describe('is refused', () => {
   });
 
   test('a small file of hours of silence, soon', async () => {
-    // Packets of three bytes: 20 ms of nothing each, 255 on a page.
+    // Packets of three bytes: 20 ms of silence each, 255 per page.
     const head = Buffer.from('OpusHead\x01\x01\x38\x01\x80\xbb\0\0\0\0\0', 'latin1');
     const tags = Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1');
     const nothing = Array.from({ length: 255 }, () => Buffer.of(0xf8, 0xff, 0xfe));

@@ -1,4 +1,4 @@
-// The resampler, by what comes out: the tone that went in, in its place and alone.
+// The resampler, by its output: the input tone, at the right time and without others.
 import { expect, test } from 'vitest';
 import { Resampler } from '../../src/audio/resample.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';

@@ -1,4 +1,4 @@
-// The quiet that is trimmed around a segment, and the samples that are never trimmed.
+// The silence that is trimmed around a segment, and the samples that are never trimmed.
 import { expect, test } from 'vitest';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// The tempo change, by what comes out: the right length, the same pitch and level, nothing broken.
+// The tempo change, by its output: the right length, the same pitch and level, and no artefacts.
 import { expect, test } from 'vitest';
 import { Tempo, tempoFactors } from '../../src/audio/tempo.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';
@@ -6,7 +6,7 @@ import { fitSine, fundamentalHz, middle, noise, peak, rms, toDb, tone } from './
 
 const factors = [tempoFactors.min, 0.5, 0.8, 1.25, 2, 3.3, tempoFactors.max];
 
-/** A vowel of sorts: every harmonic up to 1.5 kHz, as strong as the others. */
+/** A vowel-like signal: every harmonic up to 1.5 kHz with equal strength. */
 function buzz(frequencyHz: number, sampleRateHz: number, seconds: number): Float32Array {
   const harmonics = Math.floor(1500 / frequencyHz);
   return Float32Array.from({ length: seconds * sampleRateHz }, (_, i) => {
@@ -34,7 +34,7 @@ test.each(factors)('at %d times the speed a tone has no click in it', (factor) =
     allAtOnce(new Tempo({ sampleRateHz, factor }), tone({ frequencyHz, sampleRateHz, seconds: Math.max(1, factor) })),
   );
   expect(fitSine(out.subarray(0, 2400), frequencyHz, sampleRateHz).snrDb).toBeGreaterThan(20);
-  // Each sample of a sine follows from the two before it; a jump would break the row by its own height.
+  // Each sample of a sine follows from the previous two; a discontinuity would show as a deviation.
   const follow = 2 * Math.cos((2 * Math.PI * frequencyHz) / sampleRateHz);
   const breaks = out.subarray(2).map((sample, i) => sample - follow * out[i + 1]! + out[i]!);
   expect(toDb(peak(breaks) / 0.5)).toBeLessThan(-50);
@@ -61,7 +61,7 @@ test.each(factors)('at %d times the speed a sound within is heard when it should
   const first = out.findIndex((sample) => Math.abs(sample) > 0.05) / sampleRateHz;
   const last = out.findLastIndex((sample) => Math.abs(sample) > 0.05) / sampleRateHz;
   const meant = start / factor / sampleRateHz;
-  // A frame is 20 ms of sound at its own speed, wherever it lies.
+  // A frame is 20 ms of audio at its own speed, wherever it is.
   const slackSeconds = 0.02 + 0.02 / Math.min(1, factor);
   expect(Math.abs(first - meant)).toBeLessThan(slackSeconds);
   expect(Math.abs(last - meant - 0.1)).toBeLessThan(slackSeconds);

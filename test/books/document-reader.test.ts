@@ -1,4 +1,4 @@
-// The text of documents, however their elements are nested: no word is lost, and all are in order.
+// The text of documents, however their elements are nested: no word is lost, and the order is kept.
 import { describe, expect, test } from 'vitest';
 import { readDocument } from '../../src/books/document-reader.ts';
 
@@ -69,7 +69,7 @@ describe('tag soup', () => {
   const attributed = ['ol start=4', 'li value=7', 'td colspan=2', 'a href=#n', 'h3 id=n', 'div role=heading'];
   const names = [...structure, ...structure, ...inline, ...attributed];
 
-  /** Numbers from 0 to 1, the same ones for the same seed. */
+  /** Numbers from 0 to 1, equal for equal seeds. */
   function randomOf(seed: number): () => number {
     let state = seed;
     return () => {

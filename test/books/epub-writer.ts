@@ -1,4 +1,4 @@
-// Writes EPUBs for tests, file by file, so that every fault that books in the wild have can be made. All text is made here.
+// Writes EPUBs for tests, file by file, so that every fault of real books can be reproduced. All text is generated.
 import { crc32, deflateSync } from 'node:zlib';
 import { writeZip, type ZipEntry } from '../archives/archive-writer.ts';
 
@@ -7,9 +7,9 @@ export const container = (path = 'OEBPS/content.opf'): string =>
 
 export interface PackageParts {
   metadata?: string;
-  /** id=href, with "*" before the id of one outside the spine and "-" before that of one that is not linear. */
+  /** id=href, with the prefix "*" for an item outside the spine and "-" for one that is not linear. */
   items: readonly string[];
-  /** More of the manifest, and attributes of the spine. */
+  /** Further items of the manifest, and attributes of the spine. */
   manifest?: string;
   spine?: string;
   hasSpine?: boolean;
@@ -48,7 +48,7 @@ ${hasSpine ? `<spine ${spine}>${ordered.join('')}</spine>` : ''}${guide && `<gui
 export const page = (body: string, attributes = ''): string =>
   `<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><head><title>The Lighthouse Ledger</title></head><body ${attributes}>${body}</body></html>`;
 
-/** Title, target and what is below, as lists. */
+/** Title, target and nested entries, as lists. */
 export type Entry = readonly [title: string, href: string, children?: readonly Entry[]];
 
 const navList = (entries: readonly Entry[]): string =>
@@ -85,7 +85,7 @@ export const ncx = (entries: readonly Entry[]): string => {
 const things = ['lamp', 'ledger', 'harbour', 'keeper', 'gull', 'storm', 'letter', 'boat', 'stair', 'window'];
 const deeds = ['waited for', 'remembered', 'turned towards', 'wrote about', 'lost', 'mended'];
 
-/** Sentences of no meaning, the same for the same number. */
+/** Meaningless sentences, equal for equal seeds. */
 export function prose(seed: number, sentences = 6): string {
   return Array.from({ length: sentences }, (_, n) => {
     const at = seed * 7 + n * 3;
@@ -98,7 +98,7 @@ export const chapterPage = (n: number, title = `Chapter ${n}`, attributes = ''):
 
 export type Files = Readonly<Record<string, string | Uint8Array | Partial<ZipEntry>>>;
 
-/** With the first file that every EPUB has, unless another is given for it. */
+/** Adds the mandatory first file of an EPUB, unless it is given. */
 export function writeEpub(files: Files): Buffer {
   const entries = Object.entries(files).map(([name, content]): ZipEntry => {
     if (typeof content === 'string' || content instanceof Uint8Array) return { name, content };

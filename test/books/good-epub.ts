@@ -1,4 +1,4 @@
-// An EPUB 3 with three chapters and a table of contents, and its parts, of which others are made.
+// An EPUB 3 with three chapters and a table of contents, whose parts other test books reuse.
 import { chapterPage, container, type Entry, type Files, nav, opf } from './epub-writer.ts';
 
 export const three = {
@@ -14,7 +14,7 @@ export const threeEntries: readonly Entry[] = [
 ];
 export const navItem = '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>';
 export const meta = { 'META-INF/container.xml': container() };
-/** Of an EPUB 3 with three chapters; others differ from it. */
+/** An EPUB 3 with three chapters; others differ from it. */
 export const good: Files = {
   ...meta,
   'OEBPS/content.opf': opf({ items: threeItems, manifest: navItem }),

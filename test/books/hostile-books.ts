@@ -1,9 +1,9 @@
-// Books that are made to be hard to read: each with its name, its type and its bytes.
+// Books that are hard to read on purpose: each with its name, type and bytes.
 import { type Files, nav, ncx, opf, page, prose, writeEpub } from './epub-writer.ts';
 import { good, meta, navItem } from './good-epub.ts';
 
 const mebibyte = 2 ** 20;
-/** As often as it fits. */
+/** Repeated as often as it fits. */
 const fill = (text: string, bytes = 30 * mebibyte): string => text.repeat(Math.floor(bytes / Buffer.byteLength(text)));
 const nested = (open: string, close: string, depth: number): string =>
   `${open.repeat(depth)}deep${close.repeat(depth)}`;

@@ -1,4 +1,4 @@
-// EPUBs that are encrypted, and those that are not what they say: each with its name and its files.
+// Encrypted and mislabelled EPUBs: each with its name and its files.
 import { chapterPage, type Files } from './epub-writer.ts';
 import { good } from './good-epub.ts';
 

@@ -1,4 +1,4 @@
-// `sonant book`, interrupted and killed: the same command goes on where it was. And how loud the chapters of a book are.
+// `sonant book`, interrupted and killed: the same command continues. Also the loudness of a book's chapters.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ test('goes on where it was interrupted, to the same bytes', async () => {
   expect(existsSync(work)).toBe(false);
 }, 240_000);
 
-/** What is kept there. */
+/** Number of stored segments. */
 const segmentsIn = (work: string): number =>
   existsSync(join(work, 'audio'))
     ? readdirSync(join(work, 'audio'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())

@@ -1,4 +1,4 @@
-// `sonant book`: a book becomes a file with marks and captions. book.programs.ts has interrupted commands.
+// `sonant book`: a book becomes a file with marks and captions. book.programs.ts tests interrupted commands.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -140,7 +140,7 @@ describe('flags', () => {
     const documents = withSpeakers('ANNA: A line of hers.\n\n'.repeat(3_000), speakers);
     expect(documents.length).toBeGreaterThan(1);
     expect(documents.every(({ length }) => length < 50_000)).toBe(true);
-    // The pauses of a document are limited.
+    // The number of pauses in a document is limited.
     expect(withSpeakers('ANNA: I.\n\n'.repeat(860), speakers)).toHaveLength(2);
     expect(() => parseSpeakers(['Anna'])).toThrow('NAME=VOICE');
   });

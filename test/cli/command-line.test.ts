@@ -1,4 +1,4 @@
-// The rest of the command line: its exit codes and messages, in the process of the test; and as a program once a command.
+// Further commands: exit codes and messages, in the test's process; and each command once as a program.
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';

@@ -1,4 +1,4 @@
-// The scripts that complete commands, as the shells themselves use them.
+// The scripts that complete commands, run by the shells themselves.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ async function offered(shell: string, lines: readonly string[], script: (file: s
 
 const lines = ['sonant ke', 'sonant key ', 'sonant say --format ', 'sonant say -f m', 'sonant say --speaki'];
 const all = ['key', 'create list revoke rotate', 'mp3 pcm wav', 'mp3', '--speaking-rate'];
-/** With room for formats that come. */
+/** More formats may be added later. */
 const expectOffers = (offers: readonly string[][]) =>
   offers.forEach((offer, at) => {
     for (const word of all[at]!.split(' ')) expect(offer).toContain(word);
@@ -49,7 +49,7 @@ test.skipIf(!isInstalled('fish'))('fish', async () => {
 });
 
 test.skipIf(!isInstalled('zsh'))('zsh', async () => {
-  // Outside of its line editor zsh has no compadd; what it would be given is looked at, unfiltered.
+  // Outside its line editor zsh has no compadd; its unfiltered arguments are checked.
   expectOffers(
     await offered('zsh', lines, (file, words) => {
       const stand = 'compdef() {}; compadd() { shift; print -- $@ }; _describe() { print -- $commands }';

@@ -1,4 +1,4 @@
-// `sonant db`: an installation moves from SQLite to PostgreSQL whole, or not at all.
+// `sonant db`: an installation moves from SQLite to PostgreSQL completely, or not at all.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ async function openTestServices() {
   return { file, url, config, run };
 }
 
-/** Rows in every table, more than a page of most, with a value of every kind. */
+/** Rows in every table, in most more than a page, with values of every kind. */
 async function fill(store: RowStore): Promise<void> {
   for (const { name, pageRows = 210 } of tables) {
     const columns = await store.query<{ name: string; type: string; must: number }>(
@@ -80,7 +80,7 @@ there('every row of every table arrives as it was, and comes only into an empty 
   );
   expect(tables.map(({ name }) => name).sort()).toEqual(named.map(({ name }) => name));
 
-  // The service, or whoever else, has it open.
+  // The service or another process has it open.
   await expect(run(dbCommand, 'copy')).rejects.toMatchObject({
     cause: { message: expect.stringContaining('another process has it open') },
   });

@@ -1,4 +1,5 @@
-// `sonant say --play`: the sound reaches a player while it is made, whole, and what goes wrong with the player is told.
+// `sonant say --play`: a player receives the complete audio while it is generated, and faults of the player are
+// reported.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const nodeFolder = dirname(process.execPath);
-/** Only `aplay` is there, and does what the script says. */
+/** Installs only an `aplay`, which runs the script. */
 function install(script: string): Record<string, string> {
   writeFileSync(join(folder, 'aplay'), `#!/bin/sh\nPATH=/bin:/usr/bin\n${script}\n`);
   chmodSync(join(folder, 'aplay'), 0o755);
@@ -35,7 +36,7 @@ test('a player gets every sample, at the rate in its arguments', async () => {
 test('the error output of a player is reported', async () => {
   const failed = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
   expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(failed);
-  // It ends while more comes than a pipe holds.
+  // It ends while more data arrives than a pipe holds.
   const long = 'A sentence that takes a while to say. '.repeat(20);
   const env = install('echo "no sound card" >&2; sleep 0.2; exit 1');
   expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(failed);

@@ -1,5 +1,5 @@
-// The command line in the process of the test. It behaves as `runSonant` does, but does not start a program, which takes a
-// second. What only a program can do is tested with `runSonant`: signals, pipes, descriptors, the environment of Node itself.
+// Runs the command line in the test's process. Like `runSonant`, but without starting a program, which takes a second.
+// Signals, pipes, descriptors and Node's environment are tested with `runSonant`.
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
@@ -39,7 +39,7 @@ async function run(
   restored.defer(() => reading.mockRestore());
   const out = capture('stdout', restored);
   const err = capture('stderr', restored);
-  // main.ts runs its command when it is loaded; with another query it is loaded again, and what it imports is not.
+  // main.ts runs its command when it is loaded. With another query it is loaded again, but its imports are not.
   await import(/* @vite-ignore */ `${module}?run=${++runs}`);
   return { code: Number(process.exitCode), out: out().toString('latin1'), err: err().toString('utf8') };
 }
@@ -67,7 +67,7 @@ function setEnvironment(env: NodeJS.ProcessEnv): void {
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
 }
 
-/** Keeps what is written to the stream, and returns it. */
+/** Captures the output of the stream. */
 function capture(name: 'stdout' | 'stderr', restored: DisposableStack): () => Buffer {
   const pieces: Buffer[] = [];
   const writing = vi.spyOn(process[name], 'write').mockImplementation((piece, ...more) => {

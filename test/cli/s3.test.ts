@@ -1,5 +1,4 @@
-// S3 as an operator sets it up, by settings and the SDK's own variables: doctor says what is wrong with it, and serve keeps
-// audio there and nowhere else.
+// S3 by settings and the SDK's own variables: doctor reports faults, and serve stores audio only there.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `sonant say` as a program: signals while it waits, pipes with and without a name, descriptors of a shell, and full disks.
+// `sonant say` as a program: signals while it waits, named and unnamed pipes, descriptors of a shell, and full disks.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs it with what a shell does to its input and output, in a data folder of its own. */
+/** Runs it with a shell's redirections in a new data folder. */
 const shell = (command: string, before = '') =>
   spawnSync('sh', ['-c', `${before} "${process.execPath}" "${main}" ${command}`], {
     cwd: folder,

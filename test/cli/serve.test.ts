@@ -1,4 +1,4 @@
-// `sonant serve` as an operator starts it: the whole of it on ports of its own, a sound by its link, and a gentle end.
+// `sonant serve` as an operator starts it: all listeners on free ports, audio by its link, and a graceful end.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -45,7 +45,10 @@ test('serves gRPC and REST on one port', async () => {
   expect(((await answer.json()) as { voices: unknown[] }).voices).toHaveLength(listed.length);
 });
 
-/** As `synthesize()` of LiveKit's plugin for Cartesia (@livekit/agents-plugin-cartesia 1.8.1), which uses TLS for every `baseUrl`. */
+/**
+ * Like `synthesize()` of LiveKit's plugin for Cartesia (@livekit/agents-plugin-cartesia 1.8.1), which uses TLS for
+ * every `baseUrl`.
+ */
 const liveKitProgram = `
 const { request } = require('node:https');
 const baseUrl = new URL(process.env.BASE_URL);
@@ -74,7 +77,7 @@ test('speaks to LiveKit’s plugin for Cartesia over TLS, if that trusts the cer
   const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  // As docs/compatibility.md has it.
+  // As in docs/compatibility.md.
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-days', '825'];
   await promisify(execFile)('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert]);

@@ -1,4 +1,4 @@
-// `sonant book --server URL`, interrupted and killed: the same command goes on with its job.
+// `sonant book --server URL`, interrupted and killed: the same command continues with its job.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ test(
       while (!existsSync(join(work, 'job.json'))) await sleep(5);
       ids.add(job().id);
       while ((await jobs()).length === before.length) await sleep(20);
-      // The same command may be given once at a time.
+      // Only one process at a time may run the same command.
       if (signal === 'SIGINT') expect((await atService('long.txt', '-o', 'long.mp3')).err).toContain('another command');
       program.kill(signal);
       const [code, killed] = await ended;
@@ -62,7 +62,7 @@ test(
     }
     const here = await book('long.txt', '-o', 'long.mp3');
     expect([here.code, here.err]).toEqual([2, expect.stringContaining('add --server')]);
-    // The flags are the same in another order.
+    // Equal flags in another order.
     const last = await atService('-o', 'long.mp3', 'long.txt', '--json');
     expect([last.code, last.err]).toEqual([0, '']);
     ids.add(JSON.parse(last.out).job_id);

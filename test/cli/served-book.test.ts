@@ -1,5 +1,5 @@
-// `sonant book --server URL` against a running service: the same file as on this machine, over broken connections and
-// refusals. served-book.programs.ts has interrupted commands.
+// `sonant book --server URL` against a running service: the same file as on this machine, despite broken connections
+// and refusals. served-book.programs.ts tests interrupted commands.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Passes everything on, but cuts the first replies to these paths after so many bytes, or refuses the first requests. */
+/** Forwards everything, but cuts the first replies to these paths after some bytes, or refuses the first requests. */
 async function openProxy() {
   const state = {
     target: '',

@@ -1,5 +1,5 @@
-// The service as an operator starts it: `sonant serve` in a folder of its own, on ports of its own, until the
-// test is over or `onClose` says.
+// The service as an operator starts it: `sonant serve` in a new folder on free ports, until the test is over or
+// `onClose` is called.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ export async function serve(
   return { folder, child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
 }
 
-/** All that a first start prints: it ends in a curl line. */
+/** The output of a first start, which ends in a curl line. */
 function greeting(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';

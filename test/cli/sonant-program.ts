@@ -1,4 +1,4 @@
-// The program as a person runs it, in a folder of its own.
+// Runs the program as a user does, in a new folder.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,8 +30,8 @@ export async function runSonant(
 }
 
 /**
- * Until the program waits for something: four looks in a row find it asleep, with next to no time of the processor used
- * between them. How much it used before says nothing: that depends on the machine.
+ * Waits until the program waits: in four consecutive samples it is asleep and has used almost no CPU time in between.
+ * Its earlier CPU use depends on the machine and shows nothing.
  */
 export async function untilWaiting({ pid }: ChildProcess): Promise<void> {
   if (!existsSync('/proc/self/stat')) return sleep(5_000);

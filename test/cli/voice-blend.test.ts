@@ -1,5 +1,5 @@
-// A blend from the command line, with the real library: made of speakers by the ends of their ids, spoken with, exported,
-// deleted and brought back; and what cannot be blended is refused with the argument that is wrong.
+// Blends on the command line, with the real library: created from speakers by the ends of their ids, spoken, exported,
+// deleted and imported; and invalid blends are refused with the faulty argument.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

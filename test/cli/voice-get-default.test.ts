@@ -1,5 +1,5 @@
-// `sonant voice get`, as a program: its best voice becomes the default one of a service that runs, it tells its retries,
-// and it fetches over HTTPS through a proxy.
+// `sonant voice get`, as a program: the best voice becomes the default of a running service, retries are reported, and
+// it downloads over HTTPS through a proxy.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

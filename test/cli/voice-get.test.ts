@@ -1,4 +1,4 @@
-// A model is got by its name, its URL or as a file, and speaks; or it is refused, and nothing of it is left.
+// A model is installed by name, URL or file, and speaks; or it is refused and leaves nothing.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Voices of the operator's own are taken in whole, from a folder, an archive or a file, or not at all.
+// Voices of the operator are imported completely, from a folder, an archive or a file, or not at all.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

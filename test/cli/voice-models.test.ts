@@ -1,4 +1,4 @@
-// The table of models that can be got: whole, printed with what is not known, and the operator's own part of it checked.
+// The table of installable models: complete, printed with unknown values, and the operator's own part is checked.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `sonant voice default` and `sonant voice alias`: what is said of them, what a text is spoken with then, and keys that are
+// `sonant voice default` and `sonant voice alias`: their output, the voice that speaks afterwards, and keys that are
 // limited to an alias.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
-// What becomes of kept voices on the command line, which must not hang on an engine being well: somebody's consent can
-// always be withdrawn.
+// Stored voices on the command line, which must not depend on a working engine: consent can always be withdrawn.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Cartesia's WebSocket, by the messages that Pipecat's CartesiaTTSService sends, and read as it reads them.
+// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and parsed as it parses them.
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -9,7 +9,10 @@ const patient = { timeout: 20_000 };
 
 type Message = Record<string, unknown> & { type: string; context_id: string };
 
-/** What _build_msg writes; a service that takes sentences sends `max_buffer_delay_ms`, one that takes tokens does not. */
+/**
+ * The output of _build_msg; a service that accepts sentences sends `max_buffer_delay_ms`, one that accepts tokens does
+ * not.
+ */
 const messageOf = (context_id: string, transcript: string, more: object = {}) => ({
   ...{ transcript, continue: true, context_id, model_id: 'sonic-3.5', voice: { mode: 'id', id: 'tone-low' } },
   output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 },
@@ -25,7 +28,7 @@ async function openPipecat() {
   const stopped: string[] = [];
   const words: Record<string, [string, number][]> = {};
   const sound: Record<string, number> = {};
-  // As _process_messages does.
+  // Like _process_messages.
   socket.on('message', (data) => {
     const message = JSON.parse(String(data)) as Message;
     seen.push(message);

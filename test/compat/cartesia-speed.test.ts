@@ -1,4 +1,4 @@
-// The speeds that a client of Cartesia may ask for: a factor, and the older scale from -1 to 1 with its five names.
+// Speeds of Cartesia clients: a factor, and the older scale from -1 to 1 with its five names.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 

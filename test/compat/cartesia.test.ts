@@ -1,4 +1,4 @@
-// Cartesia's API, by Cartesia's own client, unchanged but for the base URL.
+// Cartesia's API with Cartesia's own client, unchanged except for the base URL.
 
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import Cartesia from '@cartesia/cartesia-js';
@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 
-// Its WebSocket is always one of TLS.
+// Its WebSocket always uses TLS.
 setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);
 const plain = await openTestGateway({ settings: { tls: testCertificate } }, afterAll);
 const shared = { ...plain, url: plain.url.replace('http:', 'https:') };
@@ -28,7 +28,7 @@ async function openSocket(of = client) {
   socket.on('error', () => {});
   return {
     socket,
-    /** What a context is told, to its end. */
+    /** The messages of a context, to its end. */
     async read(context: { receive(): AsyncIterable<unknown> }) {
       return (await Array.fromAsync(context.receive())) as Message[];
     },

@@ -1,12 +1,12 @@
-// ElevenLabs's WebSocket, by the messages that real clients send: LiveKit's plugin (@livekit/agents-plugin-elevenlabs 1.8.1)
-// and Pipecat's service.
+// ElevenLabs's WebSocket, with messages of real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs 1.8.1) and
+// Pipecat's service.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { alignmentsOf, type Message, openSocket, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
 
 const shared = await openTestGateway({}, afterAll);
 
-/** What LiveKit's plugin asks for. */
+/** The request of LiveKit's plugin. */
 const liveKitPath =
   '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=mp3_22050_32&language_code=en' +
   '&enable_ssml_parsing=false&enable_logging=true&inactivity_timeout=180&apply_text_normalization=auto' +
@@ -43,7 +43,7 @@ test('LiveKit: sentences with a flush each, then an empty flush and the end; tim
   expect(soundOf(messages).readUInt16BE(0) & 0xffe0, 'MPEG audio').toBe(0xffe0);
 });
 
-/** The words and their times as Pipecat reads them (calculate_word_times). */
+/** Words and times as Pipecat reads them (calculate_word_times). */
 function wordsOf(messages: readonly Message[]) {
   const words: { word: string; ms: number }[] = [];
   let clockMs = 0;

@@ -1,4 +1,4 @@
-// ElevenLabs's WebSockets, with Node's own client: contexts begun, closed and failed, and what refuses an upgrade.
+// ElevenLabs's WebSockets with Node's own client: contexts opened, closed and failed, and refused upgrades.
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
@@ -22,7 +22,7 @@ test('closing a context before its flush stops it at once, and the next one spea
   expect((await final('long')).at(-1)).toEqual({ isFinal: true, contextId: 'long' });
   expect((await final('next')).length).toBeGreaterThan(2);
   await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
-  expect(gateway.calls.filter(({ door }) => door === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
+  expect(gateway.calls.filter(({ api }) => api === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
 });
 
 test('a text that is cut in the middle of a character is joined', async () => {

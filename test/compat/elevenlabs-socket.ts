@@ -1,4 +1,4 @@
-// A client of ElevenLabs's WebSockets: Node's own WebSocket, and what it was told, by context.
+// A client of ElevenLabs's WebSockets: Node's own WebSocket, and the received messages by context.
 import { once } from 'node:events';
 import { expect } from 'vitest';
 
@@ -45,6 +45,6 @@ export const textOf = (messages: readonly Message[]) =>
     .flatMap(({ chars }) => chars)
     .join('');
 
-/** What Pipecat's service asks for. */
+/** The request of Pipecat's service. */
 export const pipecatPath =
   '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=pcm_24000&auto_mode=true';

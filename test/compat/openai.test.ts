@@ -1,4 +1,4 @@
-// OpenAI's own SDK against our facade: what its users call every day, and every way in which it says no.
+// OpenAI's own SDK against Sonant's version of its API: common calls, and every failure.
 import OpenAI, {
   type APIError,
   APIUserAbortError,

@@ -1,4 +1,4 @@
-// Addresses that are not served, as the clients of each vendor ask for them: the error has the shape of that vendor's.
+// Unknown addresses, as each vendor's clients request them: the error has that vendor's format.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { connectRaw, toAnswer } from '../http/raw-http.ts';
@@ -18,7 +18,7 @@ const bearer = { Authorization: `Bearer ${key}` };
 const theirs = { 'xi-api-key': key };
 const cartesia = { ...bearer, 'Cartesia-Version': '2026-03-01' };
 
-/** Past the check against the OpenAPI document, which has none of these. */
+/** Bypasses the check against the OpenAPI document, which contains none of these. */
 async function ask(method: string, path: string, headers: Record<string, string>) {
   const raw = connectRaw(gateway);
   const lines = Object.entries({ Host: 'a', Connection: 'close', ...headers }).map((line) => line.join(': '));

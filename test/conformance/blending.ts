@@ -1,4 +1,4 @@
-// What every engine does that blends its voices: a part of the contract of src/engines/engine.ts, proved with the rest of it.
+// Conformance of engines that blend their voices: part of the contract of src/engines/engine.ts.
 import { expect, test } from 'vitest';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
@@ -6,7 +6,7 @@ import type { Engine, Voice } from '../../src/engines/engine.ts';
 export interface Speaking {
   engine: Engine;
   voice: Voice;
-  /** A sentence, spoken with the voice. */
+  /** A sentence spoken with the voice. */
   say(voice: Voice): Promise<Pcm>;
 }
 
@@ -40,7 +40,7 @@ export function blendingConformance(speaking: () => Speaking): void {
     for (const part of [voice, other]) {
       expect(isSame(await say(part), said)).toBe(false);
     }
-    // A blend that is not wanted any more speaks to the end of the requests that keep it.
+    // A blend that is no longer used speaks to the end of the requests that keep it.
     const release = engine.keep?.(half!);
     expect(blending!.blend([])).toEqual([]);
     expect(isSame(await say(half!), said)).toBe(true);

@@ -1,11 +1,11 @@
-// What every clip store does: the contract of src/delivery/stores/clip-store.ts, proved on the store itself.
+// The conformance suite of clip stores (contract: src/delivery/stores/clip-store.ts).
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ByteRange, ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createId } from '../../src/runtime/id.ts';
 import { patternBytes } from './pattern-bytes.ts';
 
-/** None of these may lead anywhere. */
+/** Invalid keys, none of which may lead anywhere. */
 export const badKeys = [
   '',
   '.',

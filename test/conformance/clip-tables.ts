@@ -1,4 +1,4 @@
-// What the index of clips of every row store does, as src/store/clip-rows.ts promises.
+// The conformance suite for the index of clips of a row store (src/store/clip-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
-/** `open` opens an empty store each time. */
+/** `open` returns a new empty store each time. */
 export function clipTableConformance(name: string, open: () => Promise<RowStore>): void {
   describe(`${name} stores the index of clips`, () => {
     let store: RowStore;

@@ -1,8 +1,6 @@
-// What every engine does: the contract of src/engines/engine.ts, proved on the engine in its guard, which answers for part
-// of it. An engine's whole test is
-//     engineConformance('tone', async () => openTone());
-// Where `open` answers undefined (not installed here), one line says so and the tests are skipped. The bounds on time
-// are there to end a hang; they say nothing of speed.
+// The conformance suite of engines (contract: src/engines/engine.ts), run on the engine in its guard. The whole test of
+// an engine is engineConformance('tone', async () => openTone()). If `open` returns undefined (not installed), one line
+// says so and the tests are skipped. Time limits only end hangs; they do not test speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
 import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
@@ -13,21 +11,21 @@ import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';
 
 export interface EngineConformanceOptions {
-  /** What `open` looks for, for the line printed where it is not found. */
+  /** Name of the missing requirement, printed if `open` finds nothing. */
   needs?: string;
 }
 
-/** Between the abort and its answer; the contract says 50 ms, a busy machine takes longer. */
+/** Time between an abort and its effect; the contract says 50 ms, a busy machine takes longer. */
 const abortMsMax = 2_000;
 const testMsMax = 60_000;
-/** No text may become more sound than this. */
+/** No text may produce more audio than this. */
 const soundSecondsMax = 240;
 const engineReasons = ['engine_error', 'engine_timeout', 'engine_unavailable'];
 
 const shortText = 'Good morning.';
 const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
-/** A sentence for every language whose voices are to be heard. An engine speaks at least one of these. */
+/** A sentence for each tested language. An engine must speak at least one of them. */
 const sentences: Readonly<Record<string, string>> = {
   de: 'Das Schiff verließ den Hafen früh am Morgen, lange bevor die Sonne aufging.',
   en: 'The boat left the harbour early in the morning, long before the sun came up.',
@@ -48,7 +46,7 @@ interface Heard extends Pcm {
   words: readonly WordTime[];
 }
 
-/** All of a segment's sound, each piece checked as it comes. */
+/** Collects the audio of a segment, and checks each piece as it arrives. */
 async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
   const heard: Int16Array[] = [];
   const words: WordTime[] = [];
@@ -66,7 +64,7 @@ async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
   return { samples: join(Int16Array, heard), sampleRateHz: sampleRateHz ?? 0, words };
 }
 
-/** The engine as the service has it, without the limits of a vendor that is not there. */
+/** The engine as in the service, without vendor limits. */
 function guardOf(engine: Engine): OpenedGuard {
   const { segmentsPerMinute: _, cloneSegmentsPerMinute: __, ...capabilities } = engine.capabilities;
   return openGuard({ ...engine, capabilities });
@@ -74,7 +72,7 @@ function guardOf(engine: Engine): OpenedGuard {
 
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
 
-/** Pulls until the sound ends or is refused: what it was refused with, or undefined. */
+/** Reads until the audio ends or fails. Returns the error, or undefined. */
 async function refusalOf(pieces: AsyncIterable<SpokenPcm>): Promise<unknown> {
   try {
     for await (const _ of pieces);
@@ -92,7 +90,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** The slowest, the fastest and some between, 1 among them. */
+/** The slowest, the fastest and some rates in between, including 1. */
 const ratesOf = ({ min, max }: { min: number; max: number }): number[] => {
   const between = [0.4, 0.5, 0.75, 0.9, 1, 1.15, 1.4, 1.7, 2.2, 3].filter((rate) => rate > min && rate < max);
   return [...new Set([min, ...between, 1, max])];
@@ -239,7 +237,7 @@ export function engineConformance(
       const stayed = Array.from({ length: 6 }, () => say(longText));
       setTimeout(() => leaving.abort('left'), 2);
       for (const heard of await Promise.all(stayed)) expectSame(heard, before);
-      // A quick engine may have been done with some before they were aborted.
+      // A quick engine may have finished some before they were aborted.
       for (const refusal of await Promise.all(left)) expect(['left', undefined]).toContain(refusal);
     });
 

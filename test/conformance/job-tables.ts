@@ -1,5 +1,5 @@
-// What the tables of jobs do in every row store, as src/store/job-rows.ts promises: ids of owners, leases, segments that are
-// charged once, and a job that is joined when its chapters are done.
+// The conformance suite for the job tables of a row store (src/store/job-rows.ts): ids of owners, leases, segments that
+// are charged once, and joining when all chapters are done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
@@ -7,7 +7,7 @@ import { createJobRows, type JobRows, type NewJob } from '../../src/store/job-ro
 import { LeaseLost } from '../../src/store/job-segment-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
-/** `open` opens an empty store. */
+/** `open` returns a new empty store. */
 export function jobTableConformance(name: string, open: () => Promise<RowStore>): void {
   describe(`${name} stores jobs`, () => {
     let store: RowStore;
@@ -191,7 +191,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
   });
 }
 
-/** Of two chapters. */
+/** A job with two chapters. */
 function newJob(own: Partial<NewJob['job']> = {}): NewJob {
   const jobKey = createId('job');
   const ownerId = createId('key');

@@ -1,4 +1,4 @@
-// The part of the contract of a limiter that is about keys that descend from others: all of them count together, exactly.
+// Part of the limiter conformance suite: keys that descend from others count together, exactly.
 import { expect, test } from 'vitest';
 import type { Limiter } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';
@@ -16,11 +16,13 @@ export const refusalOf = (promise: Promise<unknown>) =>
 export const admitted = async (all: Promise<unknown>[]) =>
   (await Promise.allSettled(all)).filter(({ status }) => status === 'fulfilled').length;
 
-/** A limiter with a clock, and a ledger that says what an owner has spent. */
+/** Opens a limiter with a clock, and a ledger that returns the characters spent by an owner. */
 type Open = (spentSince?: (callerId: string) => number) => Promise<{ clock: { nowMs: number }; limiter: Limiter }>;
 
 export function testDescendants(openLimiter: Open): void {
-  /** A grandparent with two children, each with a child of its own, which holds `limits`; the others `limitsAbove`. */
+  /**
+   * A grandparent with two children, each with one child. The grandchildren have `limits`; the others `limitsAbove`.
+   */
   async function openFamily(limitsAbove: object, limits: object = {}, spent: Record<string, number> = {}) {
     const { clock, limiter } = await openLimiter((callerId) => spent[callerId] ?? 0);
     const above = (callerId: string, given: object) => ({
@@ -53,7 +55,7 @@ export function testDescendants(openLimiter: Open): void {
     const { requests, limits } = await limitStatus('ben');
     expect([requests, limits.requestsPerMinute]).toEqual([{ remaining: 0, fullInSeconds: 60 }, 600]);
     clock.nowMs += 1_000;
-    // 30 and 30 of the 200 were charged, so each key itself has its burst again.
+    // 30 and 30 of the 200 were charged, so each key has its own full burst again.
     const own = { callerId: 'ann', keyId: 'ann', limits: usual };
     expect(await admitted(Array.from({ length: 200 }, () => limiter.takeRequest(own, silent)))).toBeGreaterThan(70);
     expect(await refusalOf(request('ben'))).toBeUndefined();

@@ -1,5 +1,5 @@
-// The conformance suite of limiters, for the contract in src/access/limiter.ts, with a clock set by hand: limits are exact
-// under concurrency, and every suggested wait is long enough.
+// The conformance suite of limiters (contract: src/access/limiter.ts), with a manual clock: limits are exact under
+// concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Limiter, LimiterOptions, Synthesis } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';
@@ -21,7 +21,7 @@ export function limiterConformance(
     });
 
     async function openLimiter(spentSince: (callerId: string) => Promise<number> | number = () => 0) {
-      // Early enough that a microsecond counts.
+      // Early enough that microseconds are exact.
       const clock = { nowMs: Date.UTC(1970, 0, 31, 12) };
       const one = await open({ spentSince: async (callerId) => spentSince(callerId), now: () => clock.nowMs });
       opened.push(one);
@@ -127,7 +127,7 @@ export function limiterConformance(
       clock.nowMs += refusal!.facts.retryAfterSeconds! * 1000 - 1;
       expect(await refusalOf(speak(1, limits))).toBeDefined();
       clock.nowMs += 1;
-      // The new month asks the ledger anew, which still says 100 here.
+      // The new month reads the ledger again, which still returns 100 here.
       expect(await refusalOf(speak(900, limits))).toBeUndefined();
       expect(await refusalOf(speak(1_001, limits))).toMatchObject({
         reason: 'invalid_request',
@@ -191,7 +191,7 @@ export function limiterConformance(
       for (let i = 0; i < 3; i++) {
         expect((await refusalOf(again(1)))?.facts.limitReason).toBe('concurrency');
         expect((await refusalOf(again(995, holder)))?.facts.limitReason).toBe('characters');
-        // More than a whole month has, which only a whole text is told as a fault of its own.
+        // More than a whole month's quota, which is reported as a fault of the text only for whole texts.
         expect(await refusalOf(again(1_001, holder))).toMatchObject({
           reason: 'rate_limit_exceeded',
           facts: { limitReason: 'characters', limit: 1_000, actual: 1_011, retryAfterSeconds: 12 * 3600 },

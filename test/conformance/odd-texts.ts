@@ -1,5 +1,5 @@
-// Text that an engine should never be sent, or seldom: the heart cleans text first, but an engine may not rely on it.
-// Each is to yield sound or silence or a Failure, within bounds (engine.ts beside this file).
+// Text that an engine should rarely receive: the service cleans text first, but an engine may not rely on it. Each must
+// yield audio, silence or a Failure, within limits (see engine.ts).
 
 const scripts = {
   latin: 'Žluťoučký kůň, Ærøskøbing, İstanbul',
@@ -39,7 +39,7 @@ const scripts = {
 
 const inScripts = Object.entries(scripts).map(([script, text]) => [`${script} script`, text] as const);
 
-/** What it is, and the text. */
+/** A name, and the text. */
 export const oddTexts: readonly (readonly [name: string, text: string])[] = [
   ['nothing', ''],
   ['one space', ' '],

@@ -1,4 +1,4 @@
-// Bytes that differ everywhere and from seed to seed, so that none can stand for another.
+// Bytes that differ everywhere and between seeds, so that no part can be mistaken for another.
 
 export function patternBytes(byteCount: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(byteCount);

@@ -1,5 +1,5 @@
-// What every row store does: the contract of src/store/row-store.ts and the tables in it, proved on the store itself.
-// `place` names an empty database each time, and `open` opens what is at a place.
+// The conformance suite of row stores (contract: src/store/row-store.ts). `place` names a new empty database, and
+// `open` opens a database by name.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Migration, migrate } from '../../src/store/migrations.ts';
@@ -202,7 +202,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       await beside.close();
       const breaking = { name: 'other', statements: ['drop table more'], stepsKnownMin: known.length + 1 };
       await made.transaction((rows) => migrate(rows, [...known, added, breaking]));
-      // One that knows of the table may know nothing of its end.
+      // A process that knows the table may not know its end.
       await made.transaction((rows) => migrate(rows, [...known, added]));
       await made.close();
       const refused = await open(newer).catch((error: Failure) => error);

@@ -1,4 +1,4 @@
-// What the tables of every row store do: keys, as src/store/api-key-rows.ts promises.
+// The conformance suite for the key tables of a row store (src/store/api-key-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/store/api-key-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
-/** `open` opens an empty store each time. */
+/** `open` returns a new empty store each time. */
 export function tableConformance(name: string, open: () => Promise<RowStore>): void {
   describe(`${name} stores API keys`, () => {
     let store: RowStore;

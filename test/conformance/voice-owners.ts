@@ -1,5 +1,5 @@
-// What becomes of the voices of an earlier version: each belongs to the account of the key that made it, and stays everyone's.
-// Aliases of private voices become those of their accounts.
+// Voices of an earlier version after migration: each belongs to the account of the key that made it, and stays public.
+// Aliases of private voices become their accounts' aliases.
 import { expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
@@ -14,7 +14,7 @@ const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => 
   ...{ createdAtMs: atMs, updatedAtMs: atMs },
 });
 
-/** `open` opens an empty store. */
+/** `open` returns a new empty store. */
 export function voiceOwnerConformance(name: string, open: () => Promise<RowStore>): void {
   test(`${name} gives the voices of an earlier version to the accounts that made them`, async () => {
     const store = await open();

@@ -1,5 +1,5 @@
-// Chromium, driven by its own protocol (https://chromedevtools.github.io/devtools-protocol/): a page that goes to addresses,
-// runs scripts of the test, and is looked at.
+// Drives Chromium through its DevTools protocol (https://chromedevtools.github.io/devtools-protocol/): opens pages,
+// runs scripts in them and inspects them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,18 +9,18 @@ import { createInterface } from 'node:readline';
 
 type Json = Record<string, unknown>;
 
-/** Less than the test's own time, so that a test that waits in vain tells for what. */
+/** Less than the test's own timeout, so that a failed wait reports its expression. */
 const longestWaitMs = 50_000;
 
 export interface Page {
   goTo(url: string): Promise<void>;
   /** Resolves when the new document is complete; `script` runs in the old one just before. */
   reload(script?: string): Promise<void>;
-  /** The value of an expression in the page; a promise is waited for. */
+  /** The value of an expression in the page; promises are awaited. */
   run<T>(expression: string): Promise<T>;
   /** Waits until the expression is true. */
   until(expression: string): Promise<void>;
-  /** Types into what has the focus, as keys. */
+  /** Presses keys in the focused element. */
   press(...keys: readonly string[]): Promise<void>;
   send(method: string, params?: Json): Promise<Json>;
   screenshot(): Promise<Buffer>;
@@ -35,7 +35,7 @@ const flags = [
   'about:blank',
 ];
 
-/** `more` are flags beside the usual ones. */
+/** `more` are additional flags. */
 export async function openPage(
   onClose: (close: () => Promise<void>) => void,
   more: readonly string[] = [],
@@ -70,7 +70,7 @@ export async function openPage(
   const seen = () => run<string>(`location + '\\n' + document.body.innerText`).catch(String);
   const until = async (expression: string) => {
     const end = performance.now() + longestWaitMs;
-    // While the page is being left there is nothing to ask.
+    // While the page is unloading, expressions cannot be evaluated.
     while (!(await run<boolean>(expression).catch(() => false))) {
       if (performance.now() > end) throw new Error(`${await seen()}: waited ${longestWaitMs} ms for ${expression}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -81,7 +81,7 @@ export async function openPage(
     run,
     until,
     async reload(script = '') {
-      // The old document stays, complete, until the new one comes, and what a test would do to it would be lost.
+      // The old document stays until the new one arrives; actions in it would be lost.
       await run(`window.isOld = true; ${script}; location.reload()`);
       await until(`!window.isOld && document.readyState === 'complete'`);
     },

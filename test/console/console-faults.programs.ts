@@ -1,5 +1,5 @@
-// What the pages of the console show where something is missing: a scope, an engine that clones, the service; and what they
-// say of a fault, once. In Chromium.
+// The console's pages in Chromium when something is missing (a scope, an engine that clones, the service); each fault
+// is shown once.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';

@@ -1,5 +1,5 @@
-// The marks of the Speak page in Chromium: what the toolbar writes, how it is used with the keyboard, what is coloured, and
-// that what is heard is what REST makes of the same marks.
+// Markup on the Speak page in Chromium: what the toolbar inserts, keyboard use, colours, and that the audio equals that
+// of REST for the same markup.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';

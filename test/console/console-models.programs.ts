@@ -1,5 +1,6 @@
-// Models in the console, in Chromium: got with their progress, cancelled, refused, previewed and removed on their page, and one
-// offered on the Speak page to who may install it. Checked with axe in light and dark, and for overflow on phones.
+// Models in the console, in Chromium: installed with progress, cancelled, refused, previewed and removed on their page,
+// and one offered on the Speak page to users who may install it. Checked with axe in light and dark, and for overflow
+// on phones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { archives, type Installing, openInstalling, table } from '../http/open-installing.ts';
@@ -66,7 +67,7 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await page.press('Enter');
     await page.until(`${find(card('amy', 'progress'))}?.value > 0 && ${find(card('amy', 'progress'))}.value < 1`);
     expect(await textOf(card('amy', '.install-bar'))).toMatch(/of 0\.\d MB/);
-    // The focus went from the button that is gone to the one that cancels.
+    // The focus moved from the removed button to the cancel button.
     expect(await page.run(`document.activeElement.getAttribute('aria-label')`)).toBe('Cancel Amy, a tiny voice');
     expect(await findings()).toEqual([]);
     await untilText('#status', 'Amy, a tiny voice is installed.');

@@ -82,7 +82,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await page.run('document.activeElement.id')).toBe('main');
     expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
 
-    // A voice of an engine is changed by admins. It cannot be deleted, but changes to it can be discarded.
+    // Admins change a voice of an engine. It cannot be deleted, but its changes can be discarded.
     const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
     await useKey(await service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
@@ -108,7 +108,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.until(`${find('.sound')}?.dataset.state === 'done'`);
     await page.run(`(() => { const real = fetch; window.streams = 0; fetch = (url, init) =>
       ((window.streams += String(url).endsWith('/sse')), real(url, init)); })()`);
-    // The second click arrives before the playback before is closed.
+    // The second click arrives before the previous playback is closed.
     await page.run(`(() => { const say = ${find('.speak-button')}; say.click(); say.click(); })()`);
     await page.until(`window.streams > 0 && ${find('.sound')}?.dataset.state === 'done'`);
     expect(await page.run('window.streams')).toBe(1);
@@ -204,7 +204,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const working = async () =>
       (await fetch(`${service.url}${keysUrl}/self`, { headers: { 'X-API-Key': second } })).status;
     expect(await working()).toBe(200);
-    // The clock of the browser is behind: what has happened is not in the future.
+    // The browser's clock is behind; past events must not appear in the future.
     await page.run(`{ const now = Date.now; Date.now = () => now() - 600_000; }`);
     await click('[aria-label="Revoke laptop"]');
     await click('dialog [value=yes]');
@@ -244,7 +244,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await textOf('.totals strong')).toBe(usage.total.characters.toLocaleString('en-US'));
     const charactersOn = (day: string) =>
       usage.groups.find(({ group }: { group: string }) => group === day).characters.toLocaleString('en-US');
-    // The charts are drawn again when the width has changed, which takes the focus away.
+    // The charts are redrawn when the width has changed, which removes the focus.
     const tip = `${find('.tip')}?.innerText.includes('${charactersOn(today)} characters')`;
     await page.until(`(${find('.day[tabindex="0"]')}.focus(), ${tip})`);
     await page.press('ArrowLeft');
@@ -259,7 +259,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     for (const width of [320, 360]) {
       await setDisplay('light', width, 740);
       expect(await page.run('document.documentElement.scrollWidth')).toBe(width);
-      // Every heading, name and figure is in view, and no word is broken.
+      // Every heading, name and figure is visible, and no word is broken.
       const cut = `[...document.querySelectorAll('.by-group, .by-group :is(th, td), .totals dd, .totals dt')].filter((each) =>
         each.scrollWidth > each.clientWidth || each.getBoundingClientRect().right > ${width}).map((each) => each.innerText)`;
       expect(await page.run(cut), `${width}`).toEqual([]);

@@ -56,7 +56,7 @@ async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
 }
 
-/** Says something, interrupts it, and says something else, up to that word. */
+/** Says something, interrupts it, and says something else, up to word number `words`. */
 async function talkTo(page: Page, words: number): Promise<void> {
   await page.until(`document.querySelector('#talk-text')`);
   await page.run(`document.getElementById('talk-text').focus()`);
@@ -109,7 +109,7 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await take(page, 'talk-phone');
 }
 
-/** With a key that may install them. */
+/** With a key that may install models. */
 async function takeModels(page: Page, url: string, key: string): Promise<void> {
   await page.run(`sessionStorage.setItem('sonant-key', '${key}')`);
   await page.goTo(`${url}/console#/voices/+models`);

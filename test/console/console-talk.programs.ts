@@ -1,5 +1,5 @@
-// The Talk page of the console in Chromium: text is spoken while it is typed, words are marked as they are heard, an
-// interruption stops the sound and tells the service what was heard, and lost connections are opened again.
+// The Talk page of the console in Chromium: text is spoken while it is typed, words are marked as they are played, an
+// interruption stops the audio and reports the played position to the service, and lost connections are reopened.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -142,7 +142,7 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
 
   test('a paste arrives in pieces, like the text of a language model, and is a turn of its own', async () => {
     const paste = (text: string) =>
-      // As a gesture, without which browsers play nothing.
+      // As a user gesture, without which browsers play no audio.
       page.send('Runtime.evaluate', {
         userGesture: true,
         expression: `(() => {

@@ -1,5 +1,5 @@
-// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words. What is
-// kept of it is not taken for the same text in a stated language.
+// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words.
+// Cached audio is not reused for the same text in a stated language.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
@@ -35,7 +35,7 @@ const whole = async (body: object) => {
   return { cache: reply.headers.get('X-Cache'), bytes: await bytesOf(reply) };
 };
 
-test('every door speaks it alike, and tells the language of the words', async () => {
+test('every API speaks it alike, and reports the language of the words', async () => {
   const { bytes } = await whole({});
   const body = { ...fields, text, timestamps: 'word' };
   const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));

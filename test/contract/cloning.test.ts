@@ -1,5 +1,5 @@
-// A person becomes a voice and leaves again, by REST and by gRPC, in the service as it runs: recordings, consent, speech in
-// every mode and format, consent withdrawn; and what the clone is made of is in nothing that anybody can read.
+// A clone from creation to deletion, by REST and gRPC, in the running service: recordings, consent, speech in every
+// mode and format, withdrawn consent; and the clone's data never appears in anything readable.
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
@@ -117,7 +117,7 @@ describe('by REST', () => {
     expect([resumed.status, resumed.body.error]).toEqual([410, 'stream_expired']);
     expect(await sealedClones(voiceId)).toEqual([]);
     expect(await holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
-    // What other voices have said is still there: the two recordings, and what was compared.
+    // Audio of other voices still exists: the two recordings, and the reference for comparison.
     await expect.poll(async () => (await places()).filter((place) => place.includes('/aud_')).length).toBe(3);
     expect((await send('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
     expect((await send('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);

@@ -1,5 +1,5 @@
-// Every row of the table of failures, raised through REST: by what really raises it where something does, else by the
-// engine or by whoever admits. The rows are a type, so that one that nobody raises does not compile.
+// Every row of the table of failures, raised through REST: by its real cause if possible, else by the engine or by
+// admission. The rows are a type, so a missing one does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
@@ -31,12 +31,12 @@ const { send, speak } = gateway;
 beforeEach(async () => {
   refusal = undefined;
   delete gateway.tone.trouble.failsAfterSegments;
-  // One that fails again and again would be left in peace.
+  // A webhook that fails repeatedly would be paused.
   await speak(fresh());
 }, 10_000);
 
 let texts = 0;
-/** A text that nothing is kept of. */
+/** A text that is not cached. */
 const fresh = () => ({ text: `Text number ${texts++}.` });
 const byEngine = (failure: Error) => () => {
   Object.assign(gateway.tone.trouble, { failsAfterSegments: 0, failure });

@@ -1,11 +1,11 @@
-// Stored audio that a process has in memory, ended there or at another replica: its owner deletes it, or the person whose
-// voice it is withdraws consent. It is never served again, neither by its address nor as a hit of the cache.
+// Stored audio in a process's memory that ends there or at another replica, because its owner deletes it or the speaker
+// withdraws consent. It is never served again, neither by URL nor from the cache.
 import { afterAll, expect, test } from 'vitest';
 import { openCloning } from './open-cloning.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const opened = await openReplicas(2, afterAll);
-/** What is read of the database is read anew after half a second at the latest. */
+/** Database reads are repeated after half a second at the latest. */
 const readAnew = () => new Promise((resolve) => setTimeout(resolve, 600));
 
 test.skipIf(!opened)('audio in memory that is deleted at another replica is gone within a second', async () => {

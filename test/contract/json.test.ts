@@ -1,4 +1,4 @@
-// Messages read from JSON and from queries, and written as JSON.
+// Messages decoded from JSON and from queries, and encoded as JSON.
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from 'vitest';
@@ -61,7 +61,7 @@ test('nothing is coerced, and every wrong type is reported with its path', () =>
     ...['voice_id type', 'name type', 'enabled type', 'access enum', 'aliases type', 'language_codes[1] type'],
     ...['labels.a type', 'bindings[1] type', 'bindings[2].engine type', 'blend[0].weight type'],
   ]);
-  // What could be read keeps its place.
+  // Readable values keep their position.
   expect(message.spec).toMatchObject({
     languageCodes: ['en', ''],
     labels: { b: 'c' },

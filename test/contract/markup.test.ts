@@ -1,5 +1,5 @@
-// The same marked text through every transport: the same bytes, the same count of characters, the same marks, the same
-// warnings, and the same fault where it cannot be read.
+// The same marked text through every transport: the same bytes, the same number of characters, the same marks and
+// warnings, and the same fault if it is unreadable.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
@@ -59,7 +59,7 @@ async function readSocket(messages: readonly object[]): Promise<{ sound: Buffer;
   return { sound: Buffer.concat(pieces), frames };
 }
 
-test('a document is the same sound at every door', async () => {
+test('a document is the same audio on every API', async () => {
   const whole = await gateway.speak({ ...fields, ssml, return_format: 'buffer' });
   const bytes = await bytesOf(whole);
   expect(Number(whole.headers.get('X-Chars'))).toBe(chars);
@@ -181,7 +181,7 @@ test.each([
     'a document type declaration is not allowed',
   ],
   ['a long pause', { text: 'One [pause:99s]', markup: 'pauses' }, 'line 1, column 5: a pause can last at most 20 s'],
-])('%s is told with its place at every door', async (_, body, message_) => {
+])('%s is reported with its position on every API', async (_, body, message_) => {
   const reply = await gateway.speak({ ...fields, ...body });
   const { error, details } = (await reply.json()) as { error: string; details: { field: string; message: string }[] };
   expect(details[0]!.message).toContain(message_);

@@ -1,6 +1,6 @@
-// What becomes of a request when the engine's server misbehaves, in the service as it runs and through each of its doors:
-// what ends well is heard once and whole, what does not is told as the contract has it, nothing hangs, nothing of which
-// anything was heard is asked for again, and nothing goes on at the server when it is over.
+// Requests while the engine's server misbehaves, in the running service through each API: a success is complete and
+// sent once, a failure follows the contract, nothing hangs, nothing is repeated after audio was sent, and nothing
+// continues at the server afterwards.
 import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';
 import { type GoogleTrouble, wavHeader as wholeWavHeader } from '../engines/google-server.ts';
@@ -10,7 +10,7 @@ import { type ReportedFailure, type SpeechOutcome, type TransportName, transport
 
 /** A second and a half of tones, in one segment. */
 const text = 'One two three four.';
-/** About half of it. */
+/** About half of the audio. */
 const bytes = 40_000;
 const shortMs = 100;
 const secret = 'words of the vendor';
@@ -23,13 +23,13 @@ const statuses = {
 
 interface End {
   requests: number;
-  /** Neither where it is heard whole. */
+  /** Absent if the audio is complete. */
   refused?: keyof typeof statuses;
   broken?: keyof typeof statuses;
   retryAfter?: number;
 }
 interface Misbehaviour extends Trouble {
-  /** Of a voice of Google's that is spoken a call at a time. */
+  /** For a Google voice that needs one call per segment. */
   batch?: GoogleTrouble;
   patience?: { firstSoundMsMax?: number; stallMsMax?: number };
   end: End;
@@ -42,7 +42,7 @@ const refusing = (times: number, as: number): { google: GoogleTrouble; batch: Go
   const trouble = { failures: { count: times, code: as, told: secret } };
   return { google: trouble, batch: trouble };
 };
-/** So that what comes before the break is heard before it. */
+/** So that audio before the break is sent before it. */
 const gently = { messageDelayMs: 5 };
 const late = { firstDelayMs: 150 };
 const never = { firstDelayMs: 60_000 };
@@ -88,7 +88,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
     batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
-    // Silence is asked for once more.
+    // Silence is requested once more.
     end: { refused: 'engine_error', requests: 2 },
   },
   'sends what is no sound': {
@@ -112,7 +112,7 @@ const vendors = {
   },
 };
 
-/** What a door makes of it: whole sound waits for its end, and a cut connection says nothing more. */
+/** The expected result on an API: complete audio waits for its end, and a cut connection reports nothing more. */
 function expectedAt(gateway: TransportName, { refused, broken, retryAfter }: End): SpeechOutcome['failure'] {
   const error = refused ?? broken;
   if (error === undefined) return undefined;
@@ -147,12 +147,12 @@ describe.concurrent.each(Object.entries(vendors))('%s', (_, { voice, troubleOf }
       await expect.poll(service.running, { message: name }).toBe(0);
 
       if (failure === undefined) continue;
-      // Well again; and the breaker, which counts failures in a row, stays closed.
+      // The engine works again; the breaker, which counts consecutive failures, stays closed.
       service.misbehave({});
       service.wait({});
       expect((await service.transports[name](voice, 'Well.')).failure, name).toBeUndefined();
     }
-    // The operator is told each time, once, and why.
+    // Each fault is logged once with its reason.
     const isTold = (line: string) =>
       line.includes(`"reason":"${end.refused ?? end.broken}"`) && line.includes('"cause":');
     const toldTimes = end.refused || end.broken ? transportNames.length : 0;
@@ -217,7 +217,7 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
       expect(failure, name).toBeUndefined();
       // The silence before and after it is always the same.
       const [longer, usual] = [slower, whole].map(({ length }) => length - 0.16 * 24_000 * 2);
-      // The quiet between two segments is trimmed to the same margins too.
+      // The silence between two segments is also trimmed to the same margins.
       expect(longer! / usual!, name).toBeCloseTo(24 / 16, 1);
     }
   }
@@ -237,7 +237,7 @@ describe.concurrent('a request that is heard already', () => {
     expect(parts.length).toBeGreaterThan(2);
     service.misbehave({ openAi: slow });
     const hearing = service.transports['REST, streamed']('tone-low', long);
-    // The first two are asked for at once.
+    // The first two are requested at once.
     await expect.poll(() => service.openAi.requests.length, { interval: 5 }).toBe(2);
     expect(service.running()).toBeGreaterThan(0);
     service.misbehave({ openAi: { ...slow, ...failing(times, 500) } });
@@ -246,7 +246,7 @@ describe.concurrent('a request that is heard already', () => {
     if (times === 1) {
       expect(failure).toBeUndefined();
       expect(sound.equals(whole)).toBe(true);
-      // Two segments are spoken at once: the next may be asked for before the one that failed is asked for again.
+      // Two segments are spoken at once: the next one may be requested before the failed one is repeated.
       expect(requests.toSorted()).toEqual([...parts, parts[2]].toSorted());
     } else {
       expect(failure).toBe('cut');
@@ -255,7 +255,8 @@ describe.concurrent('a request that is heard already', () => {
       expect(requests.slice(0, 2)).toEqual(parts.slice(0, 2));
       expect(requests.slice(2)).not.toContain(parts[0]);
       expect(requests.slice(2)).not.toContain(parts[1]);
-      // The next segment fails beside it. Five failures in a row open the breaker, which may leave out the third try.
+      // The next segment fails at the same time. Five consecutive failures open the breaker, which may skip the third
+      // try.
       expect([2, 3]).toContain(requests.filter((part) => part === parts[2]).length);
     }
     await expect.poll(service.running).toBe(0);

@@ -1,5 +1,5 @@
-// The service as it runs, with an engine that clones, for tests of what becomes of a person's voice: what it was asked, what
-// it told and logged, and all that it keeps.
+// The running service with an engine that clones, for tests of a person's voice: its requests, responses, log and
+// stored data.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   const url = `http://127.0.0.1:${service.httpPort}`;
   const { key } = service.firstKey!;
 
-  /** A request with the key; what is answered is told. */
+  /** A request with the key; the response is recorded. */
   const send = async (method: string, path: string, body?: object | FormData) => {
     const isForm = body instanceof FormData;
     const answer = await fetch(url + path, {
@@ -48,7 +48,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   };
   const speak = (body: object) => send('POST', '/api/audio/speech', body);
 
-  /** Somebody speaks: the embedded voice, as a file like those that people send. */
+  /** A recording of the embedded voice, as a file like those that people send. */
   const record = async (text: string, output_format: string): Promise<Blob> => {
     const { bytes } = await speak({ voice_id: 'arthur', text, output_format, return_format: 'buffer' });
     return new Blob([bytes]);
@@ -69,7 +69,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
 
   const places = async (holds: (bytes: Buffer) => boolean = () => true) =>
     (await storage.read()).filter(({ bytes }) => holds(bytes)).map(({ place }) => place);
-  /** Where these bytes stand, if anywhere. */
+  /** Where these bytes are stored, if anywhere. */
   const holders = (found: Uint8Array) => places((bytes) => bytes.includes(Buffer.from(found)));
   const inStore = async <T>(work: (store: RowStore) => Promise<T>): Promise<T> => {
     const store = await openStore(config);
@@ -77,7 +77,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   };
   const sealedClones = (voiceId: string): Promise<Uint8Array[]> =>
     inStore(async (store) => (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed));
-  /** A key of the operator's making, with an account of its own. */
+  /** A key made by the operator, with its own account. */
   const makeKey = (scopes: readonly string[]) =>
     inStore(async (store) => {
       const management = createKeyManagement({ rows: createApiKeyRows(store), onChange() {} });

@@ -1,5 +1,5 @@
-// The service as it runs, with engines that live at servers which misbehave when told to, and what these were asked. How
-// long an engine is waited for can be shortened, so that a test of silence need not last a minute.
+// The running service with engines on servers that misbehave on demand, and the requests to these servers. Engine
+// timeouts can be shortened, so that a test of silence does not take a minute.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.t
 import { openOpenAiServer, type ServerTrouble } from '../engines/openai-server.ts';
 import { openTransports } from './open-transports.ts';
 
-/** What each server does wrong. */
+/** The misbehaviour of each server. */
 export interface Trouble {
   openAi?: ServerTrouble;
   google?: GoogleTrouble;
@@ -63,18 +63,18 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
     logged,
     openAi,
     cloud,
-    /** From now on; nothing said is nothing wrong. Those refused first are counted anew. */
+    /** Sets the misbehaviour from now on; the default is none. Counts of failing requests start again. */
     misbehave({ openAi: first = {}, google: second = {} }: Trouble) {
       openAi.state.trouble = { voices, ...fresh(first) };
       cloud.state.trouble = fresh(second);
     },
-    /** From now on. */
+    /** Sets the timeouts from now on. */
     wait(patience: Pick<EngineCapabilities, 'firstSoundMsMax' | 'stallMsMax'>) {
       for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
     },
-    /** How often any of them was asked to speak. */
+    /** How often any server was asked to speak. */
     requestCount: () => openAi.requests.length + cloud.calls.filter(({ method }) => method !== 'list').length,
-    /** How much they still speak. */
+    /** Number of running requests at the servers. */
     running: () => openAi.state.running + cloud.state.running.size,
     async readMetric(name: string): Promise<number[]> {
       const text = await (await fetch(`${url}/metrics`)).text();

@@ -1,5 +1,6 @@
-// Replicas of the service on one PostgreSQL, one Redis and one folder of audio, or a bucket where all is distributed, in this
-// process: what they share they share through servers, as replicas on many machines do. `undefined` where the servers are not found.
+// Replicas of the service in this process, on one PostgreSQL, one Redis and one folder of audio (or a bucket, if
+// storage is distributed). They share state only through these servers, like replicas on many machines. `undefined` if
+// the servers are not installed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,9 +27,9 @@ export interface Replica {
 
 export interface ReplicaOptions {
   settings?: Readonly<Record<string, string>>;
-  /** In place of the tone engine and flite. */
+  /** Instead of the tone engine and flite. */
   engines?: readonly EngineDefinition[];
-  /** Whether the database notifies no replica of the changes of another. Each still asks for them twice a second. */
+  /** Whether the database sends no notifications between replicas. Each still polls twice a second. */
   isSilent?: boolean;
 }
 
@@ -64,7 +65,7 @@ export async function openReplicas(
     const url = `http://127.0.0.1:${service.httpPort}`;
     return { url, target: `127.0.0.1:${service.grpcPort}`, service, tone: tone! };
   };
-  // At once, as they would be.
+  // Started at the same time, as in production.
   const replicas = await Promise.all(Array.from({ length: count }, open));
   onClose(async () => {
     for (const { service } of replicas) await service.drain();
@@ -72,7 +73,7 @@ export async function openReplicas(
     await postgres.stop();
     rmSync(folder, { recursive: true });
   });
-  // One that is in nobody's way.
+  // Keys without limits that would disturb the test.
   const keys = await openKeys(loadConfig({ env, folder, engines: engines ?? [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
   const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);

@@ -1,4 +1,4 @@
-// What the proofs of the specification share: one door, and a text asked for in each of the ways that there are.
+// Shared by the tests of the specification: one service, and a text requested in each possible way.
 import { expect } from 'vitest';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
@@ -10,7 +10,7 @@ export interface Told {
 
 export const failureFrom = async (answer: Response | Promise<Response>) => (await (await answer).json()) as Told;
 
-/** Samples a second of 16-bit PCM that lasts so long. */
+/** Samples per second of 16-bit PCM with this duration. */
 export const rateOf = (audio: Buffer, seconds: number) => audio.length / 2 / seconds;
 
 export async function openSpec(onClose: (close: () => Promise<void>) => void) {

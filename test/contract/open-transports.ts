@@ -1,20 +1,20 @@
-// The five ways in which a text is heard: whole and as it is spoken, by REST, as events and by gRPC; and how each of them
-// says that not all of it can be. Nothing is taken from the cache.
+// The five ways to receive speech: complete or streamed by REST, as events, and by gRPC; and how each reports an
+// incomplete result. The cache is bypassed.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';
 import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
 
 export interface SpeechOutcome {
-  /** Bare samples at 24 kHz: what came, were it not all. */
+  /** Raw samples at 24 kHz, possibly incomplete. */
   sound: Buffer;
-  /** The failure that was told instead of sound, or after some. A transfer that is cut tells nothing more. */
+  /** The failure that was reported instead of audio, or after some. A cut transfer reports nothing. */
   failure?: ReportedFailure | 'cut';
-  /** All that was told, to look for what must not be. */
+  /** All received text, to search for secrets. */
   words: string;
 }
 
 export interface ReportedFailure {
-  /** Of HTTP, or the name of gRPC's. */
+  /** The HTTP status, or the name of the gRPC status. */
   status: number | string;
   error: string;
   retryAfter?: number;
@@ -28,7 +28,7 @@ const nothing = Buffer.alloc(0);
 
 interface Address {
   url: string;
-  /** Of gRPC. */
+  /** The gRPC address. */
   target: string;
   key: string;
 }

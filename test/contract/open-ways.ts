@@ -1,5 +1,5 @@
-// All ways in which a text can be asked for, over a whole service with one real engine: each gives the bare samples at 24 kHz.
-// A segment that was spoken before is taken from memory, so that many ways cost little: what they differ in is what they ask.
+// All ways to request a text, over a whole service with one real engine; each returns raw samples at 24 kHz. Segments
+// are cached, so that many ways are cheap: they are compared by what they request.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export interface AskedText {
   text: string;
 }
 
-/** The pieces in which a text is sent where it can be sent in pieces. */
+/** The pieces of a text, for APIs that accept pieces. */
 export type Pieces = (text: string) => string[];
 export const wholeText: Pieces = (text) => [text];
 export const wordByWord: Pieces = (text) => text.match(/\S+\s*/g)!;
@@ -35,7 +35,7 @@ export type Ask = (asked: AskedText, pieces: Pieces) => Promise<Buffer>;
 
 const rateHz = 24_000;
 
-/** Speaks each segment once. */
+/** Speaks each segment only once. */
 function withMemory(engine: Engine): Engine {
   const known = new Map<string, Promise<readonly SpokenPcm[]>>();
   return {
@@ -92,7 +92,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     ...{ voiceId, languageCode, outputFormat: OutputFormat.PCM, sampleRate: rateHz },
   });
 
-  /** What a WebSocket is told until it closes, or `isLast` says so. */
+  /** The messages of a WebSocket until it closes or `isLast` returns true. */
   const talk = (path: string, messages: readonly object[], isLast = (_: Message) => false): Promise<Message[]> => {
     const socket = new WebSocket(url.replace('http', 'ws') + path, { headers } as unknown as string[]);
     socket.binaryType = 'arraybuffer';
@@ -134,7 +134,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     return Buffer.concat(seen.flatMap(({ type, payload }) => (type === 'audio-chunk' ? [payload] : [])));
   };
 
-  /** Those that take a text as a whole. */
+  /** Ways that take a complete text. */
   const whole: Record<string, (asked: AskedText) => Promise<Buffer>> = {
     'REST, buffer': async (asked) =>
       bytesOf(await post('/api/audio/speech', { ...rest(asked), text: asked.text, return_format: 'buffer' })),
@@ -180,7 +180,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     },
   };
 
-  /** Those that take it as it is written. */
+  /** Ways that take a text while it is written. */
   const live: Record<string, Ask> = {
     async 'gRPC, live'(asked, pieces) {
       const stream = grpc.bidi('liveSpeech', { metadata });
@@ -219,7 +219,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
       ),
   };
 
-  /** Each text as a chapter of one job; as WAV, since chapters have no format without a header. */
+  /** Each text as a chapter of one job, as WAV, because chapters have no headerless format. */
   const speakChapters = async (all: readonly AskedText[]): Promise<Buffer[]> => {
     const chapters = all.map(({ voiceId: voice_id, languageCode: language_code, text }) => ({
       ...{ voice_id, language_code, text },

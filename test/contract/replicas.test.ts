@@ -1,4 +1,4 @@
-// What was begun at one replica goes on at another: four of them on one PostgreSQL and one Redis.
+// Work that begins at one replica continues at another: four of them on one PostgreSQL and one Redis.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -6,7 +6,7 @@ import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
-/** For a busy machine; what is promised is a second. */
+/** For a busy machine; one second is promised. */
 const patient = { timeout: 10_000 };
 const opened = await openReplicas(4, afterAll);
 const silent = await openReplicas(2, afterAll, { isSilent: true });
@@ -249,7 +249,7 @@ describe('two replicas that are not notified of the changes of each other', () =
     expect(created.error ?? undefined).toBeUndefined();
     return created;
   };
-  /** At the first replica. Returns the names that are then read at the other: the id, and an alias. */
+  /** Creates it at the first replica. Returns the names to read at the other: the id, and an alias. */
   const makeVoice = async (more: object = {}) => {
     const name = `v${++made}`;
     await create('/api/voices', { voice_id: name, name, blend, aliases: [`${name}-alias`], ...more });

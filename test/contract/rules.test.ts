@@ -1,5 +1,5 @@
-// The rules of the protos, as they are checked here and by the library of the standard: both find the same messages valid,
-// and fault the same fields of the others.
+// The rules of the protos, checked by Sonant and by the standard's library: both accept the same messages, and report
+// the same fields of others.
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ function violationsOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>,
   return violations.details;
 }
 
-/** The fields in the message that the standard faults, as our paths name them: a list and a map as a whole. */
+/** The fields that the standard's library reports, with Sonant's paths: a list or a map is reported as a whole. */
 function standardFaults<D extends DescMessage>(desc: D, init: MessageInitShape<D>): string[] {
   const { kind, violations = [] } = validator.validate(desc, create(desc, init));
   if (kind === 'error') throw new Error('the rules cannot be compiled');

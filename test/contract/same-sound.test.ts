@@ -1,5 +1,5 @@
-// One text has one sound: its samples are the same on every way to ask, whole or as it is written, in whatever pieces. The
-// table of them, a line for each text, is written to the file that SONANT_SOUND_TABLE names.
+// One text has one sound: its samples are equal in every way to request it, complete or while it is written, in any
+// pieces. A table with one line per text is written to the file that SONANT_SOUND_TABLE names.
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { isLongRun } from '../long/run-length.ts';
 import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
 import { englishTexts, otherTexts } from './same-texts.ts';
 
-/** Every third text, and all of them in the long run or for the table. */
+/** Every third text, or all in the long run and for the table. */
 const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_SOUND_TABLE !== undefined || i % 3 === 0;
 const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
 const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
@@ -23,7 +23,7 @@ if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts.filter(isOfThisR
 function describeWays(engine: Engine, texts: readonly (readonly [languageCode: string, text: string])[]) {
   describe(engine.name, () => {
     let ways: Awaited<ReturnType<typeof openWays>>;
-    /** By text: a job pauses between paragraphs as a reader does, and so is another sound. */
+    /** By text: a job adds reading pauses between paragraphs, and so sounds different. */
     const chapters = new Map<string, Buffer>();
     const table: string[] = [];
 

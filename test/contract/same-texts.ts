@@ -1,5 +1,5 @@
-// Texts that every way to ask is given, with their languages: dialogue, abbreviations, initials, numbers, measures, quotations,
-// ellipses, lists and paragraphs. English for all engines, others for those that speak them.
+// Texts, with languages, for all ways to request speech: dialogue, abbreviations, initials, numbers, measures,
+// quotations, ellipses, lists and paragraphs. English for all engines, others for those that speak them.
 
 export const englishTexts: readonly string[] = [
   'It was Tom. Then he left.',

@@ -1,6 +1,5 @@
-// The owner's specification of the service as a whole, voices, keys, errors, limits and version, row by row, over REST:
-// each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
-// compile, and they are counted besides.
+// The owner's specification of the service, voices, keys, errors, limits and version, row by row, over REST: each test
+// is named after its row. The names are a type, so a missing test does not compile, and they are also counted.
 import { afterAll, expect, test } from 'vitest';
 import { parseApiKey } from '../../src/access/api-key.ts';
 import { Failure } from '../../src/errors.ts';
@@ -45,7 +44,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     const low = await buffer({ voice_id: 'tone-low', output_format: 'pcm' });
     const high = await buffer({ voice_id: 'tone-high', output_format: 'pcm' });
     expect([low.headers.get('X-Voice'), high.headers.get('X-Voice')]).toEqual(['Tone, low', 'Tone, high']);
-    // Equally long to a few milliseconds: silence before and after is cut where each tone is heard.
+    // Equal to a few milliseconds: silence before and after is trimmed where each tone becomes audible.
     expect(Math.abs(low.audio.length - high.audio.length)).toBeLessThan(0.01 * 24_000 * 2);
     expect(low.audio.equals(high.audio)).toBe(false);
   },

@@ -1,6 +1,6 @@
-// The owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule, over REST:
-// each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
-// compile, and they are counted besides.
+// The owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule, over
+// REST: each test is named after its row. The names are a type, so a missing test does not compile, and they are also
+// counted.
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf } from '../http/open-gateway.ts';

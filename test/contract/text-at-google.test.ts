@@ -1,5 +1,5 @@
-// The longest texts that a request may have, in scripts of three and four bytes a letter and in one word without an end,
-// reach Google through the service in inputs within its 5000 bytes, and nothing of what was to be said is missing.
+// The longest possible texts, in scripts of three and four bytes per letter and as one endless word, reach Google
+// within its input limit of 5000 bytes, and no text is lost.
 import { afterAll, expect, test } from 'vitest';
 import { segmentText } from '../../src/text/segment.ts';
 import { openMisbehaving } from './open-misbehaving.ts';
@@ -12,7 +12,7 @@ const letter = (n: number) => String.fromCharCode(97 + (n % 26));
 const between = count((n) => `${letter(n)}${letter(n + 1)}${emoji[n % emoji.length]}`);
 
 const service = await openMisbehaving(afterAll);
-// A hum as long as the text may take: what is heard of it is not the question here.
+// A hum of the expected length; its content does not matter here.
 const bytesPerChar = 0.08 * 24_000 * 2;
 service.misbehave({ google: { sound: (text) => Buffer.alloc([...text].length * bytesPerChar, 50) } });
 const send = async (voice_id: string, language_code: string, text: string) => {
@@ -37,7 +37,7 @@ test.each([
   const cuts = segmentText(text, { languageCode, spellOut: !readsNumbers, segmentCharsMax, firstCharsMax });
   const meant = [...cuts].map((cut) => cut.text);
   expect(inputs.map((pieces) => pieces.join(''))).toEqual(meant);
-  // And the heart means to say every letter.
+  // The service also intends to speak every letter.
   const lettersOf = (said: string) => said.replace(/[^\p{L}]/gu, '');
   expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
 });

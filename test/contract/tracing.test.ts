@@ -1,4 +1,4 @@
-// One trace over everything that answers a caller: two replicas, the store of audio, the database, and an engine elsewhere.
+// One trace over everything involved in an answer: two replicas, the store of audio, the database, and a remote engine.
 import { expect, test } from 'vitest';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
@@ -49,7 +49,7 @@ test('the spans of two replicas, of the stores and of an engine elsewhere hang u
   console.info(toTree(spans, callerSpanId).join('\n'));
 });
 
-/** The spans as a tree, with when each began and how long it took. */
+/** The spans as a tree, with start and duration. */
 function toTree(spans: readonly ReceivedSpan[], parentId: string, depth = 0, fromNs?: bigint): string[] {
   const starts = (span: ReceivedSpan) => BigInt(span.startTimeUnixNano);
   const children = spans.filter(({ parentSpanId }) => parentSpanId === parentId);

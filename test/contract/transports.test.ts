@@ -1,5 +1,5 @@
-// One request through every transport: the same bytes where the container is the same, the same count of characters,
-// the same reason where it is refused, and the same honesty where it breaks off.
+// One request through every transport: the same bytes if the container is the same, the same number of characters, the
+// same reason if it is refused, and a visible break if it breaks off.
 import { type ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ const outputFormats = {
 } as const;
 const cases = formatNames.flatMap((format) => [24_000, 44_100, 48_000].map((rate) => [format, rate] as const));
 
-/** The audio that follows the end of its own chunk. */
+/** Audio that follows the end of its own chunk. */
 const audioAfterItsChunk = (events: readonly ReadEvent[]) =>
   events.filter(
     ({ data }, i) =>
@@ -110,7 +110,8 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
       }
       expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
     };
-    // At once: Node 24.21 tells whoever begins to read an HTTP/2 answer after its last frame of a premature close.
+    // Read at the same time: Node 24.21 reports a premature close to a reader that starts after an HTTP/2 response's
+    // last frame.
     await Promise.all(streams.map(read));
   });
 });
@@ -138,7 +139,7 @@ test.each(wrong)('a fault is the same over every transport: %s', async (_, field
     gateway.send('/api/audio/speech/sse', { body: { voice_id: 'tone-low', ...streamed(fields) } }),
   ]);
   const errors = replies.map(async (reply) => ((await reply.json()) as { error: string }).error);
-  // A chunk may be as long as a whole text, and no longer.
+  // A chunk may be as long as a whole text, but not longer.
   expect(await Promise.all(errors)).toEqual(replies.map(() => reason));
 
   const request = { voiceId: 'tone-low', ...message };

@@ -1,4 +1,4 @@
-// What has had its day goes, whatever stands in the way of some of it, and a sweep ends when the service does.
+// Expired audio is removed even if some of it cannot be, and a sweep ends when the service does.
 import { expect, test } from 'vitest';
 import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';

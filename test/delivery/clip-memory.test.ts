@@ -1,4 +1,5 @@
-// Stored sound in memory, over files: when it enters and leaves, how much it holds, and that it is never another sound.
+// The memory cache of stored audio, over files: when clips enter and leave, its size limit, and that it never returns
+// other audio.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

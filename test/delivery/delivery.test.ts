@@ -1,5 +1,5 @@
-// Speech that is kept, with the tone engine, real files and a real database: links, the cache, requests in flight that
-// share one synthesis, streams that are kept besides, and that nothing half-done is ever kept.
+// Stored speech, with the tone engine, real files and a real database: links, the cache, concurrent requests that share
+// one synthesis, stored streams, and that nothing incomplete is ever stored.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ let tone: ToneEngine;
 let delivery: Delivery;
 let speech: Speech;
 let markUnwritable: () => void;
-/** Called once a file of a clip was opened. */
+/** Called when a file of a clip was opened. */
 let onOpened: (key: string) => void;
 let close: () => Promise<void>;
 

@@ -1,5 +1,5 @@
-// A process of its own that is to make something, and never comes to an end with it; says so when it has begun:
-//     node flight-holder.ts URL PREFIX KEY LEASE_MS
+// A process that begins work under a lock and never ends; it reports when it has begun: node flight-holder.ts URL
+// PREFIX KEY LEASE_MS
 
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/store/redis.ts';

@@ -1,4 +1,4 @@
-// Sound in memory: what it takes is given back when all who have it have read it or left it, and not before.
+// Audio in memory: its memory is released when all holders have read or closed it, and not before.
 import { expect, test } from 'vitest';
 import { createSoundMemory } from '../../src/delivery/speaking.ts';
 import type { SpeechAudio, SpeechDone } from '../../src/speech/speech-events.ts';

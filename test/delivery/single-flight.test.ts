@@ -1,5 +1,5 @@
-// Speech that several processes are asked for is made by one: through the deliveries of three replicas with one store of
-// clips, on a real Redis or Valkey; and another takes over where the one fails, is left or dies, or Redis does.
+// Of several processes that need the same speech, one makes it: deliveries of three replicas with one store of clips,
+// on a real Redis or Valkey. Another takes over if the first fails, disconnects or dies, or Redis does.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ const openSingleFlight = async (url: string, prefix: string, leaseMs = 2_000) =>
   return createSingleFlight(createRedisLock({ redis, prefix, leaseMs }));
 };
 
-/** So many replicas with one engine, one store and one index. */
+/** Several replicas with one engine, one store and one index. */
 async function openReplicas(url: string, count: number) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-flights-'));
   const prefix = newPrefix();
@@ -83,7 +83,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const all = await Promise.all(Array.from({ length: 100 }, (_, i) => deliver(i % 4)));
     expect(tone.counts.begun).toBe(1);
     expect(new Set(all.map(({ audioId }) => audioId)).size).toBe(1);
-    // Those beside the one that made it came by it without an engine.
+    // All others received it without an engine.
     expect(all.filter(({ cached }) => !cached)).toHaveLength(25);
   });
 

@@ -1,12 +1,12 @@
-// The servers of a distributed run, once for all of its tests: PostgreSQL and Redis or Valkey, those of TEST_DATABASE_URL
-// and TEST_REDIS_URL, or else our own. S3 is seen to by s3-server.ts. Where one cannot be had, there is nothing to run.
+// The servers of a distributed run, once for all tests: PostgreSQL and Redis or Valkey of TEST_DATABASE_URL and
+// TEST_REDIS_URL, or else started here. s3-server.ts provides S3. If one is missing, nothing runs.
 
 import { hasS3 } from '../delivery/stores/s3-server.ts';
 import { findProgram } from '../programs.ts';
 import { startOwnPostgres } from '../store/postgres-server.ts';
 import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 
-/** Run by vitest once, before all tests. */
+/** Called by vitest once, before all tests. */
 export async function setup(): Promise<() => Promise<void>> {
   const { TEST_DATABASE_URL } = process.env;
   if (!hasRedis || !hasS3 || !(TEST_DATABASE_URL ?? findProgram('postgres')))

@@ -1,6 +1,5 @@
-// Where the service of a test keeps what it keeps: rows in SQLite, limits in memory and audio in a folder; or, with
-// TEST_STORES=distributed (`npm run test:distributed`), in PostgreSQL, Redis and S3, each test in a database, under a
-// prefix and in a folder of the bucket that are its own, so that no two of them meet.
+// Where a test's service stores its data: SQLite, memory and a folder; or, with TEST_STORES=distributed (`npm run
+// test:distributed`), PostgreSQL, Redis and S3, with a separate database, prefix and bucket folder for each test.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,9 +10,9 @@ import { openS3Server } from '../delivery/stores/s3-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
 
 export interface Storage {
-  /** What the service is to be told. */
+  /** Settings of the service. */
   settings: Readonly<Record<string, string>>;
-  /** All that is kept by now: files, objects, and what stands in rows. */
+  /** All stored data so far: files, objects, and rows. */
   read(): Promise<Kept[]>;
 }
 

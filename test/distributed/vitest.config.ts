@@ -1,5 +1,5 @@
-// The tests of the gateway, the contract, jobs and webhooks again, on PostgreSQL, Redis and S3 (storage.ts): `npm run
-// test:distributed`. They are the same files that `npm test` and `npm run test:programs` run.
+// Runs the tests of the gateway, the contract, jobs and webhooks on PostgreSQL, Redis and S3 (storage.ts): `npm run
+// test:distributed`. The files are those of `npm test` and `npm run test:programs`.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 

@@ -1,4 +1,4 @@
-// The library of neural voices is added where it is missing, by npm, whole or not at all.
+// If the library of neural voices is missing, npm installs it, completely or not at all.
 
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   printed = [];
 });
 
-/** Stands in for npm: it writes what it was told, or does what the script says. */
+/** Stands in for npm: records its arguments, or runs the script. */
 async function writeNpm(script: string): Promise<string> {
   const path = join(dataDir, '../npm');
   await writeFile(path, `#!/bin/sh\n${script}\n`);

@@ -1,5 +1,4 @@
-// The breaker: closed while things go well, open after five failures in a row, half open for one to try it out. Counted
-// and dated by a clock of the test's own.
+// The breaker: closed normally, open after five consecutive failures, half open for one probe. Uses a manual clock.
 import { expect, test } from 'vitest';
 import { CircuitBreaker } from '../../src/engines/circuit-breaker.ts';
 

@@ -1,4 +1,4 @@
-// A voice file such as an operator brings: flite writes its own slt out as one when asked to.
+// A voice file as an operator would bring it: flite exports its own slt.
 import {
   compileWasm,
   fileOf,

@@ -1,4 +1,4 @@
-// What eSpeak NG's library was found to be is stored in the data folder, and believed until something changes.
+// Facts about eSpeak NG's library are stored in the data folder, and used until something changes.
 import { access, cp, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ describe('the library of eSpeak NG, as it was found', { timeout: 60_000 }, () =>
   beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
   afterAll(() => Promise.all(opened.map((engine) => engine.close())));
 
-  /** With the ids of the processes that it starts. */
+  /** Also returns the ids of the started processes. */
   const open = async (options: { dataDir: string }) => {
     const pids: number[] = [];
     const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;
     opened.push(engine);
     return { engine, pids };
   };
-  /** How many samples it says something in. */
+  /** Number of samples of a sentence. */
   const hear = async (engine: Engine): Promise<number> => {
     const voice = engine.voices.find(({ voiceId }) => voiceId === 'espeak-en-us')!;
     const segment = { voice, text: 'Good morning.', languageCode: 'en-US', speakingRate: 1, timings: false };

@@ -1,5 +1,5 @@
-// eSpeak NG's library in child processes: the contract of engines, the same sound as eSpeak NG's own program, word times, and
-// what becomes of a segment whose process crashes, hangs or is missing.
+// eSpeak NG's library in child processes: the engine contract, the same audio as eSpeak NG's own program, word times,
+// and segments whose process crashes, hangs or is missing.
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
   beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
   afterAll(() => Promise.all(opened.map((guard) => guard.close())));
 
-  /** With the ids of the processes that it starts. */
+  /** Also returns the ids of the started processes. */
   const open = async (options: Partial<EspeakNgOptions> = {}) => {
     const pids: number[] = [];
     const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;
@@ -80,7 +80,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
         { speakingRate: 1.07, wordsPerMinute: 186 },
       ];
       for (const [n, { voiceId, file }] of voices.entries()) {
-        // Every eighth, and one whose breath is noise. Arabic is not the same twice by the program either.
+        // Every eighth voice, and one with noisy breath. The program itself does not repeat Arabic exactly.
         if ((n % 8 !== 0 && voiceId !== 'espeak-lv') || voiceId === 'espeak-ar') continue;
         const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
         const { speakingRate, wordsPerMinute } = speeds[n % speeds.length]!;
@@ -182,7 +182,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
       cause: expect.objectContaining({ message: expect.stringContaining('SIGSEGV') }),
     });
     expect(bytesOf(await other).equals(bytesOf(before))).toBe(true);
-    // Through the guard, one that dies before it is heard is spoken by the next process.
+    // With the guard, if a process dies before any audio, the next process speaks the segment.
     process.kill(pids.at(-1)!, 'SIGKILL');
     let size = 0;
     for await (const { samples } of guard.speak(segment(engine, longText), 'caller', never)) size += samples.length;
@@ -226,7 +226,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     for await (const { samples } of engine.speak(segment(engine, longest), never)) {
       pieces.push(samples);
       if (pieces.length === 1) await sleep(500);
-      // What was made meanwhile is much less than the whole, of 10 MB.
+      // Only a small part of the 10 MB was produced in the meantime.
       if (pieces.length === 1) expect(process.memoryUsage().arrayBuffers - held).toBeLessThan(2_000_000);
     }
     expect(bytesOf({ samples: joinPieces(Int16Array, pieces) }).equals(bytesOf(whole))).toBe(true);
@@ -262,7 +262,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
 
   test('is absent where it or koffi is not installed, and doctor says which package brings it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-absent-'));
-    // Sources with no package above them but the one that their tables are read with.
+    // The sources, with only the package that reads their tables.
     await cp(sources, join(folder, 'src'), { recursive: true });
     await mkdir(join(folder, 'node_modules/koffi'), { recursive: true });
     await symlink(join(sources, '../node_modules/smol-toml'), join(folder, 'node_modules/smol-toml'));

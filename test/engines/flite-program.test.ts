@@ -1,4 +1,4 @@
-// The program itself: known by its hash, thrown away when it has come to harm, and never grown fat.
+// The flite program: identified by its hash, discarded after a fault, and never large.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

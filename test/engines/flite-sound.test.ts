@@ -1,4 +1,4 @@
-// What flite's sound is: whole, the same whatever was said before or beside it, timed, and each voice's own.
+// flite's audio: complete, independent of earlier and parallel segments, timed, and distinct for each voice.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// The operator's own voices: a flitevox file in the data folder becomes a voice, and one that is no good is named.
+// The operator's voices: a flitevox file in the data folder becomes a voice, and an invalid one is reported.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Who does not configure Google has nothing of it in the process; who does is told what is missing, and no secret.
+// Without Google in the configuration, nothing of it is loaded; with it, doctor reports what is missing, and no secret.
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ describe('doctor says', () => {
 
 describe('Google’s client', () => {
   const root = join(import.meta.dirname, '../..');
-  /** Where nothing of it is installed; tells at the end what was looked for. */
+  /** Runs as if nothing of it was installed; reports at the end which modules were requested. */
   const without = `
     import { registerHooks } from 'node:module';
     const tried = [];

@@ -1,4 +1,4 @@
-// Text is cut where Google wants it cut, and nothing of it is lost.
+// Text is cut within Google's limits, and none of it is lost.
 import { describe, expect, test } from 'vitest';
 import { cutText } from '../../src/engines/google/google-speech.ts';
 

@@ -1,6 +1,6 @@
-// What Google Cloud Text-to-Speech refuses, and with which words, as far as its documentation and its users tell: 5000 bytes
-// an input, sentences that are too long, rates beyond 0.25 to 2, voices and languages that do not go together, no MP3 for
-// clones, streams of Chirp 3 HD and clones only, and consent that is not given to the letter.
+// What Google Cloud Text-to-Speech refuses, and with which messages, according to its documentation and users: more
+// than 5000 bytes per input, long sentences, rates beyond 0.25 to 2, mismatched voices and languages, MP3 for clones,
+// streams of other voices than Chirp 3 HD and clones, and inexact consent.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { status as code, Metadata } from '@grpc/grpc-js';
@@ -19,7 +19,7 @@ export class Refusal extends Error {
   }
 }
 
-/** As gRPC's server wants it. */
+/** In the form for the gRPC server. */
 export function toStatus(error: unknown) {
   const { message, code: refusedAs = code.INTERNAL, retrySeconds } = error as Refusal;
   const metadata = new Metadata();
@@ -81,7 +81,7 @@ export function checkVoice(
   const { languageCode, name, voiceClone } = requests;
   if (voiceClone) {
     const key = voiceClone.voiceCloningKey;
-    // It quotes what it was given, as careless servers do.
+    // Quotes its input, as careless servers do.
     if (!keys.has(key)) throw new Refusal(`Invalid voice cloning key: "${key.slice(0, 24)}..." (${key})`);
     const known = Object.keys(consentScripts).map(toGoogleLanguage);
     if (!known.includes(languageCode)) throw new Refusal(`Language ${languageCode} is not supported for voice clones.`);
@@ -99,7 +99,7 @@ export function checkAudio({ audioEncoding, speakingRate }: AudioRequest, stream
     throw new Refusal(`Streaming does not support the audio encoding ${audioEncoding}.`);
   }
   if (isClone && audioEncoding === 'MP3') throw new Refusal('MP3 is not supported for voice clones.');
-  // 0 is unset.
+  // 0 means unset.
   if (speakingRate !== 0 && (speakingRate < 0.25 || speakingRate > 2)) {
     throw new Refusal('Invalid speaking_rate: it must be in the range [0.25, 2.0].');
   }
@@ -115,7 +115,7 @@ interface AudioGiven {
   content?: string;
 }
 
-/** Google's answer to a sample that it does not take; undefined where it does. */
+/** Google's error for a rejected sample; undefined for an accepted one. */
 export function findFault(requests: Record<string, unknown>): string | undefined {
   const { reference_audio, voice_talent_consent, consent_script, language_code } = requests;
   const language = Object.keys(consentScripts).find((known) => toGoogleLanguage(known) === language_code);

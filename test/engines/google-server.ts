@@ -1,5 +1,5 @@
-// Google Cloud Text-to-Speech on loopback, from the protos that its own client ships, with the tone engine for a voice. It
-// refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and the one method by REST share a port.
+// Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its voice.
+// It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and the REST method share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -33,28 +33,28 @@ import {
 import { openTone } from './tone-engine.ts';
 
 export interface GoogleTrouble {
-  /** Takes no connections. */
+  /** Accepts no connections. */
   isDown?: boolean;
-  /** Refuses so many calls first. */
+  /** Refuses this many calls first. */
   failures?: { count: number; code: number; retrySeconds?: number; logged?: string };
-  /** By REST: answers this instead. */
+  /** Answers this over REST instead. */
   rest?: { status: number; body: unknown };
-  /** Before the first message of sound, and before each. */
+  /** Delays before the first audio message, and before each message. */
   firstDelayMs?: number;
   messageDelayMs?: number;
   messageBytes?: number;
-  /** After so many bytes of a stream: sends no more, ends in peace, breaks with this code, or loses the connection. */
+  /** After this many bytes of a stream: stalls, ends cleanly, breaks with this code, or loses the connection. */
   after?: { bytes: number; what: 'stall' | 'end' | 'break' | 'lose'; code?: number };
-  /** The sound is this instead. */
+  /** Replaces the audio. */
   sound?: Buffer | ((text: string) => Buffer);
-  /** What a WAV says its rate is. */
+  /** The rate in the WAV header. */
   wavRateHz?: number;
   sentenceBytesMax?: number;
   idleMs?: number;
   voices?: ListedGoogleVoice[];
 }
 
-/** What was asked for in one call. */
+/** The content of one call. */
 export interface GoogleCall {
   method: 'stream' | 'batch' | 'list' | 'key';
   texts: string[];
@@ -94,7 +94,7 @@ export async function openGoogleServer(
   const server = new Server();
   const rest = createHttpServer();
 
-  /** A call runs until it is over or left. */
+  /** A call runs until it ends or is cancelled. */
   const begin = (call: { on(event: 'cancelled', heard: () => void): unknown }) => {
     const leaving = new AbortController();
     const end = () => state.running.delete(leaving);
@@ -153,7 +153,7 @@ export async function openGoogleServer(
           if (after.what === 'end') return;
           if (after.what === 'break') throw new Refusal('as the test wants it', after.code);
           if (after.what === 'lose') {
-            // What was sent is to arrive first, however busy the machine is.
+            // Sent data should arrive first, however busy the machine is.
             for (let turns = 0; turns < 20; turns++) await sleep(2);
             lose();
           }
@@ -264,7 +264,7 @@ export async function openGoogleServer(
   return { endpoint: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, calls, keys, state, lose, close };
 }
 
-/** The inputs of a stream as they come; Google gives up where the next is long in coming. */
+/** The inputs of a stream as they arrive; Google gives up if the next one is late. */
 async function* readInputs(call: ServerDuplexStream<StreamRequest, unknown>, idleMs: number) {
   const inputs = call[Symbol.asyncIterator]() as AsyncIterator<StreamRequest>;
   for (;;) {

@@ -1,4 +1,4 @@
-// The Google engine keeps the contract, and what it owes to Google, however Google behaves.
+// The Google engine keeps the contract, and Google's rules, however Google behaves.
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
@@ -134,7 +134,7 @@ describe('long text reaches Google in pieces that it takes, and all of it:', () 
   };
   const click = Buffer.alloc(4_800, 50);
   const sound = Buffer.concat([wavHeader(24_000, click), click]);
-  /** Without the check of the sound: a click is none for so much text. */
+  /** Without the audio check, which would refuse a click for so much text. */
   const speakClick = (engine: Engine, text: string, voiceId: string) =>
     Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
 
@@ -204,7 +204,7 @@ describe('where Google fails', () => {
   const fails = (failing: number, retrySeconds?: number): GoogleTrouble => ({
     failures: { count: 1, code: failing, ...(retrySeconds && { retrySeconds }) },
   });
-  /** As gRPC says it of a call that it could not sign in. */
+  /** The gRPC error of a call whose login failed. */
   const notSignedIn = (why: string): GoogleTrouble => ({
     failures: { count: 1, code: code.UNKNOWN, logged: `Getting metadata from plugin failed with error: ${why}` },
   });

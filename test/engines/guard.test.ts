@@ -1,4 +1,4 @@
-// What stands between speech and an engine: nothing hangs, nothing is said twice, and what may pass is tried again.
+// The guard of an engine: nothing hangs, nothing is sent twice, and temporary failures are retried.
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';

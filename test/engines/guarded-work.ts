@@ -1,5 +1,4 @@
-// Work of any kind in the guard of an engine, for the tests of pools: the guard waits for a turn and tries again, so that a
-// pool need not.
+// Arbitrary work in the guard of an engine, for tests of pools: the guard waits for turns and retries.
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { openGuard } from './open-guard.ts';
 
@@ -24,7 +23,7 @@ export function guardWork<Task, Piece>({ run, resourceOf, capabilities }: Guarde
     },
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       for await (const piece of run(taskOf(segment), signal)) {
-        // Pieces with words are not joined on their way.
+        // Pieces with words are not joined by the reader.
         yield { samples: new Int16Array(), sampleRateHz: 8_000, words: [], piece } as SpokenPcm;
       }
     },

@@ -1,4 +1,4 @@
-// The guard of an engine over workers that exit, fail or hang: which segments it has spoken again, and by which worker.
+// The guard over workers that exit, fail or hang: which segments are repeated, and by which worker.
 import { expect, onTestFinished, test } from 'vitest';
 import { Host } from '../../src/runtime/host.ts';
 import { threadLink } from '../../src/runtime/worker-links.ts';

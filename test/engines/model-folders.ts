@@ -1,11 +1,11 @@
-// Folders of models for tests: headers without weights, beside whatever else a model of the kind has.
+// Model folders for tests: headers without weights, and all other files that a model of the kind has.
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { floats, node, type ValueShape, writeOnnx } from './onnx-writer.ts';
 
 export type ModelContents = Readonly<Record<string, string | Uint8Array>>;
 
-/** A folder of this name, in a folder of its own in `root`. */
+/** A folder of this name, in a new folder in `root`. */
 export async function makeModelFolder(root: string, name: string, files: ModelContents): Promise<string> {
   const folder = join(await mkdtemp(join(root, 'case-')), name);
   await mkdir(join(folder, 'espeak-ng-data'), { recursive: true });
@@ -18,7 +18,7 @@ export const espeak: ModelContents = Object.fromEntries(
 );
 export const phonemes = '_ 0\n^ 1\n$ 2\n  3\na 4\n, 5\n';
 
-/** The header of a model: inputs of these types, and its metadata. */
+/** The header of a model with inputs of these types, and its metadata. */
 export function header(
   types: readonly number[],
   metadata: Readonly<Record<string, string>> = {},

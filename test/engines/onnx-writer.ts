@@ -1,10 +1,10 @@
-// Writes ONNX models by hand, a protobuf field at a time (see src/engines/sherpa-onnx/model-files.ts for the format), so that
-// tests can make models of a few hundred bytes that the real library loads.
+// Writes ONNX models, one protobuf field at a time (see src/engines/sherpa-onnx/model-files.ts for the format), so that
+// tests have models of a few hundred bytes that the real library loads.
 
 export const float = 1;
 export const int64 = 7;
 
-/** A name, a type, and a size in each direction: a number, or a name where any will do. */
+/** A name, a type, and the size of each dimension: a number, or a name for any size. */
 export type ValueShape = readonly [name: string, elementType: number, sizes: readonly (number | string)[]];
 
 export interface OnnxGraph {
@@ -46,7 +46,7 @@ export const floats = (sizes: readonly number[], values: readonly number[]): Uin
 export const integers = (sizes: readonly number[], values: readonly number[]): Uint8Array =>
   tensor(sizes, int64, BigInt64Array.from(values.map(BigInt)));
 
-/** One operation, with whole numbers or a list of them as its attributes. */
+/** One operation, with integers or lists of them as attributes. */
 export function node(
   operation: string,
   inputs: readonly string[],

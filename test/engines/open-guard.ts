@@ -1,4 +1,4 @@
-// The guard of an engine with a scheduler of its own: segments are spoken for callers, each in its turn.
+// The guard of an engine with its own scheduler: segments are spoken for callers, in turn.
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard, type EngineWatch } from '../../src/engines/guard.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
@@ -22,7 +22,7 @@ export function openGuard(engine: Engine, watch?: EngineWatch) {
   };
 }
 
-/** One for each engine. */
+/** One guard per engine. */
 export function openGuards() {
   const guards = new Map<Engine, OpenedGuard>();
   return (engine: Engine) => {

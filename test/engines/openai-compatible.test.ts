@@ -1,4 +1,4 @@
-// The engine behind OpenAI's interface keeps the contract, whatever the server before it does.
+// The engine for OpenAI's interface keeps the contract, whatever its server does.
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import {

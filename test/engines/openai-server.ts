@@ -1,5 +1,5 @@
-// A server that speaks OpenAI's interface for speech on loopback, with the tone engine for a voice; slow, silent, broken,
-// over its quota, or cut off in the middle when told to.
+// A server with OpenAI's speech interface on loopback, with the tone engine as its voice. On demand it is slow, silent,
+// broken, over its quota, or cut off midway.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,22 +9,22 @@ import { onTestFinished } from 'vitest';
 import { openTone } from './tone-engine.ts';
 
 export interface ServerTrouble {
-  /** Answers so many requests with this status first. */
+  /** Answers this many requests with this status first. */
   failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
   /** Never answers. */
   isMute?: boolean;
-  /** Ends the connection after so many bytes of sound. */
+  /** Closes the connection after this many bytes of audio. */
   cutAfterBytes?: number;
-  /** Sends no more after so many bytes of sound, and leaves the connection open. */
+  /** Stalls after this many bytes of audio, and leaves the connection open. */
   stallAfterBytes?: number;
-  /** Sends so many bytes at a time, with a pause before each. */
+  /** Sends this many bytes at a time, with a pause before each. */
   pieceBytes?: number;
   pieceDelayMs?: number;
-  /** Answers 200 with this and nothing else. */
+  /** Answers 200 with only this body. */
   instead?: { type: string; body: string | Buffer };
-  /** Puts a WAV header before the samples, which names this rate. */
+  /** Sends a WAV header with this rate before the samples. */
   wavRateHz?: number;
-  /** What the list of voices answers; undefined is no such address. */
+  /** The answer to the list of voices; undefined means that there is no such path. */
   voices?: unknown;
 }
 
@@ -44,7 +44,7 @@ export async function openOpenAiServer(
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
-    /** Requests that wait for an answer, or for more of one. */
+    /** Requests that wait for an answer, or for the rest of one. */
     running: 0,
   };
 
@@ -58,7 +58,7 @@ export async function openOpenAiServer(
       response.write(sound.subarray(from, Math.min(end, from + pieceBytes)));
     }
     if (cutAfterBytes === undefined) return void response.end();
-    // What was written is to arrive first, however busy the machine is.
+    // Written data should arrive first, however busy the machine is.
     for (let turns = 0; turns < 20; turns++) await sleep(2);
     response.destroy();
   };

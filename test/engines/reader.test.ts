@@ -1,4 +1,4 @@
-// A reader that stops: the engine is not held up by it, little is held for it, and it hears everything all the same.
+// A reader that stops: the engine is not blocked, little is buffered, and the reader still gets everything.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const stalledAfterMs = 30;
 const pieceSamples = 4_000;
 
-/** Counts up, a word a piece; `split` puts the borders of the pieces elsewhere. */
+/** Counts up, one word per piece; `split` moves the borders of the pieces. */
 function createCounter(length: number, { split = 0 } = {}) {
   const counts = { begun: 0, pieces: 0, aborted: 0 };
   async function* run(signal: AbortSignal): AsyncGenerator<SpokenPcm> {
@@ -41,7 +41,7 @@ interface Heard {
   words: WordTime[];
 }
 
-/** Stops for a while after so many pieces. */
+/** Stops reading for a while after some pieces. */
 async function hear(
   source: AsyncIterable<SpokenPcm> | Iterable<SpokenPcm>,
   stops: Readonly<Record<number, Promise<unknown>>> = {},

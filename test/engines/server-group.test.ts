@@ -1,4 +1,4 @@
-// Several servers as one: the work is shared, and one that fails is left out until it is well.
+// Several servers as one: work is shared, and a failing server is skipped until it recovers.
 import { expect, test } from 'vitest';
 import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';
 import type { SpeechServer } from '../../src/engines/openai-compatible/speech-server.ts';

@@ -1,5 +1,5 @@
-// Blended voices, spoken by the real library: a blend sounds as its weights say, in each kind of model that has styles, and
-// blends come and go while others speak.
+// Blended voices, spoken by the real library: a blend sounds according to its weights in each kind of model with
+// styles, and blends are added and removed while others speak.
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,17 +98,17 @@ describe('blended voices', { timeout: 120_000 }, () => {
     const american = await say(own('af_alloy'));
     const british = await say(own('bm_lewis'));
     expect(isSame(await say(alone!), british)).toBe(true);
-    // Each speaker is a hundredth above the one before.
+    // Each speaker is a hundredth above the previous one.
     const sid = (name: string) => kokoroNames.indexOf(name);
     const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
     expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
     const mean = 1 + (sid('bf_emma') + sid('bm_lewis')) / 300;
     expect(ratio(await say(third!), british)).toBeCloseTo(mean / (1 + sid('bm_lewis') / 100), 2);
-    // With the accent of the first part, and the languages that all speak.
+    // With the accent of the first part, and the languages that all parts speak.
     expect(half).toMatchObject({ engine: 'sherpa-onnx', kind: 'stock', languageCodes: ['en-US', 'en'] });
     expect(third!.languageCodes).toEqual(['en-GB', 'en']);
     expect(mixed!.languageCodes).toEqual([]);
-    // One process for the voices of the model, and one for all blends.
+    // One process for the model's voices, and one for all blends.
     expect(started).toHaveLength(2);
   });
 
@@ -178,7 +178,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(isSame(sounds[0]!, whole.blend)).toBe(true);
     expect(isSame(sounds[1]!, whole.blend)).toBe(false);
     expect(isSame(await say(voice!, long), whole.blend)).toBe(true);
-    // The page of the first blend alone ends with the last request that began with it.
+    // Only the page of the first blend ends, with the last request that began with it.
     const gone = () => started.filter(({ isGone }) => isGone).length;
     kept();
     await expect.poll(gone, patience).toBeGreaterThan(0);
@@ -248,7 +248,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(pages).toHaveLength(2);
     const [later] = blends.blending!.blend([one, blendOf(['F1', 0.5], ['F3', 0.5])]);
     expect([after!.version, later!.version, later!.gainDb]).toEqual([before!.version, before!.version, -3]);
-    // One change, by the page itself: nothing new was read.
+    // One change, from the page itself: nothing was read again.
     expect(heard.mock.calls.length).toBe(count + 1);
   });
 

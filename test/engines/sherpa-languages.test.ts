@@ -1,5 +1,5 @@
-// Supertonic and Kokoro in the layouts of their releases, spoken by the real library: every language that a voice claims
-// reaches the model, with its speaker, its speed and its steps, as the child process is told and as it sounds.
+// Supertonic and Kokoro in the layouts of their releases, spoken by the real library: every language that a voice
+// claims reaches the model, with its speaker, speed and steps, checked in the child's input and in the audio.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('models of many languages', { timeout: 120_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
   const espeakData = findEspeakData();
 
-  /** The service's way from a request to the child, and what the child is told. */
+  /** The service's path from a request to the child, and the child's input. */
   async function open(dataDir: string) {
     const requests: { text: string; generationConfig: Readonly<Record<string, unknown>> }[] = [];
     const engine = await openSherpaEngine({
@@ -87,7 +87,7 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const quick = await say('supertonic-F1', 'de-AT', `${words.de}.`, 1.25);
     expect(quick.told.generationConfig).toMatchObject({ speed: 1.25, extra: { lang: 'de' } });
     expect(Math.abs(usual.seconds / quick.seconds / 1.25 - 1)).toBeLessThan(0.03);
-    // Beyond what it does well, the sound is stretched.
+    // Beyond the model's range, the audio is stretched.
     const double = await say('supertonic-F1', 'de', `${words.de}.`, 2);
     expect(double.told.generationConfig.speed).toBe(1.5);
     expect(Math.abs(usual.seconds / double.seconds / 2 - 1)).toBeLessThan(0.03);

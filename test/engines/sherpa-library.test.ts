@@ -1,5 +1,5 @@
-// The library of neural models is no package of a production install: the operator installs it into the data folder. A
-// copy of the sources beside all packages but that one stands for such an install, and a small package for the library.
+// The library of neural models is not in a production install: the operator installs it into the data folder. A copy of
+// the sources and of all packages except that one stands for such an install, with a small package as the library.
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// What a folder with a model must be, told from its files before anything is loaded: the kinds that are recognized, and
-// every fault by its file. The models here are headers without weights, but for the tiny ones.
+// The checks of a model folder before it is loaded: recognized kinds, and every fault with its file. The models are
+// headers without weights, except for tiny ones.
 import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -262,7 +262,7 @@ test('a model of a gigabyte is recognized from a few of its pages', async () => 
   const folder = await makeTinyVits(join(root, 'huge'));
   const path = join(folder, 'model.onnx');
   const whole = writeTinyVits();
-  // Field 15 of a model, which nobody reads, of a gigabyte without anything in it; what is told of the model follows it.
+  // Field 15 of a model, an ignored gigabyte of zeros; later fields are still read.
   const weights = 2 ** 30;
   const field = Buffer.from([15 * 8 + 2, 0x80, 0x80, 0x80, 0x80, 0x04]);
   const metadataAt = Buffer.from(whole).indexOf('model_type') - 4;

@@ -1,5 +1,5 @@
-// Neural models of the operator's own, spoken with by the real library: it keeps the contract, and survives what ends the
-// processes it runs in.
+// The operator's neural models, spoken by the real library: the engine contract holds, and crashes of the processes are
+// survived.
 import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const newDataDir = () => mkdtemp(join(folder, 'data-'));
 const settings = { threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
 const { signal } = new AbortController();
 const patience = { timeout: 30_000 };
-/** Expressions as what a text is to match. */
+/** Regular expressions match a text. */
 const toMatcher = (facts: object): object =>
   Object.fromEntries(
     Object.entries(facts).map(([key, value]) => {
@@ -117,7 +117,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     expect(engine.voices[0]!.version).toBe(version);
     await engine.close();
 
-    // Another replica has heard some of them.
+    // Another replica has measured some of them.
     await writeFile(kept, JSON.stringify({ version, gains_db: [3, 4, null, null, null, null] }));
     const other = await open(dataDir);
     expect(other.voices.map(({ gainDb }) => gainDb)).toEqual([3, 4, 3.5, 3.5, 3.5, 3.5]);
@@ -282,7 +282,7 @@ const tiny = {
   gainDb: 0,
 } as const;
 
-/** Looks like a model in every way that can be checked from without, and cannot be loaded. */
+/** Looks like a valid model in all static checks, but cannot be loaded. */
 function writeUnknownOperation(): Uint8Array {
   return writeOnnx({
     inputs: [

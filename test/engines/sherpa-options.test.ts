@@ -1,4 +1,4 @@
-// What models bring beside their weights, and what operators set for them: languages, rules, recordings, options.
+// Languages, rules, recordings and options of models, and what operators set for them.
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ describe('a model is read with what it brings:', () => {
       ['supertonic-3-F1', 'female'],
       ['supertonic-3-M1', 'male'],
     ]);
-    // It has the letter, and not its accent. Marks of a language come from us only.
+    // The model has the letter, but not its accent. Language marks in the text are removed.
     expect(await toModelText('Café für <ko>5 €.', model!)).toBe('Cafe für  ko 5 EUR.');
   });
 
@@ -59,7 +59,7 @@ describe('a model is read with what it brings:', () => {
     });
     const [japanese, chinese] = speakersOf(model!, () => 0);
     expect([japanese!.voice.languageCodes, japanese!.extra]).toEqual([['ja'], { lang: 'ja' }]);
-    // The rules are those of Chinese: they would turn the numbers of another language into Chinese words.
+    // The rules are Chinese: they would turn the numbers of another language into Chinese words.
     const isRuled = (speaker: Speaker) => isSpokenByRules({ model: model!, speaker, text: '12' });
     expect([isRuled(japanese!), isRuled(chinese!)]).toEqual([false, true]);
     const config = { ruleFsts: model!.rules.fsts, ruleFars: model!.rules.archives };

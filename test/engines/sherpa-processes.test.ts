@@ -1,4 +1,4 @@
-// The processes of models: how many there are, when they end, and what becomes of those who wait on one that dies.
+// The processes of models: their number, when they end, and callers that wait for one that dies.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +109,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     const model = await makeModel('killed');
     const { hear, speak, started } = open();
     const before = await hear(model);
-    // Sound enough that it is not over when the first of it is heard.
+    // Enough audio that it is not complete when the first of it is read.
     const speaking = speak(model, 'go on. '.repeat(2_000));
     expect((await speaking.next()).done).toBe(false);
     const waiting = hear(model);
@@ -167,7 +167,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     const { hear, started } = open();
     const died = { reason: 'engine_unavailable', facts: { retryAfterSeconds: 0 } };
     for (let n = 0; n < 2; n++) await expect(hear(model)).rejects.toMatchObject(died);
-    // The breaker of the guard is open now.
+    // The breaker of the guard is now open.
     for (let n = 0; n < 5; n++) {
       const { reason, facts } = await hear(model).catch((error) => error);
       expect(reason).toBe('engine_unavailable');

@@ -1,5 +1,5 @@
-// Faults in the sound of a segment: each is found before it is heard, the segment is spoken once more, and what is still
-// faulty fails. Good sound is never taken for faulty.
+// Faults in the audio of a segment: each is found before it is sent, the segment is repeated once, and a second fault
+// fails. Good audio is never taken for faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
@@ -18,7 +18,7 @@ const segmentOf = (engine: Engine, text: string, more: Partial<Segment> = {}): S
 const count = isLongRun ? 100 : 20;
 const textOf = (n: number): string => `${sentences[n % sentences.length]} ${sentences[(n * 7 + 3) % sentences.length]}`;
 
-/** What is heard of a text, and how it ends. */
+/** The received audio of a text, and how it ends. */
 async function hear(trouble: ToneTrouble, text: string) {
   const tone = openTone({ trouble });
   const heard: SpokenPcm[] = [];
@@ -79,7 +79,7 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     const late = await hear({ fault: 'clipped' }, textOf(1));
     expect(late.begun).toBe(1);
     expect(late.samples.length).toBeGreaterThan(8_000);
-    // Nothing of these is heard.
+    // Nothing of these is sent.
     for (const fault of ['silent', 'short'] as const) {
       const { begun, samples } = await hear({ fault }, textOf(1));
       expect([begun, samples.length]).toEqual([2, 0]);
@@ -96,7 +96,7 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     expect(check.add(loud)).toEqual([]);
     expect(check.add(loud)).toEqual([quiet, quiet, loud, loud]);
     expect(check.add(loud)).toEqual([loud]);
-    // A first piece that is enough for all of the text does not wait.
+    // A first piece that is long enough for the whole text is sent at once.
     const long = { samples: new Int16Array(64_000).fill(5_000), sampleRateHz: 16_000 };
     expect(createSoundCheck(segmentOf(tone, textOf(2))).add(long)).toEqual([long]);
   });

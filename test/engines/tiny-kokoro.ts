@@ -1,7 +1,6 @@
-// A model of the Kokoro kind in the layout of kokoro-multi-lang-v1_0, with all of its speakers, made of a few kilobytes and
-// the data of the eSpeak NG that is installed here. It sings each sound of the text as a tone of its own, for 60 ms at normal
-// speed; each further speaker sings a little higher. A model of the Kitten kind, made of the same, with as many speakers as
-// the real one, has a speed for each.
+// A model of the Kokoro kind in the layout of kokoro-multi-lang-v1_0, with all its speakers, of a few kilobytes and the
+// installed eSpeak NG's data. It speaks each sound of the text as a tone of 60 ms at normal speed; each further speaker
+// is a little higher. A model of the Kitten kind has the same parts and a speed per speaker.
 import { globSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ const toneSeconds = 0.06;
 const amplitude = 0.3;
 const tokensMax = 64;
 const styleSize = 4;
-/** A blank, what is silent, and sounds of several languages. */
+/** A blank, silent signs, and sounds of several languages. */
 const characters = `$;:,.!?—…"() ˈˌːabcdefghijklmnopqrstuvwxyzæçðøħŋœɐɑɒɓɔɕɖɗəɚɛɜɟɡɣɤɥɦɨɪɫɬɭɯɰɱɲɳɴɵɸɹɻɽɾʁʂʃʈʊʋʌʎʏʐʑʒʔʝʲβθχᵻ̃`;
 
 export const kokoroNames = [
@@ -25,7 +24,7 @@ export const kokoroNames = [
   ...['zm_yunyang'],
 ];
 
-/** Where eSpeak NG's data is; undefined where it is not installed. */
+/** Path of eSpeak NG's data; undefined if it is not installed. */
 export const findEspeakData = (): string | undefined => globSync('/usr/{lib/*,share,lib64}/espeak-ng-data')[0];
 
 const isSung = (character: string) => /[\p{L}]/u.test(character) && !'ˈˌːʲ'.includes(character);
@@ -91,7 +90,7 @@ async function writeCommon(folder: string, espeakData: string, speakers: number)
   await symlink(espeakData, join(folder, 'espeak-ng-data'));
 }
 
-/** The model as a folder. `chinese` are the characters that its lexicon has. */
+/** Writes the model folder. `chinese` are the characters in its lexicon. */
 export async function makeTinyKokoro(folder: string, espeakData: string, chinese: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const metadata = {
@@ -106,10 +105,10 @@ export async function makeTinyKokoro(folder: string, espeakData: string, chinese
   return folder;
 }
 
-/** The speed that the library gives each speaker besides the one that is asked for. */
+/** The speed that the library gives each speaker in addition to the requested one. */
 export const kittenSpeeds = [0.8, 0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6];
 
-/** The model as a folder. */
+/** Writes the model folder. */
 export async function makeTinyKitten(folder: string, espeakData: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const metadata = {

@@ -1,5 +1,5 @@
-// A model that clones, of a few kilobytes: of the Pocket kind, in five parts that sherpa-onnx loads and runs as it does
-// any, made here. It hears how loud the reference is, and hums for 80 ms a letter, the higher the louder that was.
+// A cloning model of a few kilobytes: of the Pocket kind, in five parts that sherpa-onnx loads like any other. It
+// measures the loudness of the reference and hums 80 ms per letter, the higher the louder the reference.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, type OnnxGraph, writeOnnx } from './onnx-writer.ts';
@@ -10,12 +10,12 @@ const embeddingSize = 1_024;
 const latentSize = 32;
 const hzPerLoudness = 1_000;
 
-/** What is hummed after a reference whose samples, at full scale 1, have this mean size. */
+/** The pitch after a reference with this mean sample size (full scale 1). */
 export const humHz = (loudness: number): number => hzPerLoudness * loudness;
 
 const graph = (options: Omit<OnnxGraph, 'metadata'>): Uint8Array => writeOnnx({ ...options, metadata: {} });
 
-/** A number a letter, as an embedding. */
+/** One number per letter, as an embedding. */
 const textConditioner = () =>
   graph({
     inputs: [['token_ids', int64, [1, 'length']]],
@@ -44,8 +44,8 @@ const encoder = () =>
   });
 
 /**
- * It is run on the voice first, then on the text, then for each frame. Its states are the loudness that it heard, 0 before
- * that, and how many frames are left to make: one for each letter.
+ * It is run first on the voice, then on the text, then for each frame. Its states are the measured loudness (0 before
+ * that), and the number of remaining frames, one for each letter.
  */
 const lmMain = () =>
   graph({
@@ -95,7 +95,7 @@ const lmMain = () =>
     ],
   });
 
-/** Leads from noise straight to what it is conditioned on. */
+/** Leads from noise directly to its condition. */
 const lmFlow = () =>
   graph({
     inputs: [
@@ -135,7 +135,7 @@ const decoder = () =>
     ],
   });
 
-/** The model as a folder. */
+/** Writes the model folder. */
 export async function makeTinyPocket(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const parts = {

@@ -1,6 +1,6 @@
-// A model of the Supertonic kind in the layout of its release, of a few kilobytes, which sherpa-onnx loads and runs as it
-// does the real one. It hums 60 ms for each character that it is given: the first letter of the language is its pitch, the
-// second its loudness, and each further speaker hums half of the first's pitch higher.
+// A model of the Supertonic kind in the layout of its release, of a few kilobytes, which sherpa-onnx loads like the
+// real one. It hums 60 ms per character: the first letter of the language sets the pitch, the second the loudness, and
+// each further speaker is higher by half of the first speaker's pitch.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, type OnnxGraph, writeOnnx } from './onnx-writer.ts';
@@ -11,7 +11,7 @@ const secondsPerCharacter = 0.06;
 
 const numberOf = (letter: string): number => letter.charCodeAt(0) - 96;
 
-/** What is hummed in a language: its pitch, and its amplitude at full scale 1. */
+/** Pitch and amplitude (full scale 1) in a language. */
 export const hummed = (language: string, sid: number): { hz: number; amplitude: number } => ({
   hz: (300 + 45 * numberOf(language[0]!)) * (1 + sid / 2),
   amplitude: 0.05 + 0.01 * numberOf(language[1]!),
@@ -124,13 +124,13 @@ const int64s = (values: readonly number[]): Buffer => Buffer.from(BigInt64Array.
 
 interface TinySupertonicOptions {
   speakers?: number;
-  /** Characters for which it has no token. */
+  /** Characters without a token. */
   lacking?: string;
-  /** What the length is multiplied with for each speaker; 1 where it is not given. */
+  /** Length factor for each speaker; default 1. */
   paces?: readonly number[];
 }
 
-/** The model as a folder. */
+/** Writes the model folder. */
 export async function makeTinySupertonic(
   folder: string,
   { speakers = 10, lacking = '', paces = [] }: TinySupertonicOptions = {},

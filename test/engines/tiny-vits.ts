@@ -1,12 +1,12 @@
-// A voice of two kilobytes: a model of the VITS kind that sherpa-onnx loads and runs as it does any, made here. It sings
-// each letter and digit as a tone of its own, 70 ms long, and is silent at anything else it knows. A further speaker sings
-// a fifth higher than the one before. In Piper's shape, it sings the sounds that eSpeak NG makes of a text.
+// A voice of two kilobytes: a VITS model that sherpa-onnx loads like any other. It speaks each letter and digit as a
+// tone of 70 ms, and is silent at other known characters. Each further speaker is a fifth higher. In Piper's form, it
+// speaks the sounds that eSpeak NG makes of a text.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, writeOnnx } from './onnx-writer.ts';
 
 export const tinyCharacters = " abcdefghijklmnopqrstuvwxyz0123456789'.,?!-";
-/** Piper's marks: between sounds, before and after a sentence. Then what is silent, and some sounds of English. */
+/** Piper's marks (between sounds, before and after a sentence), silent signs, and some English sounds. */
 const piperCharacters = '_^$ ,.?!ˈˌːabdefhijklmnoprstuvwxzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒθᵻ';
 const toneSeconds = 0.07;
 const amplitude = 0.3;
@@ -15,9 +15,12 @@ export interface TinyVits {
   isPiper?: boolean;
   sampleRateHz?: number;
   speakers?: number;
-  /** How often each letter is multiplied with a matrix of 256 by 256 numbers, as models of some size do; it changes nothing. */
+  /**
+   * How often each letter is multiplied with a 256 by 256 matrix, to simulate the work of larger models; the audio does
+   * not change.
+   */
   work?: number;
-  /** Beside what it has, or in its place; empty for none. */
+  /** Added to or replacing its metadata; an empty value removes an entry. */
   metadata?: Readonly<Record<string, string>>;
 }
 
@@ -97,7 +100,7 @@ export function writeTinyVits(options: TinyVits = {}): Uint8Array {
       node('Unsqueeze', ['tone', 'third'], ['tones3']),
       node('Unsqueeze', ['letterLoudness', 'third'], ['loudness3']),
       ...(isPiper ? [node('Slice', ['scales', 'second', 'third'], ['length_scale'])] : []),
-      // Each letter, [1, length, 1], is drawn out to the samples of its tone, and then all are laid end to end.
+      // Each letter, [1, length, 1], is extended to the samples of its tone, and all are concatenated.
       node('Mul', ['length_scale', 'samplesPerTone'], ['drawnOut']),
       node('Cast', ['drawnOut'], ['samples'], { to: int64 }),
       node('Shape', ['x'], ['letters']),
@@ -129,7 +132,7 @@ const workConstants = () => ({
   nothing: floats([1], [0]),
 });
 
-/** Work on each letter whose result, times nothing, is added to the sound. */
+/** Work on each letter, whose result times zero is added to the audio. */
 const workNodes = (times: number): Uint8Array[] => [
   node('Mul', ['tones3', 'row'], ['work0']),
   ...Array.from({ length: times }, (_, n) => node('MatMul', [`work${n}`, 'matrix'], [`work${n + 1}`])),
@@ -145,7 +148,7 @@ const toTokens = (characters: string): string =>
 
 export const tinyTokens = toTokens(tinyCharacters);
 
-/** The model as a folder. */
+/** Writes the model folder. */
 export async function makeTinyVits(folder: string, options?: TinyVits): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'model.onnx'), writeTinyVits(options));

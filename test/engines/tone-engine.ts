@@ -1,6 +1,6 @@
-// An engine for tests and the model of how one is written: a tone a word, its pitch the word's own. It is small, quick,
-// exact in its rate and in its word times, and says the same thing the same way every time.
-// It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
+// An engine for tests, and an example of how to write one: one tone per word, with a pitch that depends on the word. It
+// is small, fast, deterministic, and exact in its rate and word times. It misbehaves on demand (`trouble`, which a test
+// may change between segments) and counts its work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join as joinSamples } from '../../src/audio/pcm.ts';
 import {
@@ -20,9 +20,9 @@ import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';
 
 export interface ToneTrouble {
-  /** What to fail with, `engine_error` unless said. */
+  /** The error to fail with; default `engine_error`. */
   failure?: Error;
-  /** Fails in place of the segments after this many have begun, before any sound. */
+  /** Fails, before any audio, in the segments after this many have begun. */
   failsAfterSegments?: number;
   /** Fails, in every segment, after this many pieces. */
   failsAfterPieces?: number;
@@ -30,23 +30,23 @@ export interface ToneTrouble {
   hangsAfterPieces?: number;
   /** Waits before each piece. */
   pieceDelayMs?: number;
-  /** What is wrong with the sound, in every segment, or in so many. */
+  /** A fault in the audio of every segment, or of this many. */
   fault?: ToneFault;
   faultySegments?: number;
   /** Sends each segment in one piece. */
   sendsWhole?: boolean;
 }
 
-/** Clipped or not a number from the middle on; silent; cut short; without an end. */
+/** Clipped or NaN from the middle on; silent; cut short; endless. */
 export type ToneFault = 'clipped' | 'NaN' | 'silent' | 'short' | 'endless';
 
 export interface ToneOptions {
   name?: string;
   sampleRateHz?: number;
-  /** Of its two voices; what it says does not depend on it. */
+  /** Languages of its two voices; they do not change the audio. */
   languageCodes?: readonly string[];
   capabilities?: Partial<EngineCapabilities>;
-  /** Whether it makes clones: tones of a pitch that is the first sample's. */
+  /** Whether it makes clones: tones with the pitch of the first sample. */
   clones?: boolean;
   /** Whether it blends its voices: tones between theirs. */
   blends?: boolean;
@@ -56,7 +56,7 @@ export interface ToneOptions {
 export interface ToneCounts {
   begun: number;
   finished: number;
-  /** By their signal or by a reader who left. */
+  /** Aborted by their signal or by a reader that stopped. */
   aborted: number;
   failed: number;
   /** Begun and not yet ended. */
@@ -67,22 +67,22 @@ export interface ToneCounts {
 export interface ToneEngine extends Engine {
   trouble: ToneTrouble;
   readonly counts: Readonly<ToneCounts>;
-  /** Every segment begun, oldest first. */
+  /** All segments that were begun, oldest first. */
   readonly segments: readonly Segment[];
 }
 
 const gapSeconds = 0.06;
 const wordSecondsMax = 1;
 const rampSeconds = 0.005;
-/** Measured to come to -21 LUFS. */
+/** Measured to give -21 LUFS. */
 const level = 0.15 * 32_768;
 
-/** Words, and in scripts without spaces so many characters, which are syllables. */
+/** Words, or in scripts without spaces several characters, which are syllables. */
 const wordPattern =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]{1,4}|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{N}\p{M}'’])+/gu;
 const wordsOf = (text: string): RegExpExecArray[] => [...text.matchAll(wordPattern)];
 
-/** About 14 letters a second, as people speak. */
+/** About 14 letters per second, as people speak. */
 const secondsOfWord = (word: string): number => Math.min(0.08 + 0.07 * word.length, wordSecondsMax);
 
 /** 200 to 500 Hz; a voice's own pitch moves it by up to a fifth. */
@@ -92,7 +92,10 @@ const pitchOf = (word: string, transposition: number): number => {
   return transposition * (200 + (300 * hash) / 1009);
 };
 
-/** What its clones are made of: a word that no text is likely to hold, and how often the reference crosses zero a second. */
+/**
+ * The content of its clones: a word that no text is likely to contain, and the zero crossings per second of the
+ * reference.
+ */
 export const cloneMark = 'tone-clone-secret';
 
 function makeClone({ reference: { samples, sampleRateHz } }: CloneSample): Uint8Array {
@@ -148,7 +151,7 @@ function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: numbe
   }
 }
 
-/** The segment's pieces: a word, its tone and the gap behind it. */
+/** The pieces of a segment: each word's tone and the gap after it. */
 function* tonesOf({ text, voice, speakingRate, timings, clone }: Segment, sampleRateHz: number): Generator<SpokenPcm> {
   const words = wordsOf(text);
   // Times are rounded from the segment's start, so that nothing drifts.
@@ -185,7 +188,7 @@ function* faultyTones(segment: Segment, sampleRateHz: number, fault: ToneFault):
       yield piece;
     }
   }
-  // A fifth of a word in place of all.
+  // A fifth of a word instead of the whole segment.
   if (fault === 'short') yield { sampleRateHz, samples: pieces[0]!.samples.subarray(0, sampleRateHz / 50) };
   for (const [n, { samples }] of pieces.entries()) {
     const isBad = n >= Math.floor(pieces.length / 2);
@@ -281,7 +284,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
   return engine;
 }
 
-/** The row that would stand in src/engines/registry.ts. */
+/** The row for src/engines/registry.ts. */
 export const defineTone = (options: ToneOptions = {}): EngineDefinition =>
   defineEngine({
     name: options.name ?? 'tone',

@@ -1,5 +1,5 @@
-// The example for Home Assistant: its client, run by the command of examples/README.md against a service that listens for
-// Wyoming, and the settings that it names.
+// The example for Home Assistant: its client runs with the command of examples/README.md against a service with
+// Wyoming, and the settings that it names exist.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Runs an example as a person does, to its end.
+// Runs an example like a user, to its end.
 import { spawn } from 'node:child_process';
 import { text as readAll } from 'node:stream/consumers';
 

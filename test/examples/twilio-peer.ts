@@ -1,13 +1,14 @@
-// Twilio's side of a bidirectional Media Stream, as its documentation has it: sends what the caller says, a frame every 20 ms,
-// plays what it is sent in order at the same pace, and returns each mark when all before it was played, or was cleared.
+// Twilio's side of a bidirectional Media Stream, according to its documentation: sends the caller's audio, one frame
+// per 20 ms, plays received audio in order at the same pace, and returns each mark when everything before it was played
+// or cleared.
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { fromUlaw } from '../../examples/twilio/caller-voice.ts';
 
 export interface Played {
-  /** u-law at 8 kHz: what was heard. */
+  /** The played u-law audio at 8 kHz. */
   bytes: Buffer;
-  /** How much was cleared. */
+  /** Number of cleared bytes. */
   clearedBytes: number;
 }
 
@@ -45,7 +46,7 @@ export async function openTwilioPeer(url: string, headers: Record<string, string
     }
   };
   const tick = () => {
-    // Digital silence in u-law, and a square wave that is loud.
+    // Digital silence in u-law, and a loud square wave.
     const payload = Buffer.from(
       Array.from({ length: frameBytes }, (_, i) => (loudFrames > 0 ? (i % 20 < 10 ? 0x20 : 0xa0) : 0xff)),
     );
@@ -91,7 +92,7 @@ export async function openTwilioPeer(url: string, headers: Record<string, string
     get isPlaying() {
       return queue.length > 0;
     },
-    /** The caller speaks for so long. */
+    /** The caller speaks for this long. */
     talk(ms: number) {
       loudFrames = ms / frameMs;
     },

@@ -1,4 +1,4 @@
-// The example of a telephone call: Twilio's side is played by one that speaks its protocol, Sonant is real.
+// The example of a telephone call: a peer with Twilio's protocol and a real Sonant.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -47,7 +47,7 @@ async function openBridge(conversation: Conversation, options: GatewayTestOption
   return { ...gateway, lines, port, streamUrl, call: () => openTwilioPeer(streamUrl, headers) };
 }
 
-/** What Sonant speaks, in one turn. */
+/** Sonant's audio for one turn. */
 async function soundOf(text: string, { url, key }: { url: string; key: string }): Promise<Buffer> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/audio/speech/live`, { headers: { 'X-API-Key': key } });
   const pieces: Buffer[] = [];
@@ -63,7 +63,7 @@ async function* inWords(text: string) {
   yield* text.match(/\s*\S+\s*/g) ?? [];
 }
 
-/** As it is sent in whole frames. */
+/** Padded to whole frames. */
 const padded = (sound: Buffer) => Buffer.concat([sound, Buffer.alloc((160 - (sound.length % 160)) % 160, 0xff)]);
 
 test('a caller hears the greeting, interrupts the answer, and is told what was heard', async () => {
@@ -100,7 +100,7 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
     answer.subarray(0, playedOfAnswer).equals(peer.played.subarray(greeting.length, greeting.length + playedOfAnswer)),
   ).toBe(true);
 
-  // What was heard is that of a mark that came back.
+  // The played text is that of the last mark that came back.
   const marksMs = peer.marksReturned.flatMap(({ wasCleared, playedBytes }) =>
     wasCleared ? [] : (playedBytes - greeting.length) / 8,
   );
@@ -110,13 +110,13 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
   expect(told).toBe(heard[1]);
   expect(long.startsWith(heard[1]!) && heard[1] !== '' && heard[1] !== long).toBe(true);
 
-  // After it nothing of the answer is played, only what is said next.
+  // Afterwards nothing of the answer is played, only the next text.
   const last = padded(await soundOf('As you wish.', bridge));
   await expect.poll(() => peer.played.length, patient).toBe(greeting.length + playedOfAnswer + last.length);
   expect(peer.played.subarray(-last.length).equals(last)).toBe(true);
   peer.hangUp();
   await peer.closed;
-  await expect.poll(() => bridge.calls.filter(({ door }) => door === 'websocket').length, patient).toBe(4);
+  await expect.poll(() => bridge.calls.filter(({ api }) => api === 'websocket').length, patient).toBe(4);
 });
 
 test('the engine does not speak far ahead of what is heard, and stops when the caller hangs up', async () => {

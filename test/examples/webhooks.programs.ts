@@ -1,4 +1,4 @@
-// The receivers of examples/webhooks, against the real sender: they take what is signed, and refuse what was changed.
+// The receivers of examples/webhooks, with the real sender: they accept signed messages, and refuse changed ones.
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
-// One process of `npm run fuzz`: feeds one target with inputs until its time is over. It tells each input before it is run,
-// so that the parent knows which one has killed the process or keeps it busy.
-import { doorTargets } from './door-targets.ts';
+// One process of `npm run fuzz`: feeds one target with inputs until its time is over. It reports each input before it
+// is run, so that the parent knows which one killed the process or keeps it busy.
+import { apiTargets } from './api-targets.ts';
 import { createDice, mutate } from './mutate.ts';
 import { parserTargets } from './parser-targets.ts';
 
@@ -9,13 +9,13 @@ export type FuzzNews =
   | { is: 'fault'; input: string; fault: string }
   | { is: 'done'; name: string; inputs: number };
 
-/** Resolves when the parent has it: a parser gives the event loop no turn by itself. */
+/** Resolves when the parent has received it, because a parser does not yield to the event loop. */
 const tell = (news: FuzzNews) => new Promise<void>((resolve) => process.send!(news, () => resolve()));
 const [, , index, seconds, seed] = process.argv;
-const target = await [...parserTargets, ...doorTargets][Number(index)]!();
+const target = await [...parserTargets, ...apiTargets][Number(index)]!();
 const dice = createDice(Number(seed));
 const until = Date.now() + Number(seconds) * 1000;
-/** Of the processor. Books have the most: they are read in threads that are ended. */
+/** CPU time. Books get the most, because they are read in processes that can be ended. */
 const cpuMsMax = 20_000;
 let inputs = 0;
 while (Date.now() < until) {

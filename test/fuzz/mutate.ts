@@ -1,13 +1,13 @@
-// Inputs for fuzzing: known good ones, changed at random from a seed, so that each can be made again.
+// Inputs for fuzzing: valid ones, changed at random from a seed, so that each can be reproduced.
 import { createRandom } from '../text/random-text.ts';
 
 export interface Dice {
-  /** A whole number from 0 to below `max`. */
+  /** An integer from 0 to below `max`. */
   below(max: number): number;
   pick<T>(items: readonly T[]): T;
 }
 
-/** Throws the same for the same seed. */
+/** Equal seeds give equal numbers. */
 export function createDice(seed: number): Dice {
   const random = createRandom(seed);
   const below = (max: number) => Math.floor(random() * max);
@@ -59,7 +59,7 @@ const changes: readonly Change[] = [
     const at = dice.below(other.length + 1);
     return Buffer.concat([bytes.subarray(0, dice.below(bytes.length + 1)), other.subarray(at)]);
   },
-  // Work that grows with the square of its input shows only where there is much of the same.
+  // Repeats a part: quadratic work shows only with long inputs.
   (bytes, dice, words) => {
     const at = dice.below(bytes.length + 1);
     const piece = dice.below(2) === 0 ? Buffer.from(dice.pick(words)) : bytes.subarray(at, at + 1 + dice.below(8));
@@ -68,7 +68,7 @@ const changes: readonly Change[] = [
   },
 ];
 
-/** A known good input with a few changes; sometimes as it is. */
+/** A valid input with a few changes; sometimes unchanged. */
 export function mutate(seeds: readonly Buffer[], words: readonly string[], dice: Dice): Buffer {
   let bytes: Buffer = Buffer.from(dice.pick(seeds));
   for (let left = dice.below(changesMax); left > 0; left--) bytes = dice.pick(changes)(bytes, dice, words, seeds);

@@ -1,4 +1,4 @@
-// The parsers of what strangers send: texts, markup, recordings, archives, models and frames, without a door before them.
+// The parsers of untrusted input: texts, markup, recordings, archives, models and frames, called directly.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ const recordings: OpenTarget = async () => {
   };
 };
 
-/** What the decompressors of Node say of damaged data. */
+/** Errors of Node's decompressors for damaged data. */
 const isDamaged = (error: unknown): boolean =>
   error instanceof ArchiveFault || /^(Z_|ENAMETOOLONG)/.test((error as NodeJS.ErrnoException).code ?? '');
 

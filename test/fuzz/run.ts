@@ -1,28 +1,28 @@
-// `npm run fuzz [SECONDS [SEED]]`: feeds every parser and door with inputs made from good ones, for so many seconds each (20),
-// each target in a process of its own with little memory. An input that crashes it, or keeps it busy for too long, is written
-// to a file, and the run fails. Prints the inputs tried and the faults of each target.
+// `npm run fuzz [SECONDS [SEED]]`: feeds every parser and API with inputs made from valid ones, for this many seconds
+// each (20), each target in its own process with little memory. An input that crashes it or keeps it busy for too long
+// is written to a file, and the run fails. Prints the inputs and faults of each target.
 import { fork } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { doorTargets } from './door-targets.ts';
+import { apiTargets } from './api-targets.ts';
 import type { FuzzNews } from './fuzz-process.ts';
 import { parserTargets } from './parser-targets.ts';
 
 const secondsUsual = 20;
-/** One input may take so long; machines are busy. */
+/** Limit for one input; machines are busy. */
 const silentMsMax = 30_000;
-/** Until the first input: a busy machine loads a target slowly. */
+/** Limit until the first input: a busy machine loads a target slowly. */
 const startMsMax = 180_000;
 const memoryMegabytesMax = 512;
-/** Of one target; the rest would be the same again. */
+/** Per target; further ones would be the same. */
 const faultsMax = 20;
 
 const [seconds = secondsUsual, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-fuzz-faults-'));
 let faultsInAll = 0;
 console.log(`${seconds} s each, seed ${seed}`);
-for (const index of [...parserTargets, ...doorTargets].keys()) {
+for (const index of [...parserTargets, ...apiTargets].keys()) {
   const { name, inputs, faults } = await runTarget(index);
   faultsInAll += faults;
   console.log(`${name.padEnd(20)} ${String(inputs).padStart(9)} inputs ${String(faults).padStart(4)} faults`);

@@ -1,11 +1,11 @@
-// What is fuzzed: a parser or a door, with good inputs to begin with. `run` resolves where the input is taken or refused as
-// it should be, and rejects where it is not: with anything but a Failure that says what is wrong with the input.
+// A fuzzing target: a parser or an API, with valid inputs to begin with. `run` resolves if the input is accepted or
+// properly refused, and rejects otherwise: with anything but a Failure about the input.
 import { Failure } from '../../src/errors.ts';
 
 export interface Target {
   name: string;
   seeds: readonly Buffer[];
-  /** What is put into inputs at random. */
+  /** Words that are inserted into inputs at random. */
   words: readonly string[];
   run(input: Buffer): unknown;
   close?(): Promise<void>;
@@ -13,7 +13,7 @@ export interface Target {
 
 export type OpenTarget = () => Target | Promise<Target>;
 
-/** The reasons that a caller's input may be refused for. */
+/** Reasons for which a caller's input may be refused. */
 const refusals = new Set([
   'invalid_request',
   'not_found',
@@ -22,7 +22,7 @@ const refusals = new Set([
   'voice_not_found',
 ]);
 
-/** Runs a parser; what refuses the input as it should is no fault. */
+/** Runs a parser; a proper refusal of the input is not a fault. */
 export async function expectRefusal(
   parse: () => unknown,
   isRefusal: (error: unknown) => boolean = () => false,

@@ -1,4 +1,4 @@
-// Who may call what: every operation of the HTTP API and of gRPC is called with every kind of credential, and the outcome is
+// Permissions: every operation of the HTTP API and of gRPC is called with every kind of credential, and the outcome is
 // the table in docs/access.md. After a change, `npx vitest run test/http/access.test.ts -u` writes it.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { openRpcServer } from '../../src/rpc/server.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 type Headers = Readonly<Record<string, string>>;
-/** `yes`: the call was admitted, whatever became of it then. */
+/** `yes`: the call was admitted, whatever happened afterwards. */
 type Outcome = 'yes' | '401' | '403';
 type Call = (headers: Headers) => Promise<Outcome>;
 
@@ -45,7 +45,7 @@ async function makeChild() {
   return { parentId: parent.apiKey.keyId, child: await management.create({ scopes: childScopes }, actor) };
 }
 
-/** Each makes a credential of its kind, which may be used up. */
+/** Each function creates a credential of its kind, which may be used up. */
 const credentials: Readonly<Record<string, () => Promise<Headers>>> = {
   none: async () => ({}),
   revoked: async () => {
@@ -72,7 +72,7 @@ const credentials: Readonly<Record<string, () => Promise<Headers>>> = {
   },
 };
 
-/** Operations whose body decides what they are. */
+/** Operations that depend on their body. */
 const bodies: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   'post /api/audio/speech': {
     ', method rest': { voice_id: 'tone-low', text: 'Hi.', return_format: 'buffer' },

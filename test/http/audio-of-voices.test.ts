@@ -1,4 +1,4 @@
-// What a stored voice has said is served for as long as the voice is the same, whatever is changed of it.
+// Stored audio of a voice is served as long as the voice stays the same, whatever else of it changes.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -8,7 +8,7 @@ const headers = { 'X-API-Key': key };
 const send = async (method: string, path: string, body?: object) =>
   (await gateway.send(path, { method, headers, ...(body && { body }) })).status;
 const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
-/** Has it speak; returns what reads the status of the link to that. */
+/** Lets it speak; returns a function that requests the status of the link. */
 const linkTo = async (voice_id: string) => {
   const answer = await gateway.speak({ voice_id, text: 'Good night.' }, { headers });
   const { audio_url } = (await answer.json()) as { audio_url: string };

@@ -1,5 +1,5 @@
-// The quota of stored audio, over HTTP: who loses what when it is full, what is refused before it is spoken, and that what
-// was acknowledged a moment ago stays.
+// The quota of stored audio, over HTTP: who loses audio when it is full, what is refused before it is spoken, and that
+// recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
@@ -7,11 +7,11 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { isDistributed } from '../distributed/storage.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
-/** About 350 kB each, none like another. */
+/** About 350 kB each, all different. */
 let texts = 0;
 const text = () => `Number ${texts++}. ${'one two three four '.repeat(3)}`;
 const expectedBytes = expectedBytesOf(parseSpeechRequest({ voice_id: 'tone-low', text: text() }));
-/** Room for a few clips, with what estimates may differ by. */
+/** Room for a few clips, with a margin for rough estimates. */
 const fewClips = 7 * expectedBytes;
 
 let gateway: TestGateway;
@@ -38,7 +38,7 @@ const statusOf = async (url: string) => {
   return answer.status;
 };
 const statusesOf = (urls: readonly string[]) => Promise.all(urls.map(statusOf));
-/** All that is stored by now was stored and used long ago. */
+/** Makes everything stored so far old and long unused. */
 const age = () =>
   gateway.store.query('update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000');
 const makeKey = () => gateway.makeKey();
@@ -140,7 +140,7 @@ test('a sound is whole though its clip makes room for others before it is read',
   await makeRoom();
   const { add } = ledger;
   const hearWhileRoomIsMade = async () => {
-    // The last work before the sound is read.
+    // The last step before the audio is read.
     ledger.add = (...asked) => add(...asked).then(makeRoom);
     const heard = await hear();
     ledger.add = add;
@@ -260,7 +260,7 @@ test('a disk without room is reported, and room comes back by itself', async () 
   const disk = { sizeBytes: 1e9, freeBytes: 0 };
   gateway.clips.disk = async () => ({ ...disk });
   await expect.poll(gateway.room.restore).toBe(false);
-  // What could go has gone.
+  // Everything that may be removed has been removed.
   expect(await statusOf(made)).toBe(410);
   expect(await errorOf(await ask(gateway.key))).toEqual([507, 'storage_full']);
   disk.freeBytes = 5e8;

@@ -1,4 +1,5 @@
-// GET and HEAD /audio/{id}.{format}: what players and caches rely on, and that an address leads to nothing else.
+// GET and HEAD /audio/{id}.{format}: the features that players and caches rely on, and that a path leads to nothing
+// else.
 import { afterAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import { badKeys } from '../conformance/clip-store.ts';
@@ -88,7 +89,7 @@ describe('a file', () => {
     ['If-Match', '"another"', 412],
     ['If-Match', `W/${etag}`, 412],
     ['If-Match', '', 412],
-    // It has no Last-Modified, without which RFC 9110 has this header ignored.
+    // Without a Last-Modified header, RFC 9110 requires this header to be ignored.
     ['If-Unmodified-Since', 'Sat, 01 Jan 2000 00:00:00 GMT', 200],
   ])('%s: %s is answered %i', async (name, value, status) => {
     for (const method of ['GET', 'HEAD']) {

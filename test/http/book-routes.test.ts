@@ -1,4 +1,4 @@
-// POST /api/books answers a book in chapters that a job takes as they are, and refuses what is no book before it is read.
+// POST /api/books returns a book in chapters that a job accepts unchanged, and refuses other files before reading them.
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { BookSchema, BookService, type CodeReading, ReadBookRequestSchema } from '../../gen/sonant/v1/book_pb.ts';

@@ -1,4 +1,4 @@
-// Captions beside a whole text: asked for in a request for a link, told of in headers, and there as long as the audio.
+// Captions of a whole text: requested with a link, reported in headers, and available as long as the audio.
 import { spawnSync } from 'node:child_process';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

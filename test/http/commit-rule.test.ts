@@ -1,5 +1,5 @@
-// Nothing is sent before the first sound, a body that is not whole never ends cleanly, a client that leaves costs nothing
-// more, and one that does not read stops the engine.
+// Nothing is sent before the first audio, an incomplete body never ends cleanly, a disconnected client costs nothing
+// more, and a client that does not read stops the engine.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
@@ -37,7 +37,7 @@ describe('the commit rule', () => {
 
   test('a clip that goes missing while it is sent does not end cleanly either', async () => {
     const gateway = await openTestGateway();
-    // Too large to be held in memory: a smaller one would fail before its first byte.
+    // Too large for memory: a smaller one would fail before its first byte.
     const body = { text: 'word '.repeat(200), sample_rate: 48_000, return_format: 'buffer' };
     await (await gateway.speak(body)).arrayBuffer();
     const open = gateway.clips.open.bind(gateway.clips);
@@ -48,7 +48,7 @@ describe('the commit rule', () => {
       const pieces = body[Symbol.asyncIterator].bind(body);
       body[Symbol.asyncIterator] = async function* () {
         yield (await pieces().next()).value;
-        // The first piece is on its way.
+        // The first piece is in transit.
         await sleep(20);
         throw new Error('the disk is gone');
       };

@@ -1,4 +1,4 @@
-// CORS: which pages may read what they are answered.
+// CORS: which pages may read responses.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,4 +1,4 @@
-// The commands of the reference, pasted into a shell as they are: each comes to its operation, is let in, and is understood.
+// The commands of the reference, run unchanged in a shell: each reaches its operation, is admitted, and is understood.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,18 +19,18 @@ const key = await gateway.makeKey([
   ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
   ...['keys:read', 'keys:write', 'jobs:read', 'jobs:write', 'usage:read', 'admin'],
 ]);
-/** What there is nothing of here is not found, or has expired; what is not set up says so. */
+/** Missing resources are not found or have expired; features that are not set up say so. */
 const understood = /^(2..|304|404|410|503)$/;
 
 const commands = groupsOf(document)
   .flatMap(({ operations }) => operations)
-  // It would end the key of all the others.
+  // It would end the key of all other commands.
   .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
   .flatMap((example) =>
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
   );
 
-/** What the examples name, by what there is here. */
+/** Replaces the names in the examples by those of this service. */
 const toHere = (command: string) =>
   gateway
     .here(command)
@@ -48,9 +48,9 @@ test('each is understood', async () => {
       const env = { ...process.env, SONANT_API_KEY: key };
       const { stdout } = await run('sh', ['-c', shell], { cwd: folder, env, encoding: 'latin1' });
       const status = stdout.slice(stdout.lastIndexOf('\n') + 1);
-      // Its client is nobody here, and its recordings are no sound.
+      // The example client is unknown, and its recordings are not audio.
       const isRefused = { takeToken: '401', createVoice: '400' }[operationId] === status && title === 'form';
-      // A WebSocket is no matter for curl.
+      // curl cannot open a WebSocket.
       const isUpgrade = operationId === 'liveSpeech' && status === '400';
       return understood.test(status) || isRefused || isUpgrade
         ? undefined

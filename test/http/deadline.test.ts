@@ -1,5 +1,5 @@
-// The caller's own deadline: a call that would not begin by it is refused at once, and says when to come again; one without
-// a deadline waits.
+// The caller's own deadline: a call that would not begin in time is refused at once with a retry time; a call without a
+// deadline waits.
 import { expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,5 +1,5 @@
-// The default voice: chosen without a restart, under the setting, of those that a key may use; and what OpenAI's clients
-// hear that name a voice of OpenAI, or none.
+// The default voice: chosen without a restart, overridden by the setting, limited to the voices of a key; and the voice
+// for OpenAI's clients that name one of OpenAI's voices or none.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';

@@ -1,4 +1,4 @@
-// An estimate over the wire: it is a request, speaks nothing, and has its place among what a key asks for at once.
+// An estimate over HTTP: it counts as a request, speaks nothing, and needs a concurrency slot.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,11 +1,11 @@
-// Server-Sent Events as a client reads them: from text to events, and from events to the sound that they carry.
+// Server-Sent Events as a client reads them: from text to events, and from events to their audio.
 export interface ReadEvent {
   id: string;
   event: string;
   data: Record<string, unknown> & { type: string };
 }
 
-/** The events that are whole in the text; comments are left out. */
+/** The complete events in the text, without comments. */
 export function eventsIn(text: string): ReadEvent[] {
   return text
     .split('\n\n')
@@ -26,7 +26,7 @@ export const soundIn = (events: readonly ReadEvent[]): Buffer =>
       .map(({ data }) => Buffer.from(data.audio as string, 'base64')),
   );
 
-/** Reads the body of a reply until `isEnough` or its end; the connection is cut if it is enough. */
+/** Reads the body of a reply until `isEnough` returns true (then the connection is cut) or to its end. */
 export async function readEvents(
   answer: Response,
   isEnough: (text: string) => boolean = () => false,

@@ -1,4 +1,4 @@
-// Forms with files, read from a whole body: what is in them, what is refused, and that others get their turn meanwhile.
+// Forms with files, read from a complete body: their content, refusals, and that other requests get their turn.
 import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../src/errors.ts';
@@ -16,7 +16,7 @@ afterAll(() => app.close());
 const part = (name: string, content: string) =>
   `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n`;
 
-/** The reply, and how many turns the event loop made meanwhile. */
+/** The reply, and the number of turns of the event loop meanwhile. */
 async function send(payload: string) {
   let turns = 0;
   let isOver = false;

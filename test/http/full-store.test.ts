@@ -1,5 +1,5 @@
-// What callers get while a store is full, slow, away or was removed: sound that is not to be kept comes as ever, links are
-// refused before anything is spoken, and all of it comes back by itself.
+// Responses while a store is full, slow, unreachable or was removed: audio that need not be stored is sent as usual,
+// links are refused before anything is spoken, and everything recovers by itself.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ import { readEvents, soundIn } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 let texts = 0;
-/** A text that nothing is kept of. */
+/** A text that is not cached. */
 const freshText = () => `Text number ${texts++}, which nobody has heard before.`;
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const sse = '/api/audio/speech/sse';
@@ -27,7 +27,7 @@ async function openGrpc({ services }: TestGateway) {
   return client;
 }
 
-/** The sound of a text by each way that does not ask for a link. */
+/** The audio of a text, in each way that needs no link. */
 async function hear(gateway: TestGateway, text: string) {
   const grpc = await openGrpc(gateway);
   const metadata = { 'x-api-key': gateway.key };
@@ -115,15 +115,15 @@ describe('while the database has no room', () => {
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     const text = freshText();
     await hear(gateway, text);
-    expect([gateway.ledger.owedRows, await usageOf(gateway)]).toEqual([1, { requests: 0, characters: 0 }]);
+    expect([gateway.ledger.pendingRows, await usageOf(gateway)]).toEqual([1, { requests: 0, characters: 0 }]);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
+    await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     expect(await usageOf(gateway)).toEqual({ requests: 4, characters: 4 * text.length });
     expect(gateway.faults).toHaveLength(1);
   });
 
   test('and none is left in memory either, calls are refused before they begin, and not charged', async () => {
-    const gateway = await openTestGateway({ ledger: { retryMs: 50, owedRowsMax: 1 } });
+    const gateway = await openTestGateway({ ledger: { retryMs: 50, pendingRowsMax: 1 } });
     const { addAll } = gateway.usage;
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     expect((await gateway.speak({ text: freshText(), return_format: 'buffer' })).status).toBe(200);
@@ -139,7 +139,7 @@ describe('while the database has no room', () => {
     }
     expect(gateway.tone.counts.begun).toBe(begun);
     gateway.usage.addAll = addAll;
-    await expect.poll(() => gateway.ledger.owedRows).toBe(0);
+    await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     await hear(gateway, freshText());
     expect((await usageOf(gateway)).requests).toBe(5);
   });
@@ -194,7 +194,7 @@ describe('inline audio that is larger than may be', () => {
     const { refused, call } = await ask('one two three four five six seven. '.repeat(25).trim(), 100_000);
     expect(refused.details).toMatch(/larger than the 100000 bytes/);
     expect([gateway.tone.counts.begun, await usageOf(gateway)]).toEqual([0, { requests: 0, characters: 0 }]);
-    // All of the month is there still.
+    // The month's full quota is still available.
     await call({ text: `One two. ${' '.repeat(991)}` });
     expect((await usageOf(gateway)).characters).toBe(1000);
   });

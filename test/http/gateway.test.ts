@@ -1,11 +1,11 @@
-// What holds for every reply: ids, failures and how they are told; and how the door goes quietly.
+// Common properties of every reply: ids and the form of failures. Also the graceful end of the server.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
 
-/** For tests that change nothing which another would see. */
+/** For tests that change nothing that others would notice. */
 const shared = await openTestGateway({}, afterAll);
 
 const requestId = /^req_[0-9A-Z]{26}$/;
@@ -39,7 +39,7 @@ describe('every response', () => {
     const answer = await gateway.speak(hello, { headers: { 'X-Request-Id': id } });
     expect(answer.headers.get('X-Request-Id')).toBe(id);
     await answer.arrayBuffer();
-    expect(gateway.calls.map((call) => [call.requestId, call.door])).toEqual([[id, 'rest']]);
+    expect(gateway.calls.map((call) => [call.requestId, call.api])).toEqual([[id, 'rest']]);
     expect(gateway.requests.map((request) => request.requestId)).toEqual([id]);
   });
 

@@ -1,5 +1,5 @@
-// A client that a public generator makes of the /openapi.json of a running service: it compiles, knows the types of what is
-// asked, answered and refused, and speaks: a link, sound, events, a list, and each failure by its name.
+// A client that a public generator makes from the /openapi.json of a running service: it compiles, knows the types of
+// requests, responses and failures, and speaks: a link, audio, events, a list, and each failure by name.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,14 +16,14 @@ const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** As somebody would write it who has read nothing but the types. */
+/** Written as by somebody who knows only the types. */
 const calls = `
 import * as sonant from './client.ts';
 
 sonant.defaults.baseUrl = process.env.SONANT_URL!;
 const auth = { headers: { 'X-API-Key': process.env.SONANT_API_KEY! } };
 let bytes = new ArrayBuffer(0);
-/** For a body that is no text. */
+/** For a binary body. */
 const binary = {
   ...auth,
   fetch: async (...asked: Parameters<typeof fetch>) => {

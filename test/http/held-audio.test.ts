@@ -1,4 +1,4 @@
-// Stored audio that is in memory: everything that ends it ends it there too, and every request still counts.
+// Stored audio in memory: every way to end it also ends it there, and every request still counts.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
@@ -96,7 +96,7 @@ test('audio that makes room for others is served no more', async () => {
   for (let n = 0; n < 3; n++) expect(await hear()).toBe(id);
   let made = 0;
   while ((await statusOf(await fetch(url))) === 200 && made < 40) {
-    // All that is stored by now was stored and used long ago.
+    // Makes everything stored so far old and long unused.
     await gateway.store.query(
       'update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000',
     );

@@ -1,5 +1,5 @@
-// What clients do to a listener: bytes by hand, slowly, too many of them, or none. The service stays up, answers where
-// it can, and others are served meanwhile.
+// Clients that send raw bytes slowly, in excess, or not at all. The service stays up, answers if possible, and serves
+// others in the meantime.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';

@@ -1,4 +1,4 @@
-// What is remembered under Idempotency-Keys, and for how long, by two replicas on one database.
+// Answers stored under Idempotency-Keys, and for how long, with two replicas on one database.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -82,7 +82,7 @@ test('an expired response is not replayed', async () => {
   expect(await once(there, two)).toBe(2);
 });
 
-/** A process that has ended. */
+/** The id of a process that has ended. */
 const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
 const nobody = new Promise<number>(() => {});
 

@@ -1,5 +1,5 @@
-// What of a request means nothing to its route: named where it is ignored, refused where the gateway is strict, and in
-// both cases with the name that it was probably meant to be.
+// Unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with the
+// likely name.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -208,7 +208,7 @@ interface ConnectFailure {
   details: { type: string; value: string }[];
 }
 
-/** Before each message of a stream. */
+/** Precedes each message of a stream. */
 const headBytes = 5;
 
 function openStream(fields: object): Promise<Response> {

@@ -1,5 +1,5 @@
-// A key and the keys made from it: what narrowing, widening and ending one does to those below, and that all of them together
-// have no more of the service than one key.
+// A key and the keys made from it: how restricting, extending and ending a key affects its descendants, and that all of
+// them together may not use more than the key alone.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
@@ -12,11 +12,11 @@ import { managing, openKeyManagement, keysUrl as url } from './open-key-manageme
 
 const { gateway, send, make, speaks } = await openKeyManagement(afterAll);
 const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
-/** Minutes of sound, a piece at a time. */
+/** Minutes of audio, one piece at a time. */
 const long = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 const childrenCount = 20;
 
-/** A key that the operator made, a child that manages keys too, and a grandchild. */
+/** A key made by the operator, a child that also manages keys, and a grandchild. */
 async function makeFamily() {
   const made = await gateway.keyVerifier.create({ scopes: managing });
   const parent = { key: made.key, id: made.apiKey.keyId };
@@ -26,7 +26,7 @@ async function makeFamily() {
   return { parent, child, grandchild, patch };
 }
 const selfOf = async (key: string) => (await send('/self', undefined, { key })).json;
-/** Returns how many keys were revoked with it. */
+/** Returns the number of keys that were revoked with it. */
 const revoke = async (id: string) =>
   (await send(`/${id}`, undefined, { key: admin, method: 'DELETE' })).headers.get('X-Descendants-Revoked');
 const childrenOf = async ({ keyVerifier }: TestGateway, parent: string, fields = {}) => {
@@ -266,7 +266,7 @@ describe('20 keys’ worth of children', () => {
     const crowd = [0, 1].flatMap(() => children.map((key) => speak('child', key)));
     await expect.poll(() => one.schedule.state.waiting.interactive).toBeGreaterThan(20);
     await Promise.all(Array.from({ length: 5 }, () => speak('honest', one.key)));
-    // Turns alternate; some of the crowd was served before the honest key came, and while its requests arrived.
+    // Turns alternate; some calls of the other keys were served before the honest key's requests arrived.
     const since = done.length - done.lastIndexOf('honest') - 1;
     const between = done.slice(done.indexOf('honest'), done.lastIndexOf('honest') + 1);
     expect(since).toBe(0);

@@ -1,4 +1,5 @@
-// No form of a request makes a key worth more than it says: null, empty lists, members of a newer version, and masks.
+// No form of a request gives a key more permissions than it states: null, empty lists, members of a newer version, and
+// masks.
 import { create, type Message } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

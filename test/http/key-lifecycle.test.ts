@@ -1,4 +1,4 @@
-// What a key may do while it lives, and how it is changed, replaced and ended.
+// The permissions of a key during its life, and how it is changed, replaced and ended.
 import { afterAll, describe, expect, test } from 'vitest';
 import { operator } from '../../src/access/actor.ts';
 import { openTestGateway } from './open-gateway.ts';

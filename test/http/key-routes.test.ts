@@ -1,4 +1,5 @@
-// /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds it, and what is recorded.
+// /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds its own permissions,
+// and the audit records.
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

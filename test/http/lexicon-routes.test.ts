@@ -1,5 +1,5 @@
-// Lexicons over HTTP and gRPC: made, listed, replaced and deleted, whose they are, their limits, and how requests and voices
-// use them at every door.
+// Lexicons over HTTP and gRPC: created, listed, replaced and deleted; their owners and limits; and their use by
+// requests and voices on every API.
 import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -121,7 +121,7 @@ describe('a lexicon', () => {
     ];
     const refused = await send('POST', url, { name: ' ', access: 'friends', entries });
     expect(refused.status).toBe(400);
-    // Those found while the body is read, by the rules, and by what they do not state.
+    // Faults found while the body is decoded, by the rules, and by further checks.
     expect(faultsOf(refused)).toEqual([
       'access enum',
       'entries[4].colour unknown',
@@ -203,7 +203,7 @@ describe('a lexicon', () => {
 });
 
 describe('speech', () => {
-  test('uses the lexicons of the request at every door, and another content is not taken from the cache', async () => {
+  test('uses the lexicons of the request on every API, and does not reuse cached audio of other content', async () => {
     const id = await make();
     const fields = { text: 'I use AWS.', lexicon_ids: [id] };
     expect(await spoken(fields)).toBe('I use Amazon Web Services.');

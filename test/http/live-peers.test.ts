@@ -1,5 +1,5 @@
-// Peers of live speech that do not behave: one that sends without end, one that asks and never reads, and many that come and
-// go. test/soak/live-connections.soak.ts has those that are silent or do not read, which takes its time.
+// Misbehaving peers of live speech: one that sends without end, one that requests and never reads, and many that come
+// and go. test/soak/live-connections.soak.ts has slow tests of silent peers.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ test('a peer that sends text faster than it is spoken is refused', async () => {
   await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
 });
 
-/** The warning that names them is as long as may be. */
+/** The warning that names them has the maximum length. */
 const manyUnknown = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}`.padEnd(60, 'x'), n]));
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   const gateway = await openTestGateway();
   const { socket, send } = await connect(gateway);
   socket.pause();
-  // Its sound fills what lies between, so that the answers wait.
+  // Its audio fills the buffers, so that the answers wait.
   send({ ...start, sample_rate: 48_000 });
   for (let i = 0; i < 8; i++) send({ type: 'text', text: 'This goes on and on and on and on. '.repeat(150) });
   const begun = () => gateway.tone.counts.pieces;
@@ -62,7 +62,7 @@ test.each([
     for (let i = 0; i < 200 && socket.readyState === WebSocket.OPEN; i++) send(message());
     await sleep(1);
   }
-  expect(gateway.calls.at(-1)).toMatchObject({ door: 'websocket' });
+  expect(gateway.calls.at(-1)).toMatchObject({ api: 'websocket' });
   socket.terminate();
 });
 

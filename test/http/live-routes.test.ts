@@ -156,7 +156,7 @@ test('all that is wrong with a start is told at once', async () => {
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
   const { opened, send, until, closed } = openLive();
   await opened;
-  // Null is as absent.
+  // Null counts as absent.
   send({ ...start, audio: null }, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: null });
   await until('interrupted');
   send({ type: 'text', text: 'The next is not spoilt.' }, { type: 'interrupt', turn: 0 }, { type: 'flush' });
@@ -246,7 +246,7 @@ test('a peer that leaves frees the engine and its place', async () => {
   await until('info');
   socket.close();
   await expect.poll(() => [gateway.tone.counts.running, gateway.schedule.state.speaking], patient).toEqual([0, 0]);
-  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
+  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ api: 'websocket', status: 'CANCELLED' });
 });
 
 test('while the service stops, a turn is finished and the connection closes with 1012', async () => {

@@ -1,4 +1,4 @@
-// Tickets for live speech: whom they let in, how often, for what, and how they end.
+// Tickets for live speech: who may use them, how often, for what, and how they end.
 import { once } from 'node:events';
 import { afterAll, expect, test, vi } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
@@ -20,7 +20,7 @@ async function ticketOf(key = shared.key): Promise<LiveTicket> {
   return (await answer.json()) as LiveTicket;
 }
 
-/** The status and reason with which the upgrade is refused, or what the session answers. */
+/** The status and reason of a refused upgrade, or the session's answer. */
 async function connect(address: string, headers: Record<string, string> = {}, url?: string): Promise<unknown[]> {
   const { WebSocket } = await import('ws');
   const socket = new WebSocket(toSocketUrl(address, url), { headers });
@@ -52,7 +52,7 @@ test('a live ticket opens one connection, without a key', async () => {
   expect(Math.abs(Date.parse(ticket.expires_at) - Date.now() - 60_000)).toBeLessThan(5_000);
   const answers = await Promise.all([1, 2, 3].map(() => connect(ticket.live_url)));
   expect(answers.toSorted((one, other) => Number(one[0]) - Number(other[0]))).toEqual([refused, refused, spoken]);
-  expect(shared.calls.filter(({ door, status }) => door === 'websocket' && status === 'OK')).toHaveLength(1);
+  expect(shared.calls.filter(({ api, status }) => api === 'websocket' && status === 'OK')).toHaveLength(1);
   expect(await connect(`ws://sonant.test${path}?ticket=tkt_NONE`)).toEqual(refused);
   expect(await connect(`ws://sonant.test${path}?ticket=a&ticket=b`)).toEqual(refused);
 });

@@ -1,5 +1,5 @@
-// Machines that come for a bearer token: with credentials of their own, or with a token of a real OpenID Connect server;
-// and every way in which they are refused.
+// Machines that request a bearer token: with their own credentials, or with a token of a real OpenID Connect server;
+// and every refusal.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// A person who signs in at a real OpenID Connect server: what comes of it, and every way in which it is refused.
+// A person who signs in at a real OpenID Connect server: the result, and every refusal.
 import { afterAll, describe, expect, test } from 'vitest';
 import { toCookie } from '../../src/http/cookies.ts';
 import { openBrowser, openSignInGateway, signInAs } from './oidc-server.ts';
@@ -10,7 +10,7 @@ const { exchange, withBearer } = gateway;
 const getKey = `${gateway.url}/oauth/get-key`;
 const keys = '/api/auth/api-keys';
 
-/** A session of hers, and how her page asks. */
+/** A session of the user, and the requests of its page. */
 async function signedIn(login = 'ada') {
   const browser = openBrowser();
   const back = await signInAs(login, gateway, browser);
@@ -229,7 +229,7 @@ describe('every reply of the page', () => {
     expect(headers).not.toHaveProperty('strict-transport-security');
     const text = await page.text();
     expect(text).not.toMatch(/<script(?! type="module" src="key-page\.js")|<style| on\w+=|style="/);
-    // It works below any path that a proxy puts before ours.
+    // It works below any path prefix of a proxy.
     expect(text).not.toMatch(/ [\w-]+="\//);
     for (const name of ['key-page.js', 'key-page.css']) {
       const file = await fetch(`${gateway.url}/oauth/${name}`);

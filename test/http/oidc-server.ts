@@ -1,5 +1,5 @@
-// A real OpenID Connect server (oidc-provider) on loopback, with its own pages to sign in and consent; and a door whose
-// issuer it is. Tokens can be made with its key as they should not be, and its key can be changed.
+// A real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a gateway that
+// uses it as its issuer. It can issue invalid tokens with its key, and change its key.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -54,7 +54,7 @@ export async function openSignInGateway(
       }),
     withBearer: (bearer: unknown, path = '/api/auth/api-keys', init: RequestInit = {}) =>
       fetch(url + path, { ...init, headers: { Authorization: `Bearer ${bearer}`, ...init.headers } }),
-    /** A token as the issuer makes them, but for what is given. */
+    /** A valid token of the issuer, changed as given. */
     sign: (claims: JWTPayload = {}, { isForged = false, seconds = 300 } = {}) => {
       const now = Math.floor(Date.now() / 1000);
       const all = { iss: issuerUrl, aud: audience, sub: 'ada', iat: now, exp: now + seconds, ...claims };
@@ -63,7 +63,7 @@ export async function openSignInGateway(
         new SignJWT(all).setProtectedHeader({ alg: 'ES256', kid: key.jwk.kid! }).sign(pair.privateKey),
       );
     },
-    /** From here on the issuer signs with another key, and publishes that alone. */
+    /** The issuer then signs with a new key, and publishes only that. */
     async rotateKey() {
       key = await makeKey('two');
       answer = toProvider(issuerUrl, `${url}/oauth/callback`, key.jwk).callback();
@@ -78,9 +78,9 @@ async function makeKey(kid: string) {
   return { pair, jwk: { ...(await exportJWK(pair.privateKey)), use: 'sig', alg: 'ES256', kid } };
 }
 
-/** Whoever signs in as "ada" is ada@example.test; "eve" comes from elsewhere, and "mallory" has not proved her address. */
+/** The user "ada" is ada@example.test, "eve" is from another domain, and "mallory" has no verified address. */
 function toProvider(issuer: string, redirectUri: string, jwk: object): Provider {
-  // It warns that this is not for production, and it is not.
+  // It warns that this is not for production, which is intended.
   const { warn, info } = console;
   Object.assign(console, { warn() {}, info() {} });
   try {
@@ -114,7 +114,7 @@ function toProvider(issuer: string, redirectUri: string, jwk: object): Provider 
   }
 }
 
-/** A browser as far as signing in needs one: cookies by host, and redirects one at a time. */
+/** The parts of a browser that sign-in needs: cookies per host, and single redirects. */
 export function openBrowser() {
   const jars = new Map<string, Map<string, string>>();
   const visit = async (address: string, init: RequestInit = {}) => {
@@ -149,7 +149,7 @@ export function openBrowser() {
 
 export type Browser = ReturnType<typeof openBrowser>;
 
-/** Signs in at the issuer, as far as the address that leads back here, which is not visited yet. */
+/** Signs in at the issuer. Returns the address that leads back to the gateway, which is not visited yet. */
 export async function signInAs(login: string, { url }: Pick<SignInGateway, 'url'>, browser: Browser): Promise<string> {
   const begin = `${url}/oauth/get-key`;
   const authorization = await browser.follow(await browser.visit(begin), begin);

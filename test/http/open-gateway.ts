@@ -1,5 +1,5 @@
-// The whole of door two for a test, on a port of its own: the real heart with the tone engine, real rows, clips, keys and
-// services, in stores of its own (storage.ts); and what was logged. Closed after the test, or when `onClose` says.
+// The HTTP gateway for a test on a free port, with the tone engine and real rows, clips, keys and services in separate
+// stores (storage.ts); also returns what was logged. Closed after the test, or when `onClose` is called.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,29 +43,29 @@ import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-en
 export interface GatewayTestOptions {
   trouble?: ToneTrouble;
   settings?: Partial<GatewayOptions['settings']>;
-  /** As SONANT_DEFAULT_VOICE. */
+  /** The value of SONANT_DEFAULT_VOICE. */
   defaultVoice?: string;
   checks?: GatewayOptions['watch']['checks'];
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
   retentionMs?: number;
-  /** Where audio is kept, if not where the rest is. */
+  /** The store of audio, if it differs from the other stores. */
   store?: { clips: ClipStore; linkTo?: LinkTo };
-  /** Whether keys and addresses are held to their limits. */
+  /** Whether limits of keys and addresses are enforced. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
   room?: Partial<RoomLimits>;
-  ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
+  ledger?: Pick<UsageLedgerOptions, 'pendingRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
-  /** In place of the tone engine. */
+  /** Instead of the tone engine. */
   engines?: Engine[];
   timeLimits?: TimeLimits;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
 }
 
-/** In another script than ours, so that its name cannot stand in a header as it is. */
+/** Its name is not Latin, so it cannot be in a header unencoded. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
@@ -84,7 +84,7 @@ export async function openTestGateway(
     retentionMs = 86_400_000,
   } = options;
   const { isLimited = false, badKeysPerMinute = 60, signing, timeLimits } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-gateway-'));
   const storage = await createStorage(folder);
   const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
   const config = loadConfig({ env, folder, engines: [] });
@@ -114,7 +114,7 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  // Longer than any pause of a busy machine, after which limits would be kept without Redis.
+  // Longer than any pause of a busy machine; otherwise limits would be enforced without Redis.
   const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
@@ -189,7 +189,7 @@ export async function openTestGateway(
   const makeKey = async (scopes?: readonly string[]) => (await keyVerifier.create(scopes ? { scopes } : {})).key;
   const key = await makeKey();
   const url = `http://127.0.0.1:${gateway.port}`;
-  /** Where a public address really is. */
+  /** Converts a public address to the real one. */
   const here = (address: string) => address.replace(baseUrl, url);
   /** A request with the key; a body is sent as JSON. */
   const send = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
@@ -220,7 +220,7 @@ export async function openTestGateway(
     folder,
     storage,
     store,
-    /** Without the memory in front of them. */
+    /** Without the memory cache. */
     clips: opened.clips,
     rows,
     limiter,
@@ -231,7 +231,7 @@ export async function openTestGateway(
     storedClips,
     speech,
     jobs,
-    /** Another that works on the jobs of the same stores. */
+    /** A second process that works on the jobs of the same stores. */
     openOwnJobs,
   };
 }

@@ -1,5 +1,5 @@
-// The service as it runs, with the engine of neural models, a mirror of models on loopback, and a table of small ones: amy and
-// ben, which speak, and cal, whose licence forbids commercial use.
+// The running service with the engine of neural models, a mirror of models on loopback, and a table of small ones: amy
+// and ben, which speak, and cal, whose licence forbids commercial use.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ import { createStorage } from '../distributed/storage.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { openMirror, sha256Of } from '../models/model-mirror.ts';
 
-/** Of some size, so that a transfer takes a while where the mirror is slow. */
+/** Padding, so that a transfer takes a while if the mirror is slow. */
 const paddingBytes = 300_000;
 
 const archiveOf = (speakers: number) =>
@@ -55,7 +55,7 @@ export const table: readonly (Record<string, unknown> & { name: string })[] = [
 export interface InstallingOptions {
   rows?: readonly object[];
   settings?: Readonly<Record<string, string>>;
-  /** Whether it has no folder of models so far. */
+  /** Whether there is no models folder yet. */
   isFresh?: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function openInstalling(onClose: (close: () => Promise<void>) => vo
     ...options.settings,
   };
   const config = loadConfig({ env, folder, engines: definitions });
-  // A folder that is there is watched from the start.
+  // An existing folder is watched from the start.
   if (!options.isFresh) mkdirSync(join(config.dataDir, 'models'), { recursive: true });
   const logged: string[] = [];
   const open = async () =>

@@ -1,6 +1,6 @@
-// Whether what a client received is what the OpenAPI document says: the status, the type, the headers and the body of a
-// reply to an operation, and the events of a stream. A schema of a reply counts as closed: a member that it does not name
-// is a fault. Faults are sentences; none means that all is well.
+// Checks received replies against the OpenAPI document: the status, the type, the headers and the body, and the events
+// of a stream. Schemas of replies count as closed: an undocumented member is a fault. Returns faults as sentences; none
+// means that everything matches.
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { DocumentedOperation, DocumentedResponse, OpenApi } from '../../src/http/docs/openapi-document.ts';
@@ -21,10 +21,10 @@ interface Found {
   name: string;
 }
 
-/** Of the connection and of browsers: no business of an operation. */
+/** Headers of the connection and of browsers, which operations do not document. */
 const apart =
   /^(connection|keep-alive|date|transfer-encoding|content-(length|type|security-policy)|vary|set-cookie|pragma|(x-)?(content-type|frame)-options|referrer-policy|strict-transport-security|(access-control|cross-origin)-.*|permissions-policy)$/;
-/** Pages for browsers and the other door: no operations. */
+/** Pages for browsers and RPCs, which are not operations. */
 const elsewhere = /^\/(docs|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
 
 export function createOpenApiCheck(document: OpenApi) {
@@ -37,7 +37,7 @@ export function createOpenApiCheck(document: OpenApi) {
     const [kind, name] = $ref.split('/').slice(2) as ['schemas', string];
     return document.components[kind][name] as T;
   };
-  /** The schema with what it refers to, in which every object is closed. */
+  /** The schema with its references resolved, and every object closed. */
   const closed = (schema: Schema, isPart = false): Schema => {
     const whole = resolve<Schema>(schema);
     const isObject = whole.properties !== undefined || whole.allOf !== undefined;
@@ -101,7 +101,7 @@ export function createOpenApiCheck(document: OpenApi) {
   return {
     faultsOf,
     resolve,
-    /** Of a reply; of its body as well where that is given. */
+    /** Checks a reply, including its body if it is given. */
     check(received: Received, body?: string): string[] {
       const { method, path, status, headers } = received;
       const found = find(received);
@@ -123,7 +123,7 @@ export function createOpenApiCheck(document: OpenApi) {
       if (content && body && /[/+]json$/.test(type!)) faults.push(...faultsOf(content.schema, JSON.parse(body)));
       return faults.map((fault) => `${name}: ${fault}`);
     },
-    /** Of the events in a piece of a stream that begins and ends with an event. */
+    /** Checks the complete events in a piece of a stream. */
     checkEvents(received: Received, text: string): string[] {
       const found = find(received);
       const schema = found?.answer.content?.[typeOf(received) ?? '']?.schema.contentSchema as Schema | undefined;

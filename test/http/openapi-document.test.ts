@@ -1,5 +1,5 @@
-// The OpenAPI document as a document: valid by the rules of OpenAPI 3.1 as a validator of others has them, and complete.
-// Whatever there is to say of an operation is said, and every example is one of what it stands beside.
+// The OpenAPI document: valid by the rules of OpenAPI 3.1 according to an independent validator, and complete. Every
+// operation is described, and every example matches its schema.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -45,7 +45,7 @@ test('every reference leads somewhere, and every component is used', () => {
   );
   expect([...references].filter((name) => !there.includes(name!))).toEqual([]);
   const unused = there.filter((name) => !references.has(name));
-  // What any address may answer, and what belongs to no operation of its own.
+  // Responses that any path may have, which belong to no single operation.
   expect(unused.filter((name) => !/^(headers|examples)\//.test(name))).toEqual([]);
 });
 

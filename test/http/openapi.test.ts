@@ -1,4 +1,4 @@
-// /openapi.json and /docs: that they are there, and that they say what the service does.
+// /openapi.json and /docs exist and describe the service correctly.
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { failureTable } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-// Pages of every list, over REST and Connect: which sizes are refused, and that a cursor belongs to its list and filters.
+// Pages of every list, over REST and Connect: refused sizes, and cursors that are bound to their list and filters.
 import { afterAll, expect, test } from 'vitest';
 import { scopes } from '../../src/access/scopes.ts';
 import { openTestGateway } from './open-gateway.ts';
@@ -6,7 +6,7 @@ import { openTestGateway } from './open-gateway.ts';
 const gateway = await openTestGateway({}, afterAll);
 const headers = { 'X-API-Key': await gateway.makeKey(scopes) };
 
-/** The filter lets through all of the list. */
+/** The filter matches the whole list. */
 const lists = [
   { name: 'voices', path: '/api/voices', rpc: 'VoiceService/ListVoices', filter: ['engine', 'tone'] },
   { name: 'lexicons', path: '/api/lexicons', rpc: 'LexiconService/ListLexicons' },

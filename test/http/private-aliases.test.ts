@@ -1,5 +1,5 @@
-// Whose names are whose: an alias of a private voice is its account's, and each account may have the same one; no name of one
-// account answers requests of another; and a key that is limited to an alias is limited to its voice.
+// Ownership of names: an alias of a private voice belongs to its account, and each account may have the same alias; a
+// name never leads to another account's voice; and a key limited to an alias is limited to its voice.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -140,7 +140,7 @@ test('an alias that everyone and an account have is the account’s for its keys
     [200, 'mine'],
     [200, 'tone-high'],
   ]);
-  // An admin uses all voices, and means its own and everyone's by their names.
+  // An admin may use all voices; names mean its own voices and public ones.
   expect(await speakAs('onyx', admin)).toEqual([200, 'tone-high']);
   for (const as of [owner, other, admin]) {
     const listed = (await send('GET', '/v1/audio/voices', undefined, as)).body.voices as { id: string; name: string }[];
@@ -186,7 +186,7 @@ test('a key cannot be limited to voices that it could not use', async () => {
   const overConnect = await send('POST', '/sonant.v1.ApiKeyService/CreateApiKey', { spec }, owner);
   expect([overConnect.status, overConnect.body.code]).toEqual([400, 'invalid_argument']);
   expect(JSON.stringify(overConnect.body)).toContain('voice_ids[1]');
-  // What an admin makes begins an account, which has no private voices.
+  // An admin's new key starts an account, which has no private voices.
   expect(faultsOf(await limit(['mine'], admin))).toEqual(notUsable('mine'));
   expect((await limit(['mine'], admin, 'admin')).body.voice_ids).toEqual(['mine']);
   const path = `/api/auth/api-keys/${made.body.id}`;

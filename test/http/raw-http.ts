@@ -1,4 +1,4 @@
-// HTTP/1.1 by hand: what is sent is what is written here, down to the byte, and how a connection ends can be seen.
+// Raw HTTP/1.1: sends exactly these bytes, and shows how a connection ends.
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { TestGateway } from './open-gateway.ts';
@@ -6,16 +6,16 @@ import type { TestGateway } from './open-gateway.ts';
 export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
-  /** What came behind the headers, as it came: chunked if it was. */
+  /** The bytes after the headers, unchanged (chunked if they were). */
   body: Buffer;
 }
 
 export interface RawConnection {
   socket: Socket;
   send(text: string | Uint8Array): Promise<void>;
-  /** The first answer so far, once its headers are there. */
+  /** The first answer so far, once its headers have arrived. */
   head(): Promise<RawAnswer>;
-  /** All that came until the connection ended, in whatever way. */
+  /** All bytes until the connection ended, in any way. */
   end(): Promise<Buffer>;
 }
 
@@ -63,7 +63,7 @@ export function toAnswer(bytes: Buffer): RawAnswer {
   return { status: Number(first!.split(' ')[1]), headers, body: bytes.subarray(at + 4) };
 }
 
-/** A request with a key and a JSON body, written out. */
+/** The text of a request with a key and a JSON body. */
 export function toRequest(
   { key }: Pick<TestGateway, 'key'>,
   path: string,

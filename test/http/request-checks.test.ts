@@ -1,10 +1,10 @@
-// What is asked of a request before it is answered, and in which order: its address, its size, its key, its body.
+// Checks of a request before it is answered, and their order: path, size, key, body.
 import { afterAll, describe, expect, test } from 'vitest';
 import { scopes } from '../../src/access/scopes.ts';
 import type { OpenApi } from '../../src/http/docs/openapi-document.ts';
 import { openTestGateway } from './open-gateway.ts';
 
-/** For tests that change nothing which another would see. */
+/** For tests that change nothing that others would notice. */
 const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
@@ -103,7 +103,7 @@ test.each([
   expect(((await wrong.json()) as { message: string }).message).not.toContain('X-API-Key');
 });
 
-test('a NUL in an id is no id, at every door', async () => {
+test('an id with a NUL is unknown on every API', async () => {
   const path = await shared.send('/api/voices/tone%00low');
   expect([path.status, await path.json()]).toMatchObject([400, { error: 'invalid_request' }]);
   for (const answer of [
@@ -216,7 +216,7 @@ test('a body of any type is discarded by every operation that takes none', async
   );
   expect(bodiless.length).toBeGreaterThan(10);
   for (const [method, path] of [...bodiless, ['POST', '/oauth/sign-out'] as const]) {
-    // One of them revokes it.
+    // One of the tests revokes it.
     const headers = { 'X-API-Key': await shared.makeKey(scopes), 'Content-Type': 'text/plain' };
     const answer = await shared.send(path, { method, body: 'x', headers });
     expect([path, answer.status]).toEqual([path, expect.toBeOneOf([201, 204, 404, 410])]);

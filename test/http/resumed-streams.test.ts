@@ -1,4 +1,4 @@
-// Reading on in a stream whose connection broke.
+// Resuming a stream whose connection broke.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ReadEvent, readEvents, soundIn } from './event-reader.ts';

@@ -1,4 +1,5 @@
-// A key that is revoked while its streams run: each of them ends within moments, and says why as its protocol can.
+// A key that is revoked while its streams run: each of them ends within moments, with the reason if its protocol can
+// state it.
 import { expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';
@@ -7,7 +8,7 @@ import { readEvents } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const sse = '/api/audio/speech/sse';
-/** Minutes of sound, a piece at a time. */
+/** Minutes of audio, one piece at a time. */
 const chunks = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 
 test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’s', async () => {

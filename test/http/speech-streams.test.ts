@@ -1,4 +1,4 @@
-// What is held of streams, for how long and how much, with a source made by hand and a clock that the test moves.
+// The events kept of streams, for how long and how many, with a manual source and a manual clock.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../src/http/http-limits.ts';
@@ -18,7 +18,7 @@ const soundOf = (bytes: number): SpeechEvent => ({
   charsBegun: 1,
 });
 
-/** A stream of `count` pieces, of which the first is there, and what was done to its source. */
+/** A stream of `count` pieces, of which the first exists, and a record of what happened to its source. */
 function openStream(
   streams: ResumableStreams,
   {
@@ -97,7 +97,7 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
   expect(streams.find('aud_1', key)).toBe(stream);
   await vi.advanceTimersByTimeAsync(2);
   expect(done.aborted).toMatchObject({ reason: 'stream_expired' });
-  // What was made can be read for a minute more, and then that there is no more of it.
+  // The produced events can be read for one more minute, and then their end.
   const made = done.made + 1;
   expect(await stream.at(made - 1)).toMatchObject({ type: 'audio' });
   expect(await stream.at(made)).toMatchObject({ type: 'failed', failure: { reason: 'stream_expired' } });

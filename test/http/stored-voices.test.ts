@@ -1,4 +1,4 @@
-// Voices that are kept here: made, changed, switched off and deleted over REST, within what a key may.
+// Stored voices: created, changed, disabled and deleted over REST, within the permissions of a key.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

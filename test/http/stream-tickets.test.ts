@@ -1,4 +1,4 @@
-// Tickets for streams: whom they let in, how often, and how they end.
+// Tickets for streams: who may use them, how often, and how they end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -159,7 +159,7 @@ describe('a ticket', () => {
       output_format: 'pcm',
     };
     const { sse_url } = await ticketOf(gateway, body);
-    // It waits three seconds before it comes back, and the page closes it when all is there.
+    // It reconnects after three seconds, and the page closes it when everything has arrived.
     const script = `
       const source = new EventSource(process.argv[1]);
       const alive = setInterval(() => {}, 1000);

@@ -1,5 +1,5 @@
-// Aliases of voices: accepted wherever an id is, free or refused, gone with their voice, and unknown to those who may not use
-// the voice.
+// Aliases of voices: accepted wherever an id is, free or refused, deleted with their voice, and unknown to callers that
+// may not use the voice.
 import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -39,7 +39,7 @@ const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
     ({ field, reason, message }) => `${field} ${reason}: ${message}`,
   );
 
-/** Ids of other vendors: OpenAI's, Google's, Cartesia's, ElevenLabs's, and what Kokoro's servers take. */
+/** Ids of other vendors: OpenAI, Google, Cartesia, ElevenLabs, and servers of Kokoro. */
 const foreign = [
   'alloy',
   'en-US-Chirp3-HD-Achernar',

@@ -1,5 +1,5 @@
-// Whose voices are: an account's private voice does not exist for others, wherever a voice is named; its account and admins
-// use, change and end it.
+// Ownership of voices: an account's private voice does not exist for others, wherever a voice is named; its account and
+// admins can use, change and end it.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -25,7 +25,7 @@ const idsFor = async (as: string, path = '/api/voices?limit=1000') =>
 const child = async (more: object = {}) =>
   String((await send('POST', '/api/auth/api-keys', { scopes, ...more })).body.key);
 
-/** All that names a voice, over REST, Connect and the facade of OpenAI's API. */
+/** All requests that name a voice, over REST, Connect and OpenAI's API. */
 const waysToName = (voice_id: string): readonly (readonly [method: string, path: string, body?: object])[] => {
   const path = `/api/voices/${voice_id}`;
   const speech = '/api/audio/speech';
@@ -68,7 +68,7 @@ describe('a private voice', () => {
       expect((await send(method, path, body)).status, path).toBe(200);
     const begun = gateway.tone.counts.begun;
     for (const [i, [method, path, body]] of waysToName(id).entries()) {
-      // Its error has another form.
+      // Its error has another format.
       if (path.startsWith('/v1/')) continue;
       const [, unknownPath, unknownBody] = waysToName('nobody')[i]!;
       const refused = await send(method, path, body, other);

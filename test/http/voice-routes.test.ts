@@ -1,4 +1,4 @@
-// Voices, estimates, health: the routes that speak nothing.
+// Voices, estimates, health: the routes that return no audio.
 import { afterAll, describe, expect, test } from 'vitest';
 import { farVoice, openTestGateway } from './open-gateway.ts';
 

@@ -1,5 +1,5 @@
-// Floods of a WebSocket: each message is handled in a turn of the event loop, messages count as requests of their key, and a
-// message must arrive whole. They are sent as raw frames, many in one write.
+// Floods of a WebSocket: each message is handled in its own turn of the event loop, messages count as requests of their
+// key, and a message must arrive completely. Raw frames are sent, many per write.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ const shared = await openTestGateway({ isLimited: true }, afterAll);
 const live = '/api/audio/speech/live';
 const [text, ping, final] = [0x1, 0x9, 0x80];
 
-/** A masked frame; the mask of zeros changes nothing. */
+/** A masked frame; a mask of zeros changes nothing. */
 function frame(opcode: number, payload: object | string): Buffer {
   const bytes = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
   const length = bytes.length < 126 ? [0x80 | bytes.length] : [0xfe, bytes.length >> 8, bytes.length & 0xff];
@@ -39,7 +39,7 @@ async function connect({ url, key: usual }: TestGateway, path = live, key = usua
     socket,
     isClosed,
     count: (word: string) => received.toString('latin1').split(word).length - 1,
-    /** Of the close frame, which is the last. */
+    /** The code of the close frame, which is the last frame. */
     async closeCode() {
       const closeFrame = () => received.lastIndexOf(final | 0x8);
       await expect.poll(() => received.at(closeFrame() + 2)! >> 1, { timeout: 20_000 }).toBe(1000 >> 9);

@@ -1,9 +1,9 @@
-// A message of a WebSocket is read as a body is: a large one in steps, so that nobody waits for the whole of it.
+// A WebSocket message is parsed like a body: a large one in steps, so that other requests do not wait.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { fieldsOfMessage } from '../../src/http/web-socket.ts';
 
-/** How many turns of the event loop others have meanwhile. */
+/** Number of event loop turns during the work. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

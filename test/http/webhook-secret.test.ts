@@ -1,5 +1,5 @@
-// The secret that signs the webhooks of a key, over REST and gRPC: shown once, kept by the key's
-// successors, and recorded.
+// The secret that signs the webhooks of a key, over REST and gRPC: shown once, kept by the key's successors, and
+// recorded.
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';

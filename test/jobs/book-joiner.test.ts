@@ -1,5 +1,5 @@
-// The file of the whole where its row cannot be added: neither the file nor its reservation of room stays, and the chapters
-// are joined again.
+// If the row of the joined file cannot be added, neither the file nor its reservation stays, and the chapters are
+// joined again.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { openJobsGateway } from './open-jobs.ts';
@@ -13,7 +13,7 @@ test('a file of the whole that cannot be indexed is removed with its captions', 
     ...index,
     add: async (clip) => {
       added.push(clip.clipId);
-      // The first is the chapter, the second the whole.
+      // The first is the chapter, the second the joined file.
       if (added.length === 2) throw new Failure('storage_unavailable', {});
       await index.add(clip);
     },

@@ -1,4 +1,4 @@
-// When ended jobs expire, where `keep_hours` is a fraction: in whole milliseconds, for PostgreSQL refuses any other in rows.
+// Expiry of ended jobs with a fractional `keep_hours`: in whole milliseconds, because PostgreSQL refuses fractions.
 import { expect, test } from 'vitest';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 

@@ -1,4 +1,4 @@
-// The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader comes back.
+// The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader returns.
 import { expect, test, vi } from 'vitest';
 import {
   JobService,
@@ -60,7 +60,7 @@ test('a chapter that is done while its job is read is told once, and ids never g
       { holder: 'another', audioId: `aud_${chapter}`, seconds: 1, sampleCount: 22_050, keepUntilMs: 9e15 },
     );
   };
-  // What another process does between the two reads of a look: of the job, and of its chapters.
+  // Changes by another process between the two reads of one poll: of the job, and of its chapters.
   const end = { status: 'canceled', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 } as const;
   const between = [() => finish(0), () => finish(1), () => rows.end(jobKey, end)];
   const query = store.query.bind(store);
@@ -106,7 +106,7 @@ test('JobService has the same operations', async () => {
   };
   const { job } = await client.unary('createJob', request, call);
   expect(job).toMatchObject({ id: 'by-grpc', chapters: [{ title: 'One' }, { voiceId: 'tone-high' }] });
-  // The same over REST, with a default spelled out, is the same job; another is refused.
+  // The same request over REST, with an explicit default, is the same job; a different one is refused.
   const body = { voice_id: 'tone-low', metadata: request.metadata, output_format: 'wav' };
   const chapters = [
     { title: 'One', text: 'The first.' },

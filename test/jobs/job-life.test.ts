@@ -1,4 +1,4 @@
-// The life of a job: failures, cancel, retry, deletion, lists, ids of callers, and who may see it.
+// The life of a job: failures, cancel, retry, deletion, lists, callers' ids, and visibility.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test, vi } from 'vitest';

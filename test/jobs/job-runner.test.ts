@@ -1,4 +1,5 @@
-// When a chapter is tried again: after the wait that its failure asks for, and after one too where the job cannot be ended.
+// When a chapter is retried: after the wait that its failure requests, and also after a wait if the job cannot be
+// ended.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Webhooks } from '../../src/webhooks/webhook.ts';
@@ -6,7 +7,7 @@ import { type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
 const body = { chapters: undefined, text: 'One text.' };
 
-/** Since when the chapter may be taken, once it has been given back; 0 before. */
+/** Time from which the released chapter may be taken; 0 before. */
 async function notBeforeOf({ store }: JobsGateway): Promise<number> {
   const sql = 'select not_before_ms as ms from job_chapters where chapter = 0 and lease_holder is null';
   const [row] = await store.query<{ ms: number }>(sql);

@@ -1,4 +1,4 @@
-// Jobs over HTTP: spoken in the background into one file and a file a chapter, whole or not at all.
+// Jobs over HTTP: spoken in the background into one file plus a file per chapter, completely or not at all.
 import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { CreateJobRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
@@ -26,7 +26,7 @@ describe('a job', () => {
     for (const { audio_url, start, end } of job.chapters) {
       const own = await download(audio_url);
       const sound = own.subarray(44);
-      // Times are told to the millisecond.
+      // Times are reported in milliseconds.
       const [earliest, latest] = [start - 0.0006, start + 0.0006].map((at) => 44 + Math.floor(at * 44_100) * 2);
       const at = whole.indexOf(sound, Math.max(44, earliest!));
       expect(own.length - 44).toBeCloseTo((end - start) * 88_200, -3);
@@ -58,7 +58,7 @@ describe('a job', () => {
       await rows.add(clip);
     };
     const jobs = openOwnJobs({ clips: { index: { ...rows, add }, memory: createClipMemory(clips) } });
-    // Its chapters are spoken again, for the voice is only said to have ended.
+    // Its chapters are spoken again, because only the end of the voice is simulated.
     const job = await untilEnded((await create()).id);
     await jobs.close();
     expect(job.audio_url).toContain(books[1]);
@@ -147,7 +147,7 @@ describe('a store that is away for a moment', () => {
   const removing = /update clips set deleted_at_ms/;
   const hourMs = 3_600_000;
 
-  /** A job of one chapter whose store fails once at each statement, or once what the statement is part of is committed. */
+  /** A job of one chapter whose store fails once at each statement, before or after its transaction is committed. */
   async function speak(statements: readonly RegExp[], isCommitted = false) {
     const gateway = await openJobsGateway();
     const { store, create, untilEnded, download, tone } = gateway;

@@ -1,5 +1,5 @@
-// Somebody who works on jobs and can be killed: from then on nothing reaches the stores any more, as if the process were
-// gone. Its name is that of a dead process of this machine.
+// A worker on jobs that can be killed: from then on nothing reaches the stores, as if its process were gone. It has the
+// name of a dead process of this machine.
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createId, processName } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -9,11 +9,11 @@ import type { JobsGateway } from './open-jobs.ts';
 export interface KilledRunner {
   /** Resolves when it is dead. */
   dead: Promise<void>;
-  /** Operations of the stores so far. */
+  /** Number of store operations so far. */
   readonly operations: number;
 }
 
-/** Dies at the operation of that number. */
+/** Dies at the operation with this number. */
 export function openKilledRunner(
   { store, storedClips, openOwnJobs }: Pick<JobsGateway, 'store' | 'storedClips' | 'openOwnJobs'>,
   diesAt: number,

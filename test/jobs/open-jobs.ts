@@ -1,10 +1,10 @@
-// A service with jobs for a test, and what tests do with jobs: create one, wait for its end, fetch its file.
+// A service with jobs for a test, and common steps: create a job, wait for its end, download its file.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
 export const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'voices:read', 'usage:read'];
 
-/** Three short chapters, one of several sentences. */
+/** Three short chapters, one of them with several sentences. */
 export const chapters = [
   { title: 'One', text: 'The train leaves at nine. It is late today. Nobody waits for it.' },
   { title: 'Two', text: 'A second chapter, with a comma, and a clause.\n\nAnd another paragraph.' },

@@ -1,4 +1,4 @@
-// The pauses between the paragraphs of a chapter, measured in the samples of jobs; and what is not changed by them.
+// The pauses between the paragraphs of a chapter, measured in the audio of jobs; and texts that they do not change.
 import { expect, test } from 'vitest';
 import { readingPausesMs } from '../../src/jobs/job-limits.ts';
 import { bytesOf } from '../http/open-gateway.ts';
@@ -8,7 +8,7 @@ const rateHz = 24_000;
 const fields = { voice_id: 'tone-low', output_format: 'pcm', sample_rate: rateHz };
 const { paragraph, heading, scene } = readingPausesMs;
 
-/** The stretches of quiet within the sound that are longer than the engine's own, in milliseconds. */
+/** Silences within the audio that are longer than the engine's own, in milliseconds. */
 function longQuiets(bytes: Buffer): number[] {
   const samples = new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const quiets: number[] = [];

@@ -1,4 +1,4 @@
-// Segments as they are kept: charged once, given back where they are not, and none of a voice that has ended.
+// Stored segments: charged once, refunded if they are not stored, and none of a voice that has ended.
 import { expect, test } from 'vitest';
 import { type KeepSegmentsOptions, keepSegments } from '../../src/jobs/resumable-segments.ts';
 import type { PlannedCut } from '../../src/speech/text-cutter.ts';

@@ -1,5 +1,5 @@
-// What a retry finds of a job that has failed or was canceled: the audio of its finished chapters, for as long as it runs, and
-// for a day the segments of the others.
+// What a retry of a failed or canceled job reuses: the audio of finished chapters while it runs, and for a day the
+// segments of the others.
 import { expect, test } from 'vitest';
 import { leftSegmentsMs } from '../../src/jobs/job-limits.ts';
 import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';

@@ -1,4 +1,4 @@
-// The lexicons in memory: a change by another process is seen, and only so much is held compiled as there is room for.
+// The lexicons in memory: changes by other processes are noticed, and the number of compiled lexicons is limited.
 import { create } from '@bufbuild/protobuf';
 import { expect, onTestFinished, test } from 'vitest';
 import { LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';

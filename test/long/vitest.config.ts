@@ -1,9 +1,9 @@
-// The tests that take long because compilers, a speech recognizer or many texts do: `npm run test:long`. Everything named
-// *.long.ts, and files of `npm test` that have more cases here.
+// Slow tests (compilers, a speech recognizer, many texts): `npm run test:long`. All files named *.long.ts, and files of
+// `npm test` that have more cases here.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 
-/** Of `npm test`, with more cases here (run-length.ts). */
+/** Files of `npm test` with more cases here (run-length.ts). */
 const longer = [
   'test/audio/book-file/book-file.test.ts',
   'test/contract/same-sound.test.ts',

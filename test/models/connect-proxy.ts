@@ -1,5 +1,5 @@
-// An HTTP proxy on loopback for HTTPS: it answers CONNECT, and leads each tunnel to a TLS server before a mirror, whatever
-// name and port it is asked for.
+// An HTTP proxy on loopback for HTTPS: it answers CONNECT, and leads each tunnel to a TLS server before a mirror,
+// whatever host and port are requested.
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -7,9 +7,9 @@ import { testCertificate } from '../rpc/test-certificate.ts';
 
 export interface ConnectProxy extends AsyncDisposable {
   port: number;
-  /** The targets of all CONNECTs, each with the header Proxy-Authorization. */
+  /** The targets of all CONNECTs, each with its Proxy-Authorization header. */
   asked: string[];
-  /** The status that CONNECT is refused with; undefined for a tunnel. */
+  /** The status with which CONNECT is refused; undefined for a tunnel. */
   refusal: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Downloads through the proxies that the environment names, over HTTP and, by tunnels, over HTTPS.
+// Downloads through the proxies in the environment, over HTTP and, by tunnels, over HTTPS.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
@@ -72,7 +72,7 @@ test('the proxy that the environment names is used, but not where NO_PROXY excep
 });
 
 describe('over HTTPS, through a proxy that leads tunnels', () => {
-  // A port where nothing listens: only the proxy leads there.
+  // A port without a listener, which only the proxy can reach.
   const url = 'https://localhost:9/file';
   let proxy: ConnectProxy;
   beforeEach(async () => {

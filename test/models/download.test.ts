@@ -1,5 +1,5 @@
-// A download comes to its end through all that sources and lines do wrong, with exactly the bytes that are known, or it
-// fails and says why.
+// A download completes despite all faults of sources and connections, with exactly the expected bytes, or fails with
+// the reason.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,7 @@ test('cut at a random byte 50 times, it goes on each time, and sends no byte twi
   await expectWhole();
 });
 
-/** A process that was killed in the middle, as far as the disk can tell. */
+/** Leaves the state of a process that was killed midway. */
 async function fetchSome(): Promise<void> {
   mirror.fault = (request, response, bytes) =>
     request.count === 1 ? cutAfter(() => 400_000)(request, response, bytes) : !!response.writeHead(404).end();

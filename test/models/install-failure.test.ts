@@ -1,4 +1,4 @@
-// What callers are told of a failed installation names no path and no password.
+// The messages of failed installations contain no path and no password.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { toInstallFailure } from '../../src/models/model-installs.ts';

@@ -1,5 +1,5 @@
-// What installations tell of themselves, with an engine that only copies files: what runs the models is installed first, a
-// source that is away, a disk without room, and the end of the service.
+// The progress of installations, with an engine that only copies files: the library is installed first, an unreachable
+// source, a full disk, and the end of the service.
 import { once } from 'node:events';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const rows = parseRows({
   ],
 });
 
-/** Copies a model without looking at it, once the library is there. */
+/** Copies a model without checks, once the library exists. */
 function engineOf(prepare: () => Promise<void>): ModelEngine {
   let isHere = false;
   return {
@@ -129,7 +129,7 @@ test('an installation that begins while the model is removed is not lost', async
   const { installs, ended } = open();
   await installs.install('amy', 'a test');
   await ended('amy');
-  // So many that their removal takes a while.
+  // So many files that their removal takes a while.
   for (let i = 0; i < 2_000; i++) writeFileSync(join(dataDir, 'models/amy', `file-${i}`), '');
   const removed = installs.remove('amy', 'a test', new AbortController().signal);
   while ((await installs.find('amy')).isInstalled) await sleep(0);
@@ -166,7 +166,7 @@ test('what was fetched before needs no room again', async () => {
   const { installs, ended } = open({ ...left, offered: pinned.map((row) => ({ row, engine })) });
   await installs.install('amy', 'a test');
   expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
-  // As many bytes as ten GB, which take no room.
+  // A sparse file of ten GB.
   const downloads = join(dataDir, 'models/.downloads/amy');
   await writeFile(join(downloads, 'fetched'), '');
   await truncate(join(downloads, 'fetched'), 9.9e9);

@@ -1,4 +1,4 @@
-// A mirror of models on loopback, with ranges and ETags as GitHub has them, that misbehaves as it is told.
+// A mirror of models on loopback, with ranges and ETags like GitHub's, that misbehaves on demand.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Served {
   path: string;
-  /** Of the requests for this path, from 1. */
+  /** Number of the request for this path, from 1. */
   count: number;
   range: string | undefined;
   ifRange: string | undefined;
 }
 
-/** What it does with a request in place of serving it; true where it has answered. */
+/** Handles a request instead of the mirror; returns true if it has answered. */
 export type Fault = (request: Served, response: ServerResponse, whole: Buffer) => boolean | Promise<boolean>;
 
 export interface Mirror extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface Mirror extends AsyncDisposable {
   requests: Served[];
   files: Map<string, Buffer>;
   fault: Fault | undefined;
-  /** How many bytes are sent at a time, and how long it waits in between. */
+  /** Number of bytes sent at a time, and the pause in between. */
   pace: { bytes: number; ms: number } | undefined;
 }
 
@@ -55,7 +55,7 @@ async function serve(mirror: Mirror, { url, headers }: IncomingMessage, response
   await send(response, whole, served, mirror.pace);
 }
 
-/** Answers 206 from where it is asked for, if the version is the one that is meant. */
+/** Answers 206 from the requested position, if the version matches. */
 export async function send(response: ServerResponse, whole: Buffer, { range, ifRange }: Served, pace?: Mirror['pace']) {
   const etag = `"${sha256Of(whole).slice(0, 16)}"`;
   const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
@@ -71,7 +71,7 @@ export async function send(response: ServerResponse, whole: Buffer, { range, ifR
   response.end(pace ? undefined : bytes);
 }
 
-/** Sends so many bytes of what is asked for, and breaks the connection off. */
+/** Sends this many bytes of the requested ones, and breaks the connection. */
 export const cutAfter =
   (bytesOf: (length: number) => number): Fault =>
   async ({ range, ifRange }, response, whole) => {

@@ -1,4 +1,4 @@
-// Sources that always send something and never come to an end are given up, and what they sent is kept.
+// Sources that send data forever are abandoned, and their data is kept.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// Which type a caller asks for.
+// Which type a caller accepts.
 import { expect, test } from 'vitest';
 import { asksFor } from '../../src/net/headers.ts';
 

@@ -1,4 +1,4 @@
-// The limits of connections: who is closed for whom when there is no room, on real sockets.
+// The connection limits: which connection is closed for which when there is no room, on real sockets.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { createConnections, createTurns, FairShares } from '../../src/net/connec
 
 type Options = Parameters<typeof createConnections>[0];
 
-/** A listener that counts its connections; those that it takes, in their order. */
+/** A listener that counts its connections, and the accepted connections in order. */
 async function open(options: Options) {
   const connections = createConnections(options);
   const taken: Socket[] = [];
@@ -22,7 +22,7 @@ async function open(options: Options) {
     for (const client of clients) client.destroy();
     server.close();
   });
-  /** Whether it stays open is known once the next one has come. */
+  /** Whether it stays open is known once the next connection has arrived. */
   const dial = async (localAddress: string) => {
     const before = taken.length;
     const client = connect({ port, host: '127.0.0.1', localAddress });
@@ -46,7 +46,7 @@ test('at the limit of an address, its connection that was idle for longest is cl
   end();
   await dial('127.0.0.2');
   await dial('127.0.0.2');
-  // The first has become idle after the third and the fifth.
+  // The first became idle after the third and the fifth.
   expect(taken.map(isOpen)).toEqual([true, false, false, true, false, true, true]);
   expect(isOpen(other)).toBe(true);
 });
@@ -68,7 +68,7 @@ test('at the limit in all, a newcomer displaces an idle connection of the addres
   await dial('127.0.0.4');
   await dial('127.0.0.3');
   expect(taken.map(isOpen)).toEqual([true, false, false, true, true, true, true]);
-  // Two each, but for the newcomer's: its own is closed for it.
+  // Two connections each, except for the newcomer's address: its own connection is closed for it.
   await dial('127.0.0.2');
   expect(taken.map(isOpen)).toEqual([true, false, false, false, true, true, true, true]);
 });

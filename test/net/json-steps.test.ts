@@ -1,4 +1,4 @@
-// Large JSON in pieces: it is read as JSON.parse reads it, and refused where that refuses it.
+// Large JSON in pieces: the result equals that of JSON.parse, including refusals.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { countMembers, readJson } from '../../src/net/strict-json.ts';
@@ -123,7 +123,7 @@ test('others have their turns between the steps', async () => {
   };
   expect(await Promise.all([inSteps(slow()), inSteps(slow())])).toEqual(['done', 'done']);
   isOver = true;
-  // Of both together, one step runs in a turn.
+  // One step of either runs per turn.
   expect(turns).toBeGreaterThanOrEqual(40);
 });
 

@@ -1,4 +1,4 @@
-// Which addresses are public: a row for each block that is not, at its edges, and those that carry another address.
+// Public addresses: a row for each block that is not public, at its edges, and addresses that embed another one.
 import { expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/net/client-addresses.ts';
 

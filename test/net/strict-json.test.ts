@@ -1,4 +1,4 @@
-// JSON as this door takes it: what JSON.parse takes, less what two readers may understand in two ways.
+// Strict JSON: like JSON.parse, without input that two parsers may understand differently.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseStrictJson } from '../../src/net/strict-json.ts';

@@ -1,5 +1,5 @@
-// The tests that drive other programs: browsers, players and load balancers, the code of the documents, and the examples:
-// `npm run test:programs`. Everything named *.programs.ts.
+// Tests that drive other programs (browsers, players, load balancers), the code of the documents, and the examples:
+// `npm run test:programs`. All files named *.programs.ts.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 

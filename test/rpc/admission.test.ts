@@ -1,4 +1,4 @@
-// The gate: who gets in, before a byte of the body is read, and what a door of this process may do.
+// The gate: which calls are admitted, before a byte of the body is read, and calls within this process.
 
 import { once } from 'node:events';
 import { connect } from 'node:http2';

@@ -1,4 +1,5 @@
-// Large requests: every transport accepts them within its limits, and refuses those with more fields than any request needs.
+// Large requests: every transport accepts them within its limits, and refuses those with more fields than any request
+// needs.
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ConnectError, createClient } from '@connectrpc/connect';
@@ -148,7 +149,7 @@ describe('a message of a stream', () => {
     ],
   ])('%s is read as it was sent', async (_, cut) => {
     const { target } = await openTestServices();
-    // Live speech starts with another message, which its handler says.
+    // Live speech starts with another message, which its handler reports.
     const whole = await rawCall(target, livePath, cut(Buffer.concat([envelope(text(40_000)), envelope(text(3))])));
     const zipped = await rawCall(target, livePath, [envelope(gzipSync(text(40_000)), 1)], gzip);
     expect([whole.message, zipped.message]).toEqual([expect.stringContaining('start'), whole.message]);

@@ -1,4 +1,5 @@
-// Time: the caller's deadline and ours end a call when they are reached, even if the code behind it hears nothing of it.
+// Time limits: the caller's deadline and Sonant's end a call when they are reached, even if its code ignores the
+// signal.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { explain, failureOf } from './grpc-client.ts';
@@ -6,14 +7,14 @@ import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
-/** Looks at no signal, and takes ten seconds. */
+/** Ignores its signal, and takes ten seconds. */
 const deaf = 'deaf pieces=1000 wait=10';
 const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 
 describe('the deadline of the caller', () => {
   test.each(['unary', 'stream'])('ends a %s call whose synthesis ignores its signal', async (kind) => {
     const { target, calls } = await openTestServices();
-    // By hand, as a gRPC client would not wait for the answer.
+    // Raw, because a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
     const begunMs = performance.now();
     const ended = await rawCall(target, path, [speechMessage(deaf)], { 'grpc-timeout': '100m' });
@@ -27,7 +28,7 @@ describe('the deadline of the caller', () => {
     const client = connectClients(services)[name];
     const call = client.synthesizeSpeech({ voiceId: 'ada', text: deaf }, { ...key, timeoutMs: 1000 });
     await expect(call).rejects.toMatchObject({ code: 4 });
-    // Connect's client also leaves when time is up.
+    // Connect's client also disconnects when the time is over.
     await expect
       .poll(() => services.calls)
       .toMatchObject([{ status: expect.stringMatching(/DEADLINE_EXCEEDED|CANCELLED/) }]);

@@ -1,5 +1,5 @@
-// Clients that still send when their call has been answered: what they send is dropped, and their streams end, so that the
-// connection serves as many calls as before.
+// Clients that still send after the answer: their data is dropped, and their streams end, so that the connection serves
+// as many calls as before.
 import { once } from 'node:events';
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { envelope, openSession, request, speechMessage, streamPath } from './raw
 
 const livePath = '/sonant.v1.SpeechService/LiveSpeech';
 const atOnce = 3;
-/** Half a message: more is to come. */
+/** Half a message; the rest never arrives. */
 const begun = Buffer.concat([envelope(Buffer.from([0xff])), Buffer.alloc(3)]);
 /** Larger than a request may be. */
 const tooLarge = Buffer.alloc(3 << 20, 0xff);

@@ -1,4 +1,4 @@
-// A gRPC client that shares no code with the server: @grpc/grpc-js, given the methods of a service in gen/.
+// A gRPC client that shares no code with the server: @grpc/grpc-js with the methods of a service in gen/.
 import {
   create,
   type DescMessage,
@@ -74,7 +74,7 @@ export function openGrpcClient<S extends DescService>(
   };
 }
 
-/** What a refused call tells, as any gRPC client can read it. */
+/** The details of a failed call, as any gRPC client can read them. */
 export function explain(error: unknown) {
   const { code, details: message, metadata } = error as grpc.ServiceError;
   const [bytes] = metadata.get('grpc-status-details-bin');
@@ -94,7 +94,7 @@ export function explain(error: unknown) {
   };
 }
 
-/** What a call that must fail, failed with. */
+/** The failure of a call that must fail. */
 export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {

@@ -1,5 +1,5 @@
-// What is seen of calls: each ends once and is told of once, whatever became of it; and what cannot even be read fails as
-// properly as the rest.
+// Reports about calls: each ends once and is reported once, whatever happened to it; and unreadable requests fail
+// properly too.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';
@@ -110,7 +110,7 @@ test('200 callers that abort at random moments leave nothing running', async () 
   };
   for (let from = 0; from < 200; from += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => leave(from + i)));
   await expect.poll(() => fakeSpeech.counts.running).toBe(0);
-  // Some have left before their request was sent.
+  // Some clients disconnected before their request was sent.
   expect(fakeSpeech.counts.begun).toBeGreaterThan(150);
   await expect.poll(() => calls.length).toBeGreaterThanOrEqual(fakeSpeech.counts.begun);
   expect(calls.length).toBeLessThanOrEqual(200);

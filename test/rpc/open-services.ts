@@ -1,5 +1,5 @@
-// The RPC room with a tiny heart, for a test: services, listener, the keys "good" and "poor" (a key without scopes), what
-// was logged; and an HTTP/1.1 door with nothing behind it but these services. All closed after the test.
+// The RPC services with a minimal speech implementation, for a test: services, listener, the keys "good" and "poor"
+// (without scopes), and the log; also an HTTP/1.1 server with only these services. Closed after the test.
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
@@ -40,13 +40,13 @@ import { openShortSpeech } from './short-speech.ts';
 
 export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
-/** Who was admitted with a key of their own name. */
+/** A caller with its own id. */
 export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
   ...{ callerId, keyId: `${callerId}-key`, accountId: callerId, actorName: callerId, scopes, limits: usualLimits },
   grant: { range: { path: callerId }, scopes },
 });
 
-/** Nothing is limited, and nothing noted. */
+/** Limits and records nothing. */
 const unlimited = {
   limiter: { takeSynthesis: async () => ({ end() {} }) },
   ledger: { add: async () => {}, checkRoom() {} },
@@ -67,7 +67,7 @@ export interface ServicesTestOptions {
   openLimits?: OpenCallLimits;
   reflection?: boolean;
   tls?: RpcServerOptions['tls'];
-  /** What becomes of keys; else they stay good. */
+  /** Whether keys are still valid. Default: they are. */
   isInForce?: () => Promise<boolean>;
   keys?: KeyManagement;
   tracing?: Tracing;
@@ -130,7 +130,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   return { fakeSpeech, calls, faults, runner, services, server, speech, target, webUrl, transport };
 }
 
-/** A typed client of the speech service by each way in that Connect knows. */
+/** A typed client of the speech service for each protocol of Connect. */
 export const connectClients = ({ transport, webUrl, target }: Awaited<ReturnType<typeof openTestServices>>) => ({
   connect: createClient(SpeechService, transport),
   'connect json': createClient(SpeechService, createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1' })),

@@ -1,4 +1,4 @@
-// gRPC by hand over node:http2, for what a well-behaved client cannot be made to do.
+// Raw gRPC over node:http2, for behaviour that a correct client does not have.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -18,7 +18,7 @@ export function envelope(message: Uint8Array, flags = 0): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** A request for speech, unary or streamed: both have their text in field 2. */
+/** A request for speech, unary or streaming: both have their text in field 2. */
 export const speechMessage = (text: string) =>
   envelope(toBinary(SynthesizeSpeechRequestSchema, create(SynthesizeSpeechRequestSchema, { voiceId: 'ada', text })));
 
@@ -42,7 +42,7 @@ export function request(session: ClientHttp2Session, path: string, headers: Reco
   return stream;
 }
 
-/** Sends the body, whole or in pieces, and answers how the call ended. */
+/** Sends the body, in one or several pieces. Returns how the call ended. */
 export async function rawCall(
   target: string,
   path: string,

@@ -1,5 +1,5 @@
-// Requests by hand: what the server answers to requests that are no calls, that it makes no noise, and that a caller who
-// is refused does not get to send the rest.
+// Raw requests: answers to requests that are not calls, that nothing is printed, and that a refused caller cannot send
+// the rest.
 
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
-/** What Node would have printed while a test ran. */
+/** Collects what Node would have printed during a test. */
 function listenForNoise(): string[] {
   const noise: string[] = [];
   const methods = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
@@ -157,7 +157,7 @@ describe('over HTTP/1.1', () => {
     socket.on('drain', send);
     send();
     const answer = await text;
-    // The connection may be cut before the answer is read, as the caller was still talking.
+    // The connection may be cut before the answer is read, since the caller was still sending.
     if (answer !== '') expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(socket.bytesWritten).toBeLessThan(1e8);
     expect(fakeSpeech.counts.begun).toBe(0);

@@ -1,4 +1,4 @@
-// Reflection, as `buf curl` and by hand: what is served can be found out and called by who has no protos.
+// Reflection, by `buf curl` and raw: clients without protos can discover and call the services.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// The listener: it lets go gently, says clearly why it cannot listen, and stays up for others whatever one client does.
+// The listener: it drains gracefully, reports clearly why it cannot listen, and keeps serving whatever one client does.
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
 import { type ConnectError, createClient } from '@connectrpc/connect';
@@ -116,7 +116,7 @@ describe('it stays up for others against', () => {
   };
   const settings = frame(4, 0, 0);
 
-  /** Lets a client send what it likes, and sees that another is served meanwhile and after. */
+  /** Lets a client attack, and checks that another is served in the meantime and afterwards. */
   async function withstand(attack: (socket: Socket) => Promise<void> | void) {
     const services = await openTestServices();
     const socket = connectSocket(services.server.port, '127.0.0.1');
@@ -129,7 +129,7 @@ describe('it stays up for others against', () => {
     return { services, socket };
   }
 
-  /** Writes until the server has hung up or all is written. */
+  /** Writes until the server has closed the connection or everything is written. */
   async function flood(socket: Socket, pieces: Iterable<Buffer>) {
     for (const piece of pieces) {
       if (socket.destroyed) return;

@@ -1,6 +1,6 @@
-// A heart for these tests, as small as it can be: each chunk of text is so many pieces of bytes, the same ones every time.
-// Orders stand in the text: "pieces=20 bytes=8192 wait=5 fail=3 deaf" makes 20 pieces of 8 KiB, 5 ms apart, fails after
-// the third with `trouble.failure`, and looks at no signal. It counts what it does.
+// A minimal speech implementation for these tests: each chunk of text yields deterministic pieces of bytes. The text
+// contains orders: "pieces=20 bytes=8192 wait=5 fail=3 deaf" makes 20 pieces of 8 KiB, 5 ms apart, fails after the
+// third with `trouble.failure`, and ignores its signal. It counts its work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SpeechOperations } from '../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
@@ -16,7 +16,7 @@ import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 export interface SpeechCounts {
   begun: number;
   finished: number;
-  /** Begun and not yet at its end, whichever. */
+  /** Number of running calls of any kind. */
   running: number;
   pieces: number;
   delivered: number;
@@ -178,7 +178,7 @@ export function openShortSpeech() {
       kept.delete(audioId);
     },
   };
-  /** Larger than 32 bits can tell. */
+  /** Does not fit into 32 bits. */
   const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
     check(request);
     const segmentCount = request.chunks.length;

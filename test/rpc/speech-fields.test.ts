@@ -1,4 +1,4 @@
-// Requests of the speech service that are wrong: all that is wrong is told at once, and alike through every way in.
+// Invalid requests of the speech service: all faults are reported at once, and equally through every protocol.
 import { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat, ReturnFormat, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';

@@ -1,5 +1,5 @@
-// sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients. The same
-// request has the same bytes and the same end through each.
+// sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients.
+// Equal requests have equal bytes and the same end.
 import { toJson } from '@bufbuild/protobuf';
 import type { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ describe('a stream', () => {
       expect(plain(await collect(client.streamSpeech(request, key))), name).toEqual(plain(byGrpc));
     }
     expect(services.fakeSpeech.counts).toMatchObject({ begun: 5, finished: 5, running: 0 });
-    expect(services.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
+    expect(services.calls.map(({ api, status }) => `${api} ${status}`).sort()).toEqual([
       'connect OK',
       'connect OK',
       'grpc OK',

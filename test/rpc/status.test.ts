@@ -1,4 +1,4 @@
-// Failures as they leave and as they come back: every reason of the table, with all its facts, through gRPC by a foreign
+// Failures as they are sent and received: every reason of the table with all its facts, through gRPC with a foreign
 // client, through each of Connect's protocols, and in process.
 import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from 'vitest';

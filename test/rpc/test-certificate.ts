@@ -1,4 +1,4 @@
-// A certificate for localhost, signed by itself, and its key: for tests of TLS, and secret to nobody. Valid for a century.
+// A self-signed certificate for localhost and its key, for tests of TLS; the key is not secret. Valid for a century.
 
 export const testCertificate = {
   cert: `-----BEGIN CERTIFICATE-----

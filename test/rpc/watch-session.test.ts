@@ -1,4 +1,4 @@
-// Connections whose peer answers no ping, by hand, against Node's own HTTP/2 server.
+// Connections whose peer answers no ping, with a raw client and Node's own HTTP/2 server.
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
@@ -16,7 +16,7 @@ async function openWatched(options: WatchOptions): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Until the server closes the connection of a peer that reads and says nothing more. */
+/** Waits until the server closes the connection of a peer that reads but sends nothing. */
 async function untilClosed(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => {});
   socket.resume().write(preface);

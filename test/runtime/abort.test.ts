@@ -1,4 +1,4 @@
-// Listening to an AbortSignal: called once, at once if it has aborted, and no listener stays.
+// Listening to an AbortSignal: called once, immediately if it has already aborted, and no listener remains.
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { onAbort, withAbort } from '../../src/runtime/abort.ts';

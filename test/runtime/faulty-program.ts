@@ -1,10 +1,11 @@
-// A process of the host's tests that is spoken to through its pipes, in lines (line-codec.ts). Its argument is its start.
+// A process of the host's tests that communicates through its pipes, in lines (line-codec.ts). Its argument is its
+// start.
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { WorkerReply } from '../../src/runtime/host.ts';
 import { perform, start } from './faulty-work.ts';
 
-/** Like a program without an event loop, it waits until what it writes is taken. */
+/** Like a program without an event loop, it waits until its output is read. */
 function reply(message: WorkerReply<string>): void {
   const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
   for (let at = 0; at < bytes.length; ) {

@@ -1,9 +1,9 @@
-// What the workers of the host's tests do, and how they misbehave when they are asked to.
+// The tasks of the workers in the host's tests, and how they misbehave on demand.
 import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 
 export interface FaultyStart {
-  /** What a worker does in place of its start, or, for 'exit-later', with its first task. */
+  /** What a worker does instead of its start or, for 'exit-later', with its first task. */
   does?: 'exit' | 'hang' | 'throw' | 'exit-later';
 }
 
@@ -14,7 +14,7 @@ export interface FaultyTask {
   pieces?: string[];
 }
 
-/** How long a worker that lingers goes on after a cancel. */
+/** How long a lingering worker continues after a cancel. */
 export const lingerMs = 100;
 /** Pieces of a flood, each of `floodChars`. */
 export const floodPieces = 600;
@@ -22,7 +22,7 @@ export const floodChars = 60_000;
 
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const block = (ms: number): unknown => Atomics.wait(nothing, 0, 0, ms);
-/** A process reads messages meanwhile; a thread looks into shared memory. */
+/** A process reads messages in the meantime; a thread checks shared memory. */
 const pause = (ms: number): unknown =>
   isMainThread ? new Promise<void>((resolve) => setTimeout(resolve, ms)) : block(ms);
 const worker = String(isMainThread ? process.pid : threadId);

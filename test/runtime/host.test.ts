@@ -1,5 +1,5 @@
-// The promises of the host, over threads, forked processes and processes on pipes that end, fail, exit, hang, do not start
-// or do not stop.
+// The guarantees of the host, over threads, forked processes and processes on pipes that end, fail, exit, hang, do not
+// start or do not stop.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -190,7 +190,7 @@ describe.each(Object.entries(kinds))('a %s', (kind, openLink) => {
     const block = () => {
       while (performance.now() < sinceMs + blockedToMs);
     };
-    // After an immediate, timers come before what workers reply.
+    // After an immediate, timers run before replies of workers.
     setTimeout(() => setImmediate(block), blockedFromMs);
     await expect(left.next()).rejects.toThrow('nobody listens');
     expect(await worker()).toBe(first);

@@ -1,4 +1,4 @@
-// Ids: their form, their order in time, and that no two are the same.
+// Ids: their format, their order in time, and uniqueness.
 import { expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 

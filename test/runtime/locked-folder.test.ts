@@ -1,4 +1,4 @@
-// Folders of a process: what a process that was killed has left is removed, and nothing else.
+// Folders of a process: leftovers of a killed process are removed, and nothing else.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** Another process with a temporary folder of its own, and a file in it. */
+/** Another process with a temporary folder, and a file in it. */
 async function startHolder(folder: string) {
   const script = `
     import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The name that a misspelt one was meant to be.
+// The known name that is closest to a misspelt one.
 import { expect, test } from 'vitest';
 import { nearestName } from '../../src/runtime/nearest-name.ts';
 

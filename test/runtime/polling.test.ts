@@ -1,4 +1,4 @@
-// Polls: those who ask while one runs share the next, which begins after they have asked.
+// Polling: callers that ask during a poll share the next one, which begins after they have asked.
 import { expect, test } from 'vitest';
 import { openPolling } from '../../src/runtime/polling.ts';
 

@@ -1,4 +1,4 @@
-// Which processes are known to be dead by their name: those of this machine only, since it started.
+// Which processes are known to be dead by their name: only those of this machine since its start.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

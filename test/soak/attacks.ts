@@ -1,6 +1,6 @@
-// The real service with an honest caller at both of its doors, and attacks on it one after the other: each is told as a row of a
-// table, with what honest callers waited and the memory at its peak and a minute later. ATTACK_SECONDS and RECOVERY_SECONDS
-// say how long an attack is, and after what time the memory is looked at again.
+// The real service with an honest caller on both HTTP and gRPC, and attacks one after the other: each becomes a row of
+// a table, with the waits of honest callers and the memory at its peak and a minute later. ATTACK_SECONDS and
+// RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
@@ -16,24 +16,24 @@ import type { Raw } from './raw-connection.ts';
 const { ATTACK_SECONDS = '8', RECOVERY_SECONDS = '60' } = process.env;
 export const attackMs = Number(ATTACK_SECONDS) * 1000;
 const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
-/** How much more memory an attack may take than there was before. */
+/** Memory growth that an attack may cause. */
 const grownBytesMax = 256 << 20;
-/** A machine that has much else to do takes so long to start and to end. */
+/** A busy machine takes this long to start and to end the service. */
 export const openingMs = 5 * 60_000;
-/** Attackers have an address of their own; honest callers are on the first. */
+/** Attackers have their own address; honest callers use the first. */
 export const attackerAddress = '127.0.0.2';
 
-/** What attackers do until it is over; they answer what came of it, in words. */
+/** Runs until `isOver` returns true. Returns a description of the result. */
 export type Attack = (isOver: () => boolean) => Promise<string>;
 
 export interface Attacked {
   service: Service;
-  /** Of an account of its own, held to no limit, with the scopes that are wanted. */
+  /** A key of its own account, without limits and with all required scopes. */
   attackersKey: string;
-  /** Of another, with the usual limits and scopes. */
+  /** A key of another account, with the usual limits and scopes. */
   usualKey: string;
   attack(name: string, act: Attack): Promise<void>;
-  /** Every honest request was served in the end; prints the table. */
+  /** Requires that every honest request was finally served; prints the table. */
   end(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       const took = performance.now() - start;
       const cpuShare = Math.round((100 * (cpuMsOf(service) - cpuMs)) / took);
       const servedMeanwhile = honest.times.length - since;
-      // Whoever was asking when it ended is served as well.
+      // Calls that were running at the end are served as well.
       while (honest.times.length < since + servedMeanwhile + 2 && service.isUp()) await sleep(50);
       const { median, worst } = medianAndWorst(honest.times.slice(since));
       const refused = honest.refusals.slice(since).reduce((sum, count) => sum + count, 0);
@@ -79,7 +79,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       console.log(
         [
           `without an attack, pairs take ${usualText}`,
-          '| attack | what was done | honest callers, a request at each door | MiB before | at most | a minute later | test |',
+          '| attack | what was done | honest callers, a request on each API | MiB before | at most | a minute later | test |',
           '|---|---|---|---|---|---|---|',
           ...rows,
         ].join('\n'),
@@ -89,7 +89,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
   };
 }
 
-/** A caller in a process of its own, which ends where anything is refused. */
+/** A caller in its own process, which ends if anything is refused. */
 async function startHonest({ url, grpcPort, key }: Service) {
   const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

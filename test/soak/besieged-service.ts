@@ -1,6 +1,6 @@
-// The real service under a crowd of connections, with an honest caller at another address, each in a process of its own;
-// prints the worst wait for /healthz, the first sound of short streams with and without the crowd, and the memory at its
-// peak and a minute after.
+// The real service with many hostile connections, and an honest caller at another address, each in its own process.
+// Prints the longest wait for /healthz, the first audio of short streams with and without the attack, and the memory at
+// its peak and a minute later.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -28,14 +28,14 @@ export interface CrowdTask {
     | 'idle after a request, HTTP/1.1'
     | 'idle, HTTP/2';
   connections: number;
-  /** On each connection over HTTP/2. */
+  /** Streams on each HTTP/2 connection. */
   streams: number;
   httpPort: number;
   grpcPort: number;
-  /** From which the crowd connects. */
+  /** Address of the hostile connections. */
   address: string;
   key: string;
-  /** Of a link. */
+  /** Path of a link. */
   path: string;
 }
 
@@ -43,7 +43,7 @@ export interface BesiegedService extends Service {
   healthPort: number;
 }
 
-/** With /healthz on a port of its own, or with HEALTH=public on that of everyone. */
+/** With /healthz on its own port, or with HEALTH=public on the public port. */
 export async function openBesieged(settings: Readonly<Record<string, string>> = {}): Promise<BesiegedService> {
   const adminPort = await freePort();
   const admin = HEALTH === 'admin' ? { SONANT_ADMIN_ADDR: `127.0.0.1:${adminPort}` } : {};
@@ -68,7 +68,7 @@ async function endChild(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Calls back with each line that it prints. */
+/** Calls back with each line that the process prints. */
 function eachLine<T>(child: ChildProcess, take: (line: T) => void): void {
   let rest = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
@@ -80,7 +80,7 @@ function eachLine<T>(child: ChildProcess, take: (line: T) => void): void {
 
 interface Answer {
   name: 'health' | 'first sound';
-  /** Milliseconds, or why there was none. */
+  /** Milliseconds, or the reason of a failure. */
   took: number | string;
 }
 
@@ -121,7 +121,7 @@ export async function besiege(
     const most = countsOf(crowd);
     await once(crowd.stdout!, 'data');
     await sleep(Number(SIEGE_SECONDS) * 1000);
-    // An answer that was asked for during the siege counts, however late it is.
+    // An answer that was requested during the attack counts, however late it is.
     const during = answers.length;
     while (answers.length < during + 4 && service.isUp()) await sleep(50);
     const besieged = answers;

@@ -1,5 +1,5 @@
-// A book of made-up prose, as long as asked for: chapters of paragraphs, no sentence like another, every word an ordinary one
-// that a recognizer knows. The same length gives the same book.
+// A generated book of any length: chapters of paragraphs, all sentences different, with ordinary words that a
+// recognizer knows. Equal lengths give equal books.
 
 export interface BookText {
   chapters: { title: string; sentences: string[] }[];
@@ -73,7 +73,7 @@ export function bookOf(chars: number): BookText {
   return { chapters, markdown };
 }
 
-/** So many of the items, no two the same, always the same ones of the same items. */
+/** `count` different items; equal items give equal samples. */
 export function sampleOf<T>(items: readonly T[], count: number): T[] {
   const random = createRandom(items.length);
   const left = [...items];

@@ -1,5 +1,5 @@
-// A whole book on the embedded voice, spoken by `sonant book` to the end: its memory and its folder are watched, its chapter
-// marks are read by ffprobe, every word is in the captions, and a recognizer hears sentences all over it.
+// A whole book with the embedded voice, spoken by `sonant book` to the end: its memory and its folder are watched,
+// ffprobe reads its chapter marks, every word is in the captions, and a recognizer recognizes sentences throughout.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -19,11 +19,11 @@ const main = join(import.meta.dirname, '../../src/sonant.js');
 const sampleMs = 10_000;
 const markToleranceSeconds = 0.05;
 /**
- * Of the words of a sentence, to say that it was heard. The recognizer misses more of some: they were heard too, if none of
- * the other sentences fits their sound as well.
+ * Share of a sentence's words that must be recognized. If the recognizer misses more, the sentence still counts if no
+ * other sentence fits the audio as well.
  */
 const heardMin = 0.5;
-/** The engine's samples, of 2 bytes. */
+/** Rate of the engine's 2-byte samples. */
 const engineRateHz = 16_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'sonant-book-'));
@@ -53,7 +53,7 @@ test(`a book of ${CHARS} characters`, { timeout: Number(HOURS) * 3_600_000 }, as
     `sound: ${(made.seconds / 3600).toFixed(2)} h, ${mib(whole)}; work folder at most ${mib(peak)}, ` +
       `segments of the longest chapter ${mib(longest * engineRateHz * 2)}`,
   );
-  // The chapters, the whole, the segments of one chapter, and the database.
+  // The chapters, the joined file, the segments of one chapter, and the database.
   expect(peak).toBeLessThan(2 * whole + 2 * longest * engineRateHz * 2 + 2 ** 26);
 
   const marks = await marksOf(join(folder, `book.${FORMAT}`));
@@ -114,7 +114,7 @@ async function speak(): Promise<{ samples: Sample[]; made: Made }> {
 }
 
 async function bytesIn(path: string): Promise<number> {
-  // A file may go between two looks at it.
+  // A file may disappear while the folder is read.
   const names = await readdir(path, { recursive: true }).catch(() => []);
   const sizes = await Promise.all(
     names.map((name) =>
@@ -133,7 +133,7 @@ function reportMemory(samples: readonly Sample[]): void {
   if (slope) expect(slope.mibPerHour).toBeLessThan(3 * slope.standardError + slopeMax);
 }
 
-/** MiB an hour: 18 hours of sound in an hour would need gigabytes. */
+/** MiB per hour: 18 hours of audio in an hour would need gigabytes. */
 const slopeMax = 8;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]) => sum(values) / values.length;
@@ -161,7 +161,7 @@ function readCues(path: string): Cue[] {
     });
 }
 
-/** A chapter that lacks sentences would be shorter for its text than others. */
+/** A chapter that lacks sentences would be shorter than others, relative to its text. */
 function reportPace(texts: readonly { sentences: string[] }[], made: Made['chapters']): void {
   const paces = made.map(({ start, end }, i) => (end - start) / texts[i]!.sentences.join(' ').length);
   const usual = mean(paces);
@@ -172,7 +172,7 @@ function reportPace(texts: readonly { sentences: string[] }[], made: Made['chapt
   expect(worst).toBeLessThan(0.1);
 }
 
-/** Hears the sampled sentences where the captions say that they are. */
+/** Recognizes the sampled sentences at the times in the captions. */
 async function expectHeard(said: readonly string[][], cues: readonly Cue[]): Promise<void> {
   const cueOf = cues.flatMap((cue) => cue.words.map(() => cue));
   let at = 0;
@@ -195,7 +195,7 @@ async function expectHeard(said: readonly string[][], cues: readonly Cue[]): Pro
   const heardAs = (i: number, j: number) => shareOf(places[j]!.words, heard[i]!);
   const shares = places.map((_, i) => heardAs(i, i));
   const control = places.map((_, i) => heardAs((i + 1) % heard.length, i));
-  // What it misses once it often hears with a little more or less around it.
+  // A sentence that is missed is often recognized with a little more or less audio around it.
   for (const margin of [0.02, 0.3]) {
     const again = [...shares.keys()].filter((i) => shares[i]! < heardMin);
     const better =
@@ -231,7 +231,7 @@ async function cutOut(start: number, seconds: number): Promise<Pcm> {
   return { samples: new Int16Array(Uint8Array.from(stdout).buffer), sampleRateHz: 16_000 };
 }
 
-/** The share of the words that are among those heard, in their order: the longest common subsequence. */
+/** The share of the words that were recognized in order: the longest common subsequence. */
 function shareOf(words: readonly string[], heard: readonly string[]): number {
   let row = new Array<number>(heard.length + 1).fill(0);
   for (const word of words) {

@@ -1,6 +1,6 @@
-// Everything that an installation stands on is killed, frozen, cut off, filled up and healed again, with load running and a
-// client that knows what it must hear. Nothing that was acknowledged is lost, no sound is wrong, nobody waits for ever, and
-// all is well again by itself. What clients saw is printed as the rows of a table.
+// Every part of an installation is killed, frozen, cut off, filled up and restored, under load and with a client that
+// knows the right answers. Nothing acknowledged is lost, no audio is wrong, nobody waits forever, and everything
+// recovers by itself. The results for clients are printed as rows of a table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fault as S3Fault } from '../delivery/stores/fault-proxy.ts';
@@ -13,7 +13,7 @@ import { startAgain } from './open-installation.ts';
 const { FAULTS = '' } = process.env;
 const calmMs = 3_000;
 const recoveryMs = 6_000;
-/** On a busy machine, everything may take so much longer than it should. */
+/** Allowance for a busy machine. */
 const busyMs = 30_000;
 
 interface Fault {
@@ -21,7 +21,7 @@ interface Fault {
   begin(): unknown;
   lastsMs: number;
   end(): unknown;
-  /** The longest that anybody waits for, as docs/ says. */
+  /** Longest wait of a client, according to docs/. */
   waitMsMax: number;
   callers?: readonly Kind[];
 }

@@ -1,5 +1,5 @@
-// Four replicas behind the balancer, and eight clients that ask for more than they may: limits are those of all replicas
-// together, exactly; what a hundred ask for at once is spoken once; and a key that is revoked at one is refused at all.
+// Four replicas behind the balancer, and eight clients that exceed their limits: limits are exact over all replicas,
+// equal concurrent requests are spoken once, and a key that is revoked at one replica is refused at all.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
@@ -10,7 +10,7 @@ const { CALLS = '1000', REVOCATIONS = '5' } = process.env;
 const callsPerClient = Number(CALLS);
 const revocations = Number(REVOCATIONS);
 const clients = 8;
-/** How often a limit is tried anew, where Redis was too busy to be asked. */
+/** How often a limit is tried again if Redis was too busy to answer. */
 const triesMax = 5;
 
 let installation: Installation;
@@ -38,7 +38,7 @@ const ask = (
   });
 const urlOf = ({ httpPort }: { httpPort: number }) => `http://127.0.0.1:${httpPort}`;
 
-/** Of all replicas together. */
+/** The sum over all replicas. */
 async function metric(name: RegExp): Promise<number> {
   const texts = await Promise.all(
     installation.replicas.map(async ({ adminPort }) => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()),
@@ -48,7 +48,7 @@ async function metric(name: RegExp): Promise<number> {
     .reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Limits are shared while Redis answers; where it does not, a part of them is given out, which is another test. */
+/** Limits are shared while Redis answers. Without it, each replica has a share, which another test covers. */
 async function whileShared<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     const before = await metric(/sonant_limits_alone_total/);
@@ -95,7 +95,7 @@ test(`${clients} clients of ${callsPerClient} calls: requests a minute`, async (
   const firstOf = (name: 'sentMs' | 'answeredMs') => Math.min(...all.map((request) => request[name]));
   const refused = all.filter(({ isAdmitted }) => !isAdmitted);
   const admitted = all.length - refused.length;
-  // Whoever is refused comes when all that had come in is taken; how much that is, the server's clock says.
+  // A refused call arrives after all accepted calls were counted; the server's clock shows how many were allowed.
   const lastRefusedMs = Math.max(...refused.map(({ sentMs }) => sentMs));
   const endMs = Math.max(...all.map(({ answeredMs }) => answeredMs));
   const least = burst + Math.floor((lastRefusedMs - firstOf('answeredMs')) / intervalMs) - 1;
@@ -122,7 +122,7 @@ test('syntheses at once, and characters a month', async () => {
           call.cancel();
           speech.close();
         });
-        // Nobody reads on, so that who has a place keeps it.
+        // Nobody reads further, so that each call keeps its slot.
         call.once('data', () => {
           call.pause();
           resolve('admitted');

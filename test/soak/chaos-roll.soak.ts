@@ -1,5 +1,5 @@
-// All replicas of an installation stopped by SIGTERM and started again, one after the other, while clients that never ask
-// twice go on asking for everything: none of their requests fails, and none of their streams is cut.
+// All replicas of an installation are stopped by SIGTERM and restarted, one after the other, while clients that never
+// retry keep sending requests of every kind: no request fails, and no stream is cut.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kind, kinds } from './checking-client.ts';
@@ -8,9 +8,9 @@ import { type CheckedInstallation, openCheckedInstallation } from './open-checke
 
 const { ROUNDS = '2' } = process.env;
 const rounds = Number(ROUNDS);
-/** Until the balancer sees that a replica is back. */
+/** Until the balancer notices that a replica is available again. */
 const backMs = 2_500;
-/** The short ones are those that a closing door may lose. */
+/** Short calls are the ones that a closing listener could lose. */
 const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
 
 let installation: CheckedInstallation;

@@ -1,34 +1,34 @@
-// What a client that checks what it hears asks with: requests over HTTP and gRPC whose failures are either what the service
-// says of them, or wrong; and bodies that are read as fast as is wanted and compared byte for byte.
+// Requests of a client that checks its answers, over HTTP and gRPC: failures are either documented or wrong; bodies are
+// read at a given speed and compared byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import grpc from '@grpc/grpc-js';
 import { explain } from '../rpc/grpc-client.ts';
 
 const { GIVE_UP_SECONDS = '90' } = process.env;
-/** Longer than anything may take, unless the machine has next to no time for it. */
+/** Longer than anything may take, unless the machine has hardly any time for it. */
 export const giveUpMs = Number(GIVE_UP_SECONDS) * 1000;
 
 export interface Outcome {
   beganMs: number;
   endedMs: number;
-  /** The longest time in which nothing came. */
+  /** The longest time without data. */
   silentMs: number;
   firstMs: number | undefined;
-  /** Of sound that was compared, and right. */
+  /** Bytes of audio that were compared and right. */
   bytes: number;
-  /** "ok", or what came of it in place of that. */
+  /** "ok", or what happened instead. */
   outcome: string;
 }
 
-/** What a caller is told, or sees. */
+/** A failure as the caller sees it. */
 export class Seen extends Error {}
 
 export class Watch {
   readonly beganMs = performance.now();
   silentMs = 0;
-  /** Until something came, which is the first sound of a stream: its head waits for that. */
+  /** Time until the first data, which is the first audio of a stream, since its headers wait for that. */
   firstMs: number | undefined;
-  /** Of sound that was compared, and right. */
+  /** Bytes of audio that were compared and right. */
   bytes = 0;
   #lastMs = this.beganMs;
 
@@ -49,7 +49,7 @@ export class Watch {
     return { beganMs, endedMs: performance.now(), silentMs, firstMs, bytes, outcome };
   }
 
-  /** What we ourselves waited for. */
+  /** Called after the client's own pauses. */
   rested(): void {
     this.#lastMs = performance.now();
   }
@@ -92,7 +92,7 @@ export class RequestClient {
   }
 }
 
-/** Why a request was refused, in the form of Sonant's errors or of one of the vendors whose clients it serves. */
+/** The reason of a refusal, in the format of Sonant or of a vendor. */
 function reasonIn(fields: Record<string, unknown>): string | undefined {
   const { error, error_code, detail } = fields as {
     error?: string | { code?: string };
@@ -130,7 +130,7 @@ export async function readAll(
   return Buffer.concat(pieces);
 }
 
-/** Reads no faster than that. */
+/** Limits the reading speed. */
 export class Pace {
   readonly #watch: Watch;
   readonly #bytesPerSecond: number;
@@ -151,18 +151,18 @@ export class Pace {
   }
 }
 
-/** What a call over gRPC failed with. */
+/** Converts the failure of a gRPC call. */
 export async function seen<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
     if (error.metadata === undefined) throw error;
     const { code, info } = explain(error);
     if (error.code === grpc.status.DEADLINE_EXCEEDED && info === undefined) throw new Error('nothing for ever');
-    // Not the service's own: of the balancer, or of this client.
+    // Not from the service itself, but from the balancer or this client.
     throw new Seen(`${code} ${info?.reason.toLowerCase() ?? `(${error.details})`}`);
   });
 }
 
-/** `right` is what each of the versions that may have answered says. */
+/** `right` has the expected bytes of each version that may have answered. */
 export function same(heard: Buffer, right: Buffer | readonly Buffer[], watch: Watch): void {
   const all = Buffer.isBuffer(right) ? [right] : right;
   if (all.some((each) => heard.equals(each))) {

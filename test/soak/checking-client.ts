@@ -1,6 +1,6 @@
-// A client that knows what it must hear. It asks for each thing once, never again, and says what came of it: all of it and
-// right, refused in the words of the service, or broken in a way that shows. Anything else is WRONG: other bytes, a clean end
-// before the end, a link to nothing, a key that was made and is unknown, an answer that nobody can read.
+// A client that knows the right answers. It requests each thing once, never again, and reports the result: complete and
+// right, refused with a documented failure, or visibly broken. Anything else is WRONG: other bytes, a clean end before
+// the end, a dead link, a key that was made and is unknown, an unreadable answer.
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { type GrpcClient, openGrpcClient } from '../rpc/grpc-client.ts';
@@ -14,7 +14,7 @@ export interface Call extends Outcome {
   kind: Kind;
 }
 
-/** What the service has said that it has done. */
+/** Everything that the service has acknowledged. */
 export interface Acknowledged {
   links: { path: string; sounds: readonly Buffer[] }[];
   keys: string[];
@@ -33,7 +33,7 @@ export interface CheckingClientOptions {
   target: string;
   key: string;
   sounds: KnownSounds;
-  /** As the stubs of another version have it. */
+  /** The stubs of another version. */
   service?: typeof SpeechService;
   /** How fast long streams are read. */
   bytesPerSecond?: number;

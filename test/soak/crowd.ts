@@ -1,6 +1,6 @@
-// A process of its own that holds connections of one kind open, each again a second after it is closed, and says every
-// second how many connections and streams are open and how many were closed on it:
-//     node crowd.ts '{"kind":"watch over gRPC","connections":450,"streams":100,"address":"127.0.0.2",...}'
+// A process that holds connections of one kind open, reopens each a second after it was closed, and reports every
+// second how many connections and streams are open and how many were closed: node crowd.ts '{"kind":"watch over
+// gRPC","connections":450,"streams":100,"address":"127.0.0.2",...}'
 import { writeSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ const tally = { connections: 0, streams: 0, closed: 0 };
 
 const open = (port: number): Socket => connect({ port, host: '127.0.0.1', localAddress: address });
 
-/** Calls over HTTP/2; nothing of their answers is read. */
+/** Calls over HTTP/2 whose answers are not read. */
 function openCalls(target: string, contentType: string, messages: readonly Uint8Array[], isLast: boolean): Socket {
   const socket = open(grpcPort);
   const session = connectHttp2('http://sonant.test', { createConnection: () => socket });
@@ -49,7 +49,7 @@ function openCalls(target: string, contentType: string, messages: readonly Uint8
   return socket;
 }
 
-/** A request over HTTP/1.1, of whose reply nothing is read after its head. */
+/** An HTTP/1.1 request of whose reply only the head is read. */
 function openRequest(target: string, contentType: string, body: Uint8Array | string, method = 'POST'): Socket {
   const socket = open(httpPort);
   let isOpen = false;
@@ -120,7 +120,7 @@ function hold(): void {
     tally.closed++;
     setTimeout(hold, againMs);
   });
-  // Only a socket that is read notices its end.
+  // A socket must be read to notice its end.
   if (kind.startsWith('idle')) socket.resume();
 }
 

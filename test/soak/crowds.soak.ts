@@ -1,5 +1,5 @@
-// Crowds from one address, on connections of every kind: streams that need no key, streams with a key, one large link that
-// nobody reads, and connections that do nothing. Callers at another address are served, and the memory keeps in bounds.
+// Many connections from one address, of every kind: streams without a key, streams with a key, one large link that
+// nobody reads, and idle connections. Callers at another address are served, and memory stays within limits.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BesiegedService, besiege, type CrowdTask, makeUsualKey, openBesieged } from './besieged-service.ts';
 import { chunksOf } from './long-text.ts';

@@ -1,5 +1,5 @@
-// Streams of events that are cut at random, in the middle of an event as often as not, and read on with Last-Event-ID:
-// joined, they are the uncut stream, byte for byte.
+// Event streams that are cut at random, often within an event, and resumed with Last-Event-ID: joined, they equal the
+// uncut stream byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventsIn, type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Reads some of the events and cuts: anywhere behind the event with this number, if the stream is that long. */
+/** Reads some events and cuts the stream somewhere after the event with this number, if the stream is that long. */
 async function readUntil(answer: Response, n: number): Promise<ReadEvent[]> {
   expect(answer.status).toBe(200);
   const more = Math.random() * 40_000;

@@ -1,7 +1,6 @@
-// A process of its own, so that nothing else slows it: a wire from a port of this machine to a server, TCP or a Unix
-// socket, which does as it is told by its parent: 'heal', 'reset' (connections that stand are reset, and so are new ones) or
-// 'silence' (as where a cable is pulled: nobody says anything any more, and nobody is told):
-//     node cut-wire.ts '{"path":"/run/redis.sock"}'
+// A separate process, so that nothing slows it: a proxy from a local port to a server (TCP or a Unix socket) that obeys
+// its parent: 'heal', 'reset' (resets existing and new connections) or 'silence' (like an unplugged cable: no data and
+// no errors): node cut-wire.ts '{"path":"/run/redis.sock"}'
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -10,7 +9,7 @@ type Order = 'heal' | 'reset' | 'silence';
 const target = JSON.parse(process.argv[2]!);
 let order: Order = 'heal';
 const ends = new Set<() => void>();
-/** What goes on when nothing is silent any more. */
+/** Data that is delivered after a silence. */
 let waiting: (() => void)[] = [];
 
 const server = createServer({ pauseOnConnect: true }, (near) => {

@@ -1,6 +1,6 @@
-// Faults of an installation, one after the other, each for some seconds, with calm between them: a replica killed or
-// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Who is touched
-// by a fault may be refused in the words of docs/; nobody else may.
+// Faults of an installation, one after the other, each for some seconds, with pauses in between: a replica killed or
+// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Only
+// calls affected by a fault may be refused, and only as documented.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { openGoogleServer } from '../engines/google-server.ts';
 import type { openOpenAiServer, ServerTrouble } from '../engines/openai-server.ts';
@@ -11,13 +11,13 @@ export interface FaultWindow {
   name: string;
   beganMs: number;
   endedMs: number;
-  /** For how long after its end calls may still feel it. */
+  /** How long calls may be affected after its end. */
   graceMs: number;
-  /** Whom it touches, if not everybody. */
-  doors?: readonly string[];
+  /** The affected APIs, if not all. */
+  apis?: readonly string[];
 }
 
-interface Fault extends Pick<FaultWindow, 'name' | 'doors'> {
+interface Fault extends Pick<FaultWindow, 'name' | 'apis'> {
   lastsMs: number;
   graceMs?: number;
   begin(): unknown;
@@ -30,7 +30,7 @@ export interface Engines {
 }
 
 const usualGraceMs = 15_000;
-/** Until the circuit breaker of an engine that has failed again and again lets it be tried. */
+/** Time until the circuit breaker of a failed engine allows another try. */
 const engineGraceMs = 75_000;
 const calmMs = 30_000;
 
@@ -42,7 +42,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   const engine = (name: string, trouble: ServerTrouble): Fault => {
     const usual = { ...openai.state.trouble };
     return {
-      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, doors: ['engine elsewhere'] },
+      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, apis: ['engine elsewhere'] },
       begin: () => Object.assign(openai.state, { trouble: { ...usual, ...trouble } }),
       end: () => Object.assign(openai.state, { trouble: usual }),
     };
@@ -83,27 +83,27 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
     cut('redis', 'silence'),
     cut('postgres', 'reset'),
     {
-      ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, doors: ['clone'] },
+      ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, apis: ['clone'] },
       begin: () => Object.assign(google.state.trouble, { isDown: true }),
       end: () => Object.assign(google.state.trouble, { isDown: false }),
     },
   ];
 }
 
-/** Goes through the faults again and again until told to stop; the window of the fault that is there grows. */
+/** Repeats the faults until stopped; the window of the current fault is extended. */
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();
   const faults = faultsOf(installation, engines);
   const run = async () => {
     for (let n = 0; !stopping.signal.aborted; n++) {
-      const { name, lastsMs, graceMs = usualGraceMs, doors, begin, end } = faults[n % faults.length]!;
+      const { name, lastsMs, graceMs = usualGraceMs, apis, begin, end } = faults[n % faults.length]!;
       const window: FaultWindow = {
         name,
         beganMs: performance.now(),
         endedMs: Infinity,
         graceMs,
-        ...(doors && { doors }),
+        ...(apis && { apis }),
       };
       windows.push(window);
       await begin();
@@ -111,7 +111,7 @@ export function startFaults(installation: Installation, engines: Engines) {
       await end();
       window.endedMs = performance.now();
       console.log(`${name}: for ${((window.endedMs - window.beganMs) / 1000).toFixed(1)} s`);
-      await sleep((doors ? usualGraceMs : graceMs) + calmMs, undefined, stopping).catch(() => {});
+      await sleep((apis ? usualGraceMs : graceMs) + calmMs, undefined, stopping).catch(() => {});
     }
   };
   const running = run();
@@ -124,14 +124,14 @@ export function startFaults(installation: Installation, engines: Engines) {
   };
 }
 
-/** The fault that a call may have felt. */
+/** The fault that may have affected a call. */
 export const faultOf = (
   windows: readonly FaultWindow[],
-  { door, beganMs, endedMs }: Outcome & { door: string },
+  { api, beganMs, endedMs }: Outcome & { api: string },
 ): FaultWindow | undefined =>
   windows.find(
     (window) =>
       beganMs < window.endedMs + window.graceMs &&
       endedMs > window.beganMs &&
-      (window.doors === undefined || window.doors.includes(door)),
+      (window.apis === undefined || window.apis.includes(api)),
   );

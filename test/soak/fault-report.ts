@@ -1,5 +1,5 @@
-// What clients saw of a fault, as a row of the table in docs/reliability.md:
-//     | fault | what became of the calls while it lasted | for how long after it some failed | longest silence |
+// The effect of a fault on clients, as a row of the table in docs/reliability.md: | fault | what became of the calls
+// while it lasted | for how long after it some failed | longest silence |
 import type { Call } from './checking-client.ts';
 import { tallyOf } from './load.ts';
 
@@ -12,14 +12,14 @@ export interface FaultReport {
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const isOk = ({ outcome }: Call) => outcome === 'ok';
 
-/** Calls that the fault could touch: those that ran while it lasted. */
+/** Calls that ran while the fault lasted. */
 export const touchedOf = ({ calls, beganMs, endedMs }: FaultReport): Call[] =>
   calls.filter((call) => call.endedMs > beganMs && call.beganMs < endedMs);
 
 export const longestSilenceMs = ({ calls }: FaultReport): number =>
   Math.max(0, ...calls.map(({ silentMs }) => silentMs));
 
-/** Calls that began when all was well again, and failed. */
+/** Calls that began after the recovery, and failed. */
 export const lateFailuresOf = ({ calls, endedMs }: FaultReport): Call[] =>
   calls.filter((call) => call.beganMs >= endedMs && !isOk(call));
 
@@ -27,7 +27,7 @@ export function toRow(name: string, report: FaultReport): string {
   const { beganMs, endedMs, calls } = report;
   const late = lateFailuresOf(report);
   const lastMs = late.length === 0 ? 0 : Math.max(...late.map((call) => call.beganMs)) - endedMs;
-  // From when on clients of every kind were answered again.
+  // Time from which clients of every kind were answered again.
   const again = [...Map.groupBy(calls, ({ kind }) => kind).values()].map(
     (some) => some.find((call) => isOk(call) && call.endedMs > endedMs)?.endedMs ?? Number.NaN,
   );

@@ -1,5 +1,5 @@
-// A data folder of 60 MB that one key fills: others go on speaking, streams never break for it, and room comes back by
-// itself; and then the disk is filled from elsewhere, and freed again. Needs root, to mount a file system of that size.
+// A data folder of 60 MB that one key fills: others can still use speech, streams do not break, and room is made
+// automatically; then the disk is filled from outside and freed again. Needs root, to mount a file system of that size.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const show = (tally: Tally) => [...tally].map(([outcome, times]) => `${outcome} 
 
 interface Stats {
   tallies: Record<'stream' | 'events' | 'buffer' | 'link' | 'fetch', Tally>;
-  /** Characters of all that came whole. */
+  /** Characters of all complete answers. */
   chars: number;
 }
 const newStats = (): Stats => ({
@@ -48,7 +48,7 @@ const newStats = (): Stats => ({
   chars: 0,
 });
 
-/** Asks for sound in every way, one after the other, and for each link's file, at once. */
+/** Requests audio in every way, one after the other, and downloads each link at once. */
 async function speakHonestly(key: string, stats: Stats, isOver: () => boolean): Promise<void> {
   const headers = { 'X-API-Key': key };
   const ask = async (kind: keyof Stats['tallies'], chars: number, work: () => Promise<[string, string]>) => {
@@ -88,7 +88,7 @@ async function speakHonestly(key: string, stats: Stats, isOver: () => boolean): 
   }
 }
 
-/** Asks for links as fast as it gets them. */
+/** Requests links as fast as possible. */
 async function fillGreedily(key: string, tally: Tally, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const answer = await service.speak({ text: textOf(600), sample_rate: 48_000 }, { headers: { 'X-API-Key': key } });
@@ -112,7 +112,7 @@ const figures = async () => {
     'sonant_audio_stored_bytes',
     'sonant_audio_quota_bytes',
     'sonant_audio_free_bytes',
-    'sonant_usage_owed_rows',
+    'sonant_usage_pending_rows',
   ];
   const metrics = await Promise.all(names.map(async (name) => `${name} ${await metric(name)}`));
   return `free on the disk ${mib(bavail * bsize)}; /readyz ${await ready()}; ${metrics.join(', ')}; RSS ${mib(rssOf(service))}`;

@@ -1,6 +1,6 @@
-// A process of its own that asks for /healthz every 50 ms and for a short stream again and again, each on a new connection,
-// and says how long each took until its reply and until its first sound; one that is refused is told as a failure:
-//     node honest-caller.ts HEALTH-PORT HTTP-PORT KEY ADDRESS
+// A process that requests /healthz every 50 ms and short streams continuously, each on a new connection, and reports
+// the time until each reply and first audio; a refusal is reported as a failure: node honest-caller.ts HEALTH-PORT
+// HTTP-PORT KEY ADDRESS
 import { writeSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ const [healthPort, httpPort, key, localAddress] = process.argv.slice(2) as [stri
 const timeoutMs = 60_000;
 const minBytes = 1000;
 
-/** The time until `isEnough` bytes of the reply are there. */
+/** The time until `isEnough` bytes of the reply have arrived. */
 function ask(port: string, path: string, bytesMin: number, body?: object): Promise<number> {
   const since = performance.now();
   const headers = { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }) };
@@ -39,7 +39,7 @@ async function repeat(name: string, restMs: number, work: (n: number) => Promise
   }
 }
 
-/** Never the same twice, so that the cache has none. */
+/** Never the same twice, so that nothing is cached. */
 const sentence = (n: number) => ({
   voice_id: 'arthur',
   method: 'streaming',

@@ -1,5 +1,5 @@
-// What those who have a key, or guess at one, can send: slow bodies and slow readers, bodies made to be hard to read, bombs,
-// connections and live sockets without end, and receivers of webhooks that never answer.
+// Attacks by callers who have a key or guess one: slow bodies and slow readers, bodies that are hard to parse, bombs,
+// endless connections and live sockets, and webhook receivers that never answer.
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,7 +52,7 @@ async function post(path: string, type: string, body: Uint8Array | string, key =
   return reply.statusCode!;
 }
 
-/** The same again and again, a few at once, until it is over; answers the statuses. */
+/** Repeats the request, a few at a time, until it is over; returns the statuses. */
 async function repeat(isOver: () => boolean, send: (n: number) => Promise<number>): Promise<number[]> {
   const statuses: number[] = [];
   let n = 0;
@@ -164,7 +164,7 @@ test('books that are bombs', () =>
   }));
 
 test('books that are hard to read', () => {
-  // Made before: that takes longer than the attack.
+  // Made in advance, because that takes longer than the attack.
   const made = hostileBooks.map(({ type, bytes }) => ({ type, bytes: bytes() }));
   const books = made.filter(({ bytes }) => bytes.length < 5 * mebibyte);
   return attacked.attack('hostile books', async (isOver) => {
@@ -178,7 +178,7 @@ test('books that are hard to read', () => {
   });
 });
 
-test('guesses at a key, at both doors', () =>
+test('guesses at a key, over HTTP and gRPC', () =>
   attacked.attack('key guessing', async (isOver) => {
     const guess = (n: number) => attacked.attackersKey.replace(/.{6}$/, String(n).padStart(6, '0'));
     const session = openSession(attacked.service);
@@ -254,13 +254,13 @@ test('live sockets that idle, send nonsense, or never read', () =>
     return `${liveSockets}: a quarter each idle, of bytes that mean nothing, of broken JSON, and unread; ${outcome}`;
   }));
 
-/** A text frame whose mask of zeros changes nothing. */
+/** A text frame with a mask of zeros, which changes nothing. */
 function textFrame(message: string): Buffer {
   const length = message.length < 126 ? [0x80 | message.length] : [0xfe, message.length >> 8, message.length & 0xff];
   return Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]);
 }
 
-/** A WebSocket, and the status that answered its opening. */
+/** A WebSocket, and the status of its upgrade. */
 async function openFlood(path: string, key: string, isOver: () => boolean) {
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
   const keys = `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-API-Key: ${key}\r\n`;
@@ -270,14 +270,14 @@ async function openFlood(path: string, key: string, isOver: () => boolean) {
   return { raw, status: statusOf(raw) };
 }
 
-/** Opens a WebSocket again and again, and sends as fast as it is read. */
+/** Opens WebSockets repeatedly, and sends as fast as the service reads. */
 async function flood(isOver: () => boolean, path: string, head: string, more: (n: number) => string): Promise<string> {
   let n = 0;
   const { raw, status } = await openFlood(path, attacked.usualKey, isOver);
   if (status === '101' && head !== '') await raw.write(textFrame(head));
   while (status === '101' && !isOver()) {
     const frames = Buffer.concat(Array.from({ length: 200 }, () => textFrame(more(n++))));
-    // It is not read at all while the service handles what it has.
+    // The service does not read while it handles what it has.
     if (!(await Promise.race([raw.write(frames), sleep(attackMs, false)]))) break;
   }
   raw.socket.destroy();
@@ -291,8 +291,8 @@ test.each<[string, number, string, string, (n: number) => string]>([
   ['live', 60, '/api/audio/speech/live', json({ type: 'start' }), () => '{"type":"text","text":"a"}'],
   ['ElevenLabs', 10, toElevenLabs, '', () => '{"text":"a ","context_id":"x"}'],
   ['Cartesia', 30, '/tts/websocket', '', (n) => JSON.stringify({ ...ofContext, context_id: `c${n}`, transcript: 'a' })],
-])('a flood of messages: %s', (door, count, path, head, more) =>
-  attacked.attack(`a flood of messages, ${door}`, async (isOver) => {
+])('a flood of messages: %s', (api, count, path, head, more) =>
+  attacked.attack(`a flood of messages, ${api}`, async (isOver) => {
     const statuses: string[] = [];
     const loop = async () => {
       while (!isOver()) {
@@ -305,7 +305,7 @@ test.each<[string, number, string, string, (n: number) => string]>([
   }),
 );
 
-/** Fragments of a byte, none of them the last, with masks of zeros. */
+/** Fragments of one byte, none of them final, with masks of zeros. */
 const fragments = (count: number): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, n) => Buffer.from([n === 0 ? 0x01 : 0x00, 0x81, 0, 0, 0, 0, 0x61])));
 
@@ -314,7 +314,7 @@ test('messages of fragments without end', () =>
     const [many, few] = [fragments(16_000), fragments(60)];
     const hold = async (n: number): Promise<string> => {
       const { raw, status } = await openFlood('/api/audio/speech/live', attacked.attackersKey, () => false);
-      // Every other one keeps to the number of fragments, and waits.
+      // Every other one stays within the number of fragments, and waits.
       if (status === '101') await raw.write(n % 2 === 0 ? many : few);
       const since = performance.now();
       while (!raw.isClosed() && performance.now() - since < 40_000) await sleep(50);

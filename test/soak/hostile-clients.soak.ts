@@ -1,5 +1,5 @@
-// Clients that mean harm, at both doors, while honest ones go on asking: the service stays up, the others are served, and
-// its memory keeps within bounds.
+// Malicious clients over HTTP and gRPC while honest ones continue: the service stays up, others are served, and its
+// memory stays within limits.
 import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +42,7 @@ const openRaw = (port: number) => openRawAt(port, attackerAddress);
 
 const ports = () => ({ HTTP: service.httpPort, gRPC: service.grpcPort });
 const bothPorts = (act: (port: number) => Attack) => async (name: string) => {
-  for (const [door, port] of Object.entries(ports())) await attack(`${name}, ${door} door`, act(port));
+  for (const [api, port] of Object.entries(ports())) await attack(`${name}, over ${api}`, act(port));
 };
 
 test('a lone byte', () =>
@@ -62,7 +62,7 @@ test('a lone byte', () =>
   })('A lone byte'));
 
 test('a header at a time', () =>
-  attack('A header at a time, HTTP door', async () => {
+  attack('A header at a time, over HTTP', async () => {
     const raws = Array.from({ length: attackers }, () => openRaw(service.httpPort));
     const start = performance.now();
     const drip = async (raw: Raw) => {
@@ -122,7 +122,7 @@ test('a body of 1 GB', async () => {
 });
 
 test('10 000 headers', async () => {
-  await attack('10 000 headers, HTTP door', async (isOver) => {
+  await attack('10 000 headers, over HTTP', async (isOver) => {
     const ends: string[] = [];
     const lines = Array.from({ length: 10_000 }, (_, n) => `x${n}: 1\r\n`).join('');
     while (!isOver()) {
@@ -134,7 +134,7 @@ test('10 000 headers', async () => {
     for (const end of new Set(ends)) expect(['400', '431', 'cut']).toContain(end);
     return tally(ends);
   });
-  await attack('10 000 headers, gRPC door', async (isOver) => {
+  await attack('10 000 headers, over gRPC', async (isOver) => {
     const ends: string[] = [];
     while (!isOver()) {
       const session = openSession(service, { maxSendHeaderBlockLength: 1 << 20 });
@@ -196,7 +196,7 @@ test('HTTP/2 resets in a loop', async () => {
 
 test('frames of HTTP/2 without end', async () => {
   const pieces = (one: Buffer) => Buffer.concat(Array.from({ length: 1000 }, () => one));
-  // Of HPACK: an indexed header, `:method: GET`, again and again.
+  // HPACK: an indexed header, `:method: GET`, repeated.
   const block = Buffer.alloc(1000, 0x82);
   const floods: Record<string, { first?: Buffer; more: Buffer }> = {
     continuations: { first: frame(1, 0, 1, block), more: pieces(frame(9, 0, 1, block)) },
@@ -213,7 +213,7 @@ test('frames of HTTP/2 without end', async () => {
       let [connections, bytes] = [0, 0];
       while (!isOver()) {
         const raw = openRaw(service.grpcPort);
-        // Nothing is read either.
+        // The client does not read either.
         raw.socket.pause();
         connections++;
         await raw.write(Buffer.concat([preface, first ?? Buffer.alloc(0)]));

@@ -1,5 +1,5 @@
-// What callers notice of each other: a short request beside a long stream, what a hang-up still costs, and how fast bad
-// input is told so, without the engine hearing of it. Times are printed, not asserted.
+// Effects of callers on each other: a short request beside a long stream, the cost after a disconnect, and how fast bad
+// input is refused without reaching the engine. Times are printed, not asserted.
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -22,13 +22,13 @@ import {
 const { ROUNDS = '40' } = process.env;
 const rounds = Number(ROUNDS);
 const hangUps = 4;
-/** Of 40 000 characters. */
+/** 40 000 characters. */
 const longChunks = () => chunksOf(8);
 
 let service: Service;
 beforeAll(async () => {
   service = await openService({ settings: { SONANT_SPEAKING_MAX: '4', SONANT_WAITING_MAX: '0' } });
-  // Warm: all threads have spoken.
+  // Warm-up: all threads have spoken.
   await Promise.all([0, 1, 2].map(() => longStream(chunksOf(1))));
 });
 afterAll(() => service.close());
@@ -77,7 +77,7 @@ test('a short request beside a stream of 40 000 characters', async () => {
   );
 });
 
-/** Begins a long stream and answers how to hang up. */
+/** Begins a long stream and returns a function that disconnects. */
 type Begin = (chunks: readonly string[]) => () => void;
 
 const begins: Record<string, Begin> = {
@@ -135,12 +135,12 @@ test('a hang-up', async () => {
       await sleep(300 + Math.random() * 1200);
       hangUp();
       const cpuMs = cpuMsOf(service);
-      // A stream of events goes on for ten seconds without its reader, though not far.
+      // An event stream continues for ten seconds without its reader, within a limit.
       if (name === 'SSE') await sleep(10_500);
       expect(await idle(), 'it comes to rest').toBeDefined();
       after.push(cpuMsOf(service) - cpuMs);
     }
-    // All slots are free: with no place to wait, one that were taken would be told of.
+    // All slots must be free: with no room to wait, a taken slot would cause a refusal.
     await Promise.all(Array.from({ length: 4 }, timeShort));
     const { median, worst } = medianAndWorst(after);
     const share = (ms: number) => `${ms} ms (${((100 * ms) / jobMs).toFixed(2)} %)`;

@@ -1,6 +1,6 @@
-// One job, whose process is killed at random moments again and again, with the embedded voice: on one machine, the same process
-// started again; or two replicas on PostgreSQL, Redis and S3, one of them killed at a time. The finished files are byte for
-// byte those of an undisturbed run, and every character is charged once.
+// One job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
+// process restarted; or two replicas on PostgreSQL, Redis and S3, one of them killed at a time. The files equal those
+// of an undisturbed run, and every character is charged once.
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const chapters = Array.from({ length: 12 }, (_, i) => ({
 }));
 const body = { voice_id: VOICE, output_format: FORMAT, sample_rate: 24_000, captions: ['vtt'], chapters };
 
-/** What runs the jobs, and how one of its processes is killed and started again. */
+/** How the jobs run, and how one of the processes is killed and restarted. */
 interface Killed {
   where: string;
   ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
@@ -70,7 +70,7 @@ async function expectWhole(killed: Killed): Promise<void> {
     if (ended_at !== null) break;
     doneAt.push(progress.chars_done);
     await killed.kill();
-    // A process that has just started is slow: it lives longer where the job is behind, so that the kills spread over the job.
+    // A process is slow after its start, so it lives longer if the job is behind, which spreads the kills over the job.
     const isBehind = progress.chars_done / progress.chars < doneAt.length / (kills + 1);
     aliveMs *= isBehind ? 1.25 : 0.8;
     if (doneAt.length % 10 === 0) console.log(`${where}: ${doneAt.length} kills, ${progress.chars_done} characters`);
@@ -128,7 +128,7 @@ test(`a job of which one of two replicas is killed ${kills} times`, { timeout },
       await sleep(200);
     }
   };
-  // A replica starts again while the next kill is waited for, which may meet the job with no replica at all.
+  // A replica restarts while the next kill is awaited, so the job may have no replica for a while.
   const starts = new Map<number, Promise<void>>();
   let next = 0;
   const kill = async () => {

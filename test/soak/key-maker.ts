@@ -1,6 +1,5 @@
-// A process of its own that makes API keys in a data folder, as `sonant key create` does, until it is killed, and says
-// each on standard output when it is acknowledged:
-//     node key-maker.ts FOLDER
+// A process that makes API keys in a data folder, like `sonant key create`, until it is killed, and prints each when it
+// is acknowledged: node key-maker.ts FOLDER
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// The service killed at random moments while all that it can do is asked of it at once. Started again, it serves what it
-// acknowledged, whole; what it had begun is whole or not there; and its database needs no repair.
+// The service killed at random moments under load of every kind. After a restart, everything acknowledged exists
+// completely, everything unfinished is complete or absent, and the database needs no repair.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ const loadMsMax = 2000;
 /** Of each kind of request. */
 const callers = 2;
 const formats = ['wav', 'mp3', 'pcm'];
-/** Each of another length, so that the length that is kept with a clip tells what it must sound like. */
+/** All lengths differ, so that a clip's stored length identifies its audio. */
 const texts = [80, 130, 180, 230, 330, 630].map((chars) => textOf(chars));
 
 let service: Service | undefined;
@@ -27,7 +27,7 @@ afterAll(async () => {
   if (service) rmSync(service.dataDir, { recursive: true });
 });
 
-/** What was promised, and what was only announced when the service died. */
+/** What was acknowledged, and what was only announced when the service died. */
 class Promised {
   readonly links = new Set<string>();
   readonly announced = new Set<string>();
@@ -73,7 +73,7 @@ const asks: Record<string, Ask> = {
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;
 
-/** Has everything asked at once, and kills the service in the middle of it. */
+/** Sends requests of every kind at once, and kills the service meanwhile. */
 async function loadAndKill(served: Service, promised: Promised): Promise<void> {
   const maker = spawn(process.execPath, [join(import.meta.dirname, 'key-maker.ts'), served.dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -85,7 +85,7 @@ async function loadAndKill(served: Service, promised: Promised): Promise<void> {
     while (!isOver) {
       const fields = { text: pick(texts), output_format: pick(formats) };
       await ask(served, fields, promised).catch((error) => {
-        // It was killed; nothing else may go wrong.
+        // Only the kill may cause errors.
         if (!isOver) throw error;
       });
     }
@@ -98,11 +98,11 @@ async function loadAndKill(served: Service, promised: Promised): Promise<void> {
   isOver = true;
   await Promise.all([served.kill(), maker.kill('SIGKILL')]);
   await asking;
-  // A last word cut short was not an acknowledgement.
+  // A truncated last line was not an acknowledgement.
   promised.keys.push(...(await made).split('\n').slice(0, -1));
 }
 
-/** What each text must sound like, by its length and format. */
+/** The expected audio of each text, by length and format. */
 async function soundsOf(served: Service): Promise<Map<string, Buffer>> {
   const sounds = new Map<string, Buffer>();
   for (const text of texts)

@@ -1,12 +1,12 @@
-// What an installation is asked to speak while it is ill-treated, and what each of that must sound like, byte for byte, as it
-// was spoken when all was well: the embedded engine says the same in the same way each time.
+// The texts for an installation under faults, and their exact audio, recorded while everything worked: the embedded
+// engine is deterministic.
 import { sentences } from '../sentences.ts';
 
 export interface KnownText {
   chunks: readonly string[];
   format: 'wav' | 'mp3' | 'pcm';
   chars: number;
-  /** The file, with its true sizes; of the short ones alone. Another version may speak it in another way. */
+  /** The file with its true sizes; only for short texts. Another version may have different audio. */
   file?: readonly Buffer[];
   /** The streamed body. */
   streamed: readonly Buffer[];
@@ -14,7 +14,7 @@ export interface KnownText {
 
 export interface KnownSounds {
   short: readonly KnownText[];
-  /** Half a minute each, to be cut in the middle. */
+  /** Half a minute each, to be cut midway. */
   long: readonly KnownText[];
 }
 
@@ -51,7 +51,7 @@ export async function learnSounds(post: Post): Promise<KnownSounds> {
   return { short, long };
 }
 
-/** Those of two versions, either of which may answer. */
+/** Combines the audio of two versions, either of which may answer. */
 export function joinSounds(before: KnownSounds, after: KnownSounds): KnownSounds {
   const join = (texts: readonly KnownText[], others: readonly KnownText[]) =>
     texts.map((text, n) => ({

@@ -1,5 +1,5 @@
-// What an installation still holds when nobody asks for anything any more: slots, leases, locks, connections, open files,
-// uploads that were begun.
+// Resources that an installation still holds when there are no requests: slots, leases, locks, connections, open files,
+// unfinished uploads.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -8,17 +8,17 @@ import type { Installation } from './open-installation.ts';
 
 export interface Handles {
   files: number;
-  /** Threads that run JavaScript: pools have one more or less, as work came. */
+  /** Threads that run JavaScript. The number in pools varies by one. */
   threads: number;
   sockets: number;
-  /** What the files are, and how many of each. */
+  /** The kinds of files and the number of each. */
   kinds: string;
 }
 
-/** What the event loop of each thread has open: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
+/** Files of each thread's event loop: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
 const filesOfThread = 5;
 
-/** Open files of a process, without those of event loops, and its sockets. */
+/** Open files of a process without those of event loops, and its sockets. */
 export function handlesOf(pid: number): Handles {
   const folder = `/proc/${pid}/fd`;
   const targets = readdirSync(folder).flatMap((fd) => {
@@ -41,7 +41,7 @@ export function handlesOf(pid: number): Handles {
   };
 }
 
-/** Connections that are established at the ports of a replica. */
+/** Established connections at the ports of a replica. */
 export function callersOf({ httpPort, grpcPort }: ReplicaProcess): number {
   const established = '01';
   const ends = [httpPort, grpcPort].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
@@ -58,10 +58,10 @@ export async function metricOf({ adminPort }: ReplicaProcess, name: string): Pro
   return lines.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** All that is held, by name; whoever rests holds nothing of it. */
+/** Everything that is held, by name; empty if idle. */
 async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Record<string, number>> {
   const held: Record<string, number> = {};
-  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_owed_rows'])
+  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_pending_rows'])
     held[name] = (await Promise.all(replicas.map((replica) => metricOf(replica, name)))).reduce((a, b) => a + b);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -85,7 +85,7 @@ export interface Held extends Pick<Installation, 'replicas' | 'databaseUrl'> {
   askRedis(what: 'slots' | 'locks'): Promise<number>;
 }
 
-/** Waits until nothing is held; what still is after that has leaked. */
+/** Waits until nothing is held. Whatever remains has leaked. */
 export async function readLeaked(held: Held, atMostMs: number): Promise<Record<string, number>> {
   for (const since = performance.now(); ; ) {
     const leaked = Object.fromEntries(Object.entries(await readHeld(held)).filter(([, count]) => count > 0));

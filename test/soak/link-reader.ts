@@ -1,6 +1,5 @@
-// A process of its own that opens many connections, asks for the same file on each and reads it slowly, until it is told
-// to end. Says how many are open, and how many ended with the whole file:
-//     node link-reader.ts URL COUNT BYTES-A-SECOND
+// A process that opens many connections, requests the same file on each and reads it slowly, until it is ended. Reports
+// how many are open, and how many ended with the complete file: node link-reader.ts URL COUNT BYTES-A-SECOND
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

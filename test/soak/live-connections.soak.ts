@@ -1,5 +1,5 @@
-// Connections of live speech to the real service: many that are idle, many that come and go, and peers that never start, that
-// send half a frame, that stop reading, or that read as slowly as sound is played. What each of them costs, and what it gets.
+// Connections of live speech to the real service: many idle ones, many short ones, and peers that never start, send
+// half a frame, stop reading, or read at playback speed. Measures the cost of each, and checks what each receives.
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -43,7 +43,7 @@ async function open() {
   return { socket, closed, send, messages, bytes: () => bytes, closedAfterMs: () => closedAfterMs };
 }
 
-/** Is sent a lot of sound. */
+/** Is sent a lot of audio. */
 async function talk() {
   const peer = await open();
   peer.send({ ...start, sample_rate: 48_000 });
@@ -51,7 +51,7 @@ async function talk() {
   return peer;
 }
 
-/** Reads 48 kHz as they are played; tells how many bytes that were. */
+/** Reads 48 kHz audio at playback speed; returns a function with the number of bytes. */
 function play(socket: WebSocket): () => number {
   let due = 0;
   let read = 0;
@@ -70,7 +70,7 @@ function play(socket: WebSocket): () => number {
 const closedWithin = (socket: WebSocket) =>
   Promise.race([once(socket, 'close').then(() => true), sleep(30_000).then(() => false)]);
 
-/** Says something, to the end. */
+/** Speaks a text to its end. */
 async function say({ send, messages, bytes }: Awaited<ReturnType<typeof open>>): Promise<boolean> {
   send({ type: 'text', text: 'Good morning.' });
   send({ type: 'flush' });
@@ -79,7 +79,7 @@ async function say({ send, messages, bytes }: Awaited<ReturnType<typeof open>>):
   return bytes() > 4000;
 }
 
-/** The handshake by hand, and then these bytes. */
+/** A raw handshake, followed by these bytes. */
 function sendRaw(bytes: Uint8Array): Promise<{ seconds: number }> {
   const begunMs = performance.now();
   const socket = connect(service.httpPort, '127.0.0.1');
@@ -112,7 +112,7 @@ test(`${idle} idle connections for ${idleSeconds} s, beside peers that are silen
   await settled(() => Math.round(rssOf(service) / 2 ** 20), 1000, 10_000);
   const opened = rssOf(service);
   const silent = await open();
-  // A text frame of 100 bytes, of which 4 come; and one of 60 000, of which 10 000 do.
+  // A text frame of 100 bytes, of which 4 are sent; and one of 60 000, of which 10 000 are sent.
   const halves = [
     sendRaw(Buffer.concat([Buffer.from([0x81, 0xe4, 1, 2, 3, 4]), Buffer.from('half')])),
     sendRaw(Buffer.concat([Buffer.from([0x81, 0xfe, 0xea, 0x60, 1, 2, 3, 4]), Buffer.alloc(10_000, 'x')])),

@@ -1,5 +1,6 @@
-// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one of them gets
-// SIGTERM: every turn under way is finished and sounds as it does whole; then its client goes on at the other replica.
+// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one of them
+// gets SIGTERM: every running turn is finished and equals the whole text's audio; then its client continues at the
+// other replica.
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ import { openService, type Service } from './open-service.ts';
 
 const { STREAMS = '50' } = process.env;
 const streamCount = Number(STREAMS);
-/** Said before SIGTERM, with the beginning of what follows. */
+/** Sent before SIGTERM, with the start of the rest. */
 const opening = 'Good morning to all of you, dear friends. ';
 const rateHz = 8000;
 const start = { type: 'start', voice_id: 'clara', sample_rate: rateHz, buffer_ms: 10_000 };
@@ -60,7 +61,7 @@ async function open({ url, key }: Service) {
   await once(socket, 'open');
   const send = (message: object) => socket.send(JSON.stringify(message));
   send(start);
-  /** Writes one turn; resolves with its sound when all of it is there, or with nothing where it was cut. */
+  /** Writes one turn. Resolves with its complete audio, or with nothing if it was cut. */
   const speak = async (pieces: readonly string[], goOn?: Promise<void>): Promise<Buffer | undefined> => {
     const half = Math.ceil((pieces.length + 1) / 2);
     for (const text of pieces.slice(0, half)) send({ type: 'text', text });
@@ -121,7 +122,7 @@ test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async ()
       `replica ended after ${((performance.now() - sinceMs) / 1000).toFixed(1)} s`,
   );
   for (const { peer } of peers) peer.socket.terminate();
-  // One that waited too long for its text has paused.
+  // A turn that waited too long for its text has paused.
   expect(finished).toBe(streamCount);
   expect([...new Set(codes)]).toEqual([1012]);
   expect(again.filter(Boolean).length).toBe(left.length);

@@ -1,6 +1,6 @@
-// 200 texts of language models over the embedded engine: how many sound in pieces as they do whole; with pauses in which what
-// there is is spoken, whether a word is lost, doubled or cut, by the word times of all and by a recognizer on some; and how
-// much earlier the first sound comes than where a client waits for the end of the text.
+// 200 texts of language models with the embedded engine: how many sound the same in pieces as whole; whether pauses
+// lose, double or cut a word, by the word times of all and by a recognizer on some; and how much earlier the first
+// audio arrives than for a client that waits for the end of the text.
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { canRecognize, recognize, toWords, wordErrorRate } from '../recognizer.t
 import { createRandom } from '../text/random-text.ts';
 import { medianAndWorst } from './open-service.ts';
 
-/** What a fast language model writes in a second. */
+/** Characters that a fast language model writes per second. */
 const charsPerSecond = 250;
 const pauseMs = 120;
 const bufferMs = 40;
@@ -22,7 +22,7 @@ const sampleCount = 20;
 
 const languageCodes = [...new Set(modelTexts.map((text) => text.languageCode))];
 const { COUNT = '200' } = process.env;
-/** Those that the embedded engine speaks; the tone engine has the others. */
+/** Texts for the embedded engine; the tone engine has the others. */
 const own = new Set(modelTexts.filter(({ languageCode }) => languageCode === 'en').slice(0, Number(COUNT)));
 const tone = openTone({ sampleRateHz: 8_000, languageCodes, capabilities: { readsNumbers: false } });
 const start = { sample_rate: 16_000, timestamps: 'word', buffer_ms: 10_000 };
@@ -86,7 +86,7 @@ test('with pauses', async () => {
   );
   for (const { text, whole, paused } of wrong)
     console.log(text, '\n', placesOf(whole).join(', '), '\n', placesOf(paused).join(', '));
-  // A writer who pauses after a stop that a letter follows at once, as in xe.com, has ended a sentence there.
+  // If a writer pauses after a stop that a letter follows directly, as in xe.com, the sentence has ended there.
   expect(wrong.filter(({ text }) => !/[.!]\p{L}/u.test(text))).toEqual([]);
   if (!canRecognize()) return;
   const heardBest = said.filter(({ isOwn, text }) => isOwn && /^[A-Za-z ,.;:!?'"-]+$/.test(text) && text.length > 60);
@@ -108,7 +108,7 @@ test('with pauses', async () => {
   expect(rate(1)).toBeLessThan(rate(0) + 0.15);
 });
 
-/** A word that is divided over segments is told with each; nobody hears whose a full stop is. */
+/** A word that is divided over segments is reported with each; the owner of a full stop is inaudible. */
 const placesOf = (events: readonly LiveEvent[]) => [
   ...new Set(wordsOf(events).map(({ offset, text }) => `${offset} ${text.replace(/\.$/, '')}`)),
 ];
@@ -129,7 +129,7 @@ async function speakPaused(given: (typeof modelTexts)[number], random: () => num
   return { isOwn: own.has(given), text, whole, paused, firstMs, earlierMs: writtenMs + wholeFirstMs - firstMs };
 }
 
-/** The events, and after how long the first sound came. */
+/** The events, and the delay of the first audio. */
 async function readTimed(
   live: ReturnType<typeof openLive>,
   fields: object,

@@ -1,15 +1,15 @@
-// Load on an installation, of all kinds at once, until it is told to stop; and what came of it, by time.
+// Load of all kinds on an installation until it is stopped, and the results over time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call, CheckingClient, Kind } from './checking-client.ts';
 
-/** Who asks for what at the same time. */
+/** The kinds of concurrent callers. */
 const usualCallers: readonly Kind[] = ['stream', 'events', 'grpc stream', 'link', 'buffer', 'grpc', 'key'];
 const restMs = 300;
 
 export interface Load {
-  /** Of those that have ended. */
+  /** Calls that have ended. */
   readonly calls: readonly Call[];
-  /** Lets what runs come to its end. */
+  /** Lets running calls finish. */
   stop(): Promise<readonly Call[]>;
 }
 
@@ -38,7 +38,7 @@ export function startLoad(client: CheckingClient, callers: readonly Kind[] = usu
 export const wrongOf = (calls: readonly Call[]): string[] =>
   calls.filter(({ outcome }) => outcome.startsWith('WRONG')).map(({ kind, outcome }) => `${kind}: ${outcome}`);
 
-/** "503 storage_unavailable x 12 (link, buffer)", the most frequent first. */
+/** "503 storage_unavailable x 12 (link, buffer)", most frequent first. */
 export function tallyOf(calls: readonly Call[]): string {
   const all = [...Map.groupBy(calls, ({ outcome }) => outcome)].sort(([, a], [, b]) => b.length - a.length);
   return all

@@ -1,9 +1,9 @@
-// Texts to speak, as long as asked for, of ordinary sentences; none like another, so that no cache answers for it.
+// Texts of any length, of ordinary sentences; all different, so that nothing is cached.
 import { sentences } from '../sentences.ts';
 
 let count = 0;
 
-/** About so many characters, and never more. */
+/** About this many characters, and never more. */
 export function textOf(chars: number): string {
   const start = (count++ * 7) % sentences.length;
   let text = `Number ${count}.`;

@@ -1,5 +1,5 @@
-// What a replica says of how long its callers have waited for the first sound, and for what: for a slot, for a turn at the
-// engine, for the engine; over a span of time, from two readings of its metrics.
+// The waits that a replica reports for the first audio (for a slot, for a turn at the engine, for the engine), over a
+// period, from two readings of its metrics.
 import type { ReplicaProcess } from '../replica-process.ts';
 
 type Readings = ReadonlyMap<string, number>;
@@ -18,7 +18,7 @@ export async function readWaits({ adminPort }: ReplicaProcess): Promise<Readings
   return new Map([...text.matchAll(/^(\w+(?:\{.*?\})?) (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]));
 }
 
-/** Mean and count of each wait between two readings, and the processor time of the replica. */
+/** Mean and count of each wait between two readings, and the CPU time of the replica. */
 export function toWaits(before: Readings, after: Readings): string[] {
   const grown = (family: string, end: '_sum' | '_count') => {
     const [name, labels = ''] = family.split('{');

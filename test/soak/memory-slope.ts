@@ -1,21 +1,21 @@
-// How the memory of a process has grown under a steady load, with the standard error of that. The first minutes are left out:
-// caches fill, code is compiled, and V8 and the C library take what the largest load so far needed.
+// Memory growth of a process under steady load, with its standard error. The first minutes are excluded: caches fill,
+// code is compiled, and V8 and the C library take what the largest load so far needed.
 
 export interface MemorySlope {
   mibPerHour: number;
-  /** Of the slope, from the means of blocks, since neighbouring samples are alike. */
+  /** Of the slope, from the means of blocks, because neighbouring samples are correlated. */
   standardError: number;
-  /** On average, after the first minutes. */
+  /** Mean after the first minutes. */
   meanMib: number;
 }
 
-/** At a time in ms, so many bytes. */
+/** A time in ms, and a number of bytes. */
 export type MemorySample = readonly [ms: number, bytes: number];
 
 export const warmUpMinutes = 3;
 const blocks = 20;
 
-/** Least squares over the means of blocks; undefined where too little is left after the first minutes. */
+/** Least squares over the means of blocks; undefined if too little remains after the first minutes. */
 export function memorySlopeOf(samples: readonly MemorySample[]): MemorySlope | undefined {
   const warmMs = (samples[0]?.[0] ?? 0) + warmUpMinutes * 60_000;
   const late = samples.filter(([ms]) => ms >= warmMs);
@@ -32,14 +32,14 @@ export function memorySlopeOf(samples: readonly MemorySample[]): MemorySlope | u
   return { mibPerHour: slope, standardError: Math.sqrt(residuals / (blocks - 2) / squares), meanMib: y };
 }
 
-/** The least in each quarter of the samples: garbage comes and goes, and the least is nearest to what is kept. */
+/** The minimum in each quarter of the samples, which is closest to the retained memory without garbage. */
 export const leastInQuarters = (samples: readonly MemorySample[]): number[] =>
   [0, 1, 2, 3].map((quarter) => {
     const own = samples.slice((quarter * samples.length) / 4, ((quarter + 1) * samples.length) / 4);
     return Math.min(...own.map(([, bytes]) => bytes));
   });
 
-/** In words, for a report. */
+/** A sentence for a report. */
 export function describeSlope(slope: MemorySlope | undefined): string {
   if (!slope) return `no slope: less than it takes is left after the first ${warmUpMinutes} minutes`;
   const { mibPerHour, standardError, meanMib } = slope;

@@ -1,4 +1,4 @@
-// An installation, and a client that knows what it must hear from it; and what is to be true of them after whatever was done.
+// An installation with a client that knows the right answers, and the conditions that must hold after any fault.
 import { expect } from 'vitest';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
 import { type KnownSounds, learnSounds } from './known-sounds.ts';
@@ -8,11 +8,11 @@ export interface CheckedInstallation extends Installation {
   key: string;
   sounds: KnownSounds;
   client: CheckingClient;
-  /** All that was acknowledged is there and right: every link, every key, every character on the books. */
+  /** Everything acknowledged exists and is right: every link, every key, every charged character. */
   checkAcknowledged(): Promise<string>;
 }
 
-/** `toSounds` makes of what is heard now what is right. */
+/** `toSounds` converts the current audio to the expected audio. */
 export async function openCheckedInstallation(
   replicas: number,
   options: InstallationOptions = {},

@@ -1,5 +1,5 @@
-// A whole installation as in deploy/: replicas, each a process with a data folder of its own, behind the real balancer, on
-// a real PostgreSQL, Redis and Ceph; and between the replicas and each store a wire that can be cut.
+// A whole installation as in deploy/: replicas in separate processes and data folders behind the real balancer, on a
+// real PostgreSQL, Redis and Ceph, with a proxy between the replicas and each store that can cut the connection.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,19 +21,19 @@ import { type OwnRedisServer, openOwnRedisServer } from '../store/redis-server.t
 import { openWire, type Wire } from './open-wire.ts';
 
 export interface Installation {
-  /** Of the balancer, for HTTP and gRPC alike. */
+  /** URL of the balancer, for HTTP and gRPC. */
   url: string;
   target: string;
   replicas: readonly ReplicaProcess[];
   postgres: OwnPostgresServer;
   redis: OwnRedisServer;
-  /** What is done to each request to S3. */
+  /** Faults for each request to S3. */
   s3: Awaited<ReturnType<typeof openFaultProxy>> & { limitObjects(max: number): Promise<void> };
   wires: Readonly<Record<'postgres' | 'redis' | 's3', Wire>>;
-  /** Of the database, without a wire. */
+  /** URL of the database, without the proxy. */
   databaseUrl: string;
   balancer: Pick<Balancer, 'close'>;
-  /** A key with all scopes, held to no limit that a soak could meet unless told. */
+  /** A key with all scopes, and by default without effective limits. */
   makeKey(limits?: Partial<KeyLimits>): Promise<{ key: string; keyId: string }>;
   close(): Promise<void>;
 }
@@ -42,11 +42,11 @@ const bucketName = 'sonant-soak';
 const plenty: KeyLimits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: undefined };
 
 export interface InstallationOptions {
-  /** Whether there are wires to be cut, which cost a little time. */
+  /** Whether there are proxies that can cut connections, which cost a little time. */
   isWired?: boolean;
   settings?: Readonly<Record<string, string>>;
   settingsOf?(replica: number): Readonly<Record<string, string>>;
-  /** The command line of a replica, at each start, if not this version's. */
+  /** The command line of a replica at each start, if it is not this version's. */
   mainOf?(replica: number): string;
 }
 
@@ -126,7 +126,7 @@ export async function openInstallation(
   };
 }
 
-/** PostgreSQL again; what its last processes hold they let go of in a moment. */
+/** Restarts PostgreSQL. Its old processes release their resources within a moment. */
 export async function startAgain({ start }: OwnPostgresServer): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {

@@ -1,5 +1,5 @@
-// The real service in a process of its own, as `npm start` runs it, with a data folder in /tmp and the embedded engine
-// alone; and what it costs the machine. It can be killed without a word and started again on the same data.
+// The real service in its own process, as `npm start` runs it, with a data folder in /tmp and only the embedded engine;
+// and its costs for the machine. It can be killed and restarted on the same data.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What public addresses begin with, wherever the service is. */
+/** Prefix of public URLs, wherever the service is. */
 export const baseUrl = 'http://sonant.test';
 
 export interface Service {
@@ -17,29 +17,29 @@ export interface Service {
   url: string;
   httpPort: number;
   grpcPort: number;
-  /** All that it has said on standard error. */
+  /** All its standard error output. */
   said(): string;
   isUp(): boolean;
   /** A request with the key; a body is sent as JSON. */
   ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
   /** A request for speech as REST takes it. */
   speak(fields: object, init?: Omit<RequestInit, 'body'>): Promise<Response>;
-  /** At once and without a word. */
+  /** Kills it at once. */
   kill(): Promise<void>;
-  /** In peace. */
+  /** Stops it gracefully. */
   stop(): Promise<void>;
-  /** In peace; its folder goes with it. */
+  /** Stops it gracefully, and deletes its folder. */
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
   settings?: Readonly<Record<string, string>>;
-  /** To start again on what another has left. */
+  /** Starts on the data of another service. */
   left?: Pick<Service, 'dataDir' | 'key'>;
-  /** A folder that does not exist yet, if not one in the folder for temporary files. */
+  /** A folder that does not exist yet, instead of a temporary one. */
   dataDir?: string;
   args?: readonly string[];
-  /** Of another version. */
+  /** The program of another version. */
   main?: string;
 }
 
@@ -100,7 +100,7 @@ export async function openService({
   };
 }
 
-/** A key that is held to no limit that a soak could meet. */
+/** A key without limits that a soak could reach. */
 export function makeKey(dataDir: string, more: readonly string[] = [], program = main): string {
   const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000', ...more];
   const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
@@ -108,7 +108,7 @@ export function makeKey(dataDir: string, more: readonly string[] = [], program =
   return JSON.parse(made.toString()).key;
 }
 
-/** Once it says that it serves. */
+/** Resolves when it reports that it serves. */
 function portsOf(child: ChildProcess, said: () => string): Promise<[number, number]> {
   return new Promise((resolve, reject) => {
     let greeting = '';
@@ -121,14 +121,14 @@ function portsOf(child: ChildProcess, said: () => string): Promise<[number, numb
   });
 }
 
-/** proc(5) counts pages and ticks; both are this large wherever Linux runs today, ARM with its own pages aside. */
+/** proc(5) counts pages and ticks; these sizes are the same on all Linux systems, except pages on some ARM systems. */
 const pageBytes = 4096;
 const tickMs = 10;
 
 export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
-/** What all of its threads have used so far, those that have ended included. */
+/** CPU time of all its threads so far, including ended ones. */
 export function cpuMsOf({ pid }: Service): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /s, '')
@@ -136,7 +136,7 @@ export function cpuMsOf({ pid }: Service): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** What the threads of the engine that live have used so far. One that is not asked does next to nothing. */
+/** CPU time of the engine's living threads so far. An idle one uses almost none. */
 export function engineMsOf({ pid }: Service): number {
   const folder = `/proc/${pid}/task`;
   const read = (id: string, file: string) => readFileSync(join(folder, id, file), 'latin1').trim();
@@ -148,7 +148,7 @@ export function engineMsOf({ pid }: Service): number {
 /** Less than any segment takes to speak. */
 export const engineMsMin = 10;
 
-/** Watches the memory until asked for the most there was. */
+/** Watches the memory; the returned function returns its maximum. */
 export function watchRss(service: Service): () => number {
   let most = rssOf(service);
   const timer = setInterval(() => {
@@ -160,7 +160,7 @@ export function watchRss(service: Service): () => number {
   };
 }
 
-/** Bytes that the kernel holds for the connections of a port, sent and not read yet. */
+/** Unread bytes that the kernel holds for the connections of a port. */
 export function bytesUnread(port: number): number {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   let sum = 0;
@@ -173,7 +173,7 @@ export function bytesUnread(port: number): number {
   return sum;
 }
 
-/** Waits until a figure stays as it is for so long; answers it, or undefined if it never does. */
+/** Waits until a value stays unchanged for `stillMs`. Returns it, or undefined if it never does. */
 export async function settled<T>(read: () => T, stillMs: number, atMostMs: number): Promise<T | undefined> {
   let last = read();
   let since = performance.now();

@@ -1,15 +1,15 @@
-// The wire of cut-wire.ts, as who cuts it holds it.
+// Controls the proxy of cut-wire.ts.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
 export interface Wire {
   port: number;
-  /** Every connection is reset, and so is every new one. */
+  /** Resets all connections, old and new. */
   reset(): Promise<void>;
-  /** No byte passes, in either direction, on old connections or new ones. */
+  /** Stops all bytes, in both directions, on old and new connections. */
   silence(): Promise<void>;
-  /** All is as it was, and what was held back arrives. */
+  /** Restores everything; bytes that were held back arrive. */
   heal(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,14 +1,13 @@
-// Bytes on a connection, whatever they are, and the frames of HTTP/2 (RFC 9113 section 4.1) that a client of good manners
-// would not send.
+// Raw bytes on a connection, and HTTP/2 frames (RFC 9113 section 4.1) that a correct client would not send.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 export interface Raw {
   socket: Socket;
-  /** All that was answered, or the last of it. */
+  /** All answered bytes, or the last of them. */
   answered(): string;
   isClosed(): boolean;
-  /** Writes as fast as it is taken; false once nobody takes it any more. */
+  /** Writes as fast as possible; returns false when the peer no longer reads. */
   write(bytes: Uint8Array | string): Promise<boolean>;
 }
 
@@ -49,7 +48,7 @@ export const preface = Buffer.concat([
   frame(4, 0, 0, Buffer.alloc(0)),
 ]);
 
-/** Headers, each written out: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
+/** Literal headers: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
 export function hpack(headers: Readonly<Record<string, string>>): Buffer {
   const text = (word: string) => Buffer.concat([Buffer.from([word.length]), Buffer.from(word)]);
   return Buffer.concat(Object.entries(headers).flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));

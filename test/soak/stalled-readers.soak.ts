@@ -1,6 +1,7 @@
-// Two hundred readers that ask for ten minutes of sound and then read nothing, and two hundred more: the service makes no more
-// than fits on the way to them, holds next to nothing for each, goes on serving others, and is free again when they have gone.
-// What a reader costs is what the second crowd adds: with the first, V8 and the C library take what many streams at once need.
+// Two hundred readers that request ten minutes of audio and then read nothing, and two hundred more: the service
+// produces only what the buffers hold, uses little memory for each, serves others, and recovers when they have gone.
+// The cost of a reader is measured with the second group: with the first, V8 and the C library take what many streams
+// at once need.
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-/** Answers how it leaves. */
+/** Disconnects. */
 type Reader = () => void;
 
 function httpReader(path: string, headers: readonly string[] = []): Reader {
@@ -55,7 +56,7 @@ function httpReader(path: string, headers: readonly string[] = []): Reader {
   return () => socket.destroy();
 }
 
-/** Streams on one connection; nobody reads any of them. */
+/** Streams on one connection that nobody reads. */
 function grpcReaders(count: number): Reader {
   const session = connectHttp2(`http://127.0.0.1:${service.grpcPort}`);
   session.on('error', () => {});
@@ -79,7 +80,7 @@ const shortRequest = async () => {
   return [answer.status, (await answer.arrayBuffer()).byteLength > 10_000];
 };
 
-/** Every thread has spoken and every line of code has run, with as many bytes as would fill the buffers of some. */
+/** Every thread has spoken and every line of code has run, with enough bytes to fill some buffers. */
 async function warmUp(): Promise<void> {
   const body = { method: 'streaming', text_chunks: chunksOf(1, 600) };
   for (const headers of [{}, { Accept: 'text/event-stream' }])
@@ -89,7 +90,7 @@ async function warmUp(): Promise<void> {
   await settled(() => cpuMsOf(service), 1000, 60_000);
 }
 
-/** Until no thread of the engine has run for a while; then production does not go on by itself. */
+/** Waits until no engine thread has run for a while, so that production has stopped. */
 async function untilAtRest(): Promise<void> {
   const spoken = () => Math.round(engineMsOf(service) / engineMsMin);
   expect(await settled(spoken, 5000, 8 * 60_000), 'production comes to a stop').toBeDefined();

@@ -1,7 +1,6 @@
-// A process of its own that asks for short texts at both doors, one after the other, until it is told to end, and says
-// how long each pair of requests took, and how often it was told to come back for overload until then; whatever is not as it
-// should be ends it with an error:
-//     node steady-caller.ts URL GRPC-TARGET KEY
+// A process that requests short texts over HTTP and gRPC, one after the other, until it is ended, and reports how long
+// each pair of requests took and how often it was refused for overload; any other failure ends it with an error: node
+// steady-caller.ts URL GRPC-TARGET KEY
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
@@ -11,7 +10,7 @@ import { openGrpcClient } from '../rpc/grpc-client.ts';
 const [url, target, key] = process.argv.slice(2) as [string, string, string];
 const client = openGrpcClient(SpeechService, target);
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-/** Comes back when it is told to where the service is overloaded. */
+/** Retries after the requested wait if the service is overloaded. */
 async function untilServed<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const served = await ask();

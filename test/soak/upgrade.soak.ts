@@ -1,26 +1,26 @@
-// The version before, from its own commit (BEFORE), beside this one: two replicas on one PostgreSQL, Redis and S3 under load,
-// upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one process on SQLite that is
-// stopped, started in the other version, and back. Nothing fails, and nothing that was acknowledged is lost.
+// An earlier version from its own commit (BEFORE) beside this one: two replicas on one PostgreSQL, Redis and S3 under
+// load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one process
+// on SQLite that is stopped, started in the other version, and back. Nothing fails, and nothing acknowledged is lost.
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { main } from '../cli/sonant-program.ts';
+import { openApiClients } from './api-clients.ts';
 import { Watch } from './checked-requests.ts';
 import { type CheckingClient, type Kind, kinds, openCheckingClient } from './checking-client.ts';
-import { openDoorClient } from './door-client.ts';
 import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { startLoad, tallyOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 import { makeKey, openService, type Service } from './open-service.ts';
 import { openVersionBefore, type VersionBefore } from './version-before.ts';
 
-/** Forty landings ago, unless told. */
+/** Forty merges ago by default. */
 const {
   BEFORE = execFileSync('git', ['rev-list', '--first-parent', '-n', '1', '--skip', '40', 'HEAD']).toString().trim(),
 } = process.env;
-/** Until the balancer sees that a replica is back, and a while of both versions. */
+/** Until the balancer notices that a replica is available again, plus a while with both versions. */
 const besideMs = 6_000;
-/** The stubs of the version before are those of gRPC. */
+/** The stubs of the earlier version are those of gRPC. */
 const oldCallers: readonly Kind[] = ['grpc', 'grpc stream', 'link'];
 
 const opened = new AsyncDisposableStack();
@@ -35,11 +35,11 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => opened.disposeAsync());
 
-/** A stream of events that is cut, and read on at whatever replica the balancer chooses. */
+/** An event stream that is cut, and resumed at whatever replica the balancer chooses. */
 async function resume(installation: CheckedInstallation): Promise<string> {
-  const doors = openDoorClient({ ...installation, wyomingPorts: [] });
-  const { outcome } = await new Watch().outcomeOf(doors.doors['events resumed']!);
-  doors.close();
+  const apis = openApiClients({ ...installation, wyomingPorts: [] });
+  const { outcome } = await new Watch().outcomeOf(apis.apis['events resumed']!);
+  apis.close();
   return outcome;
 }
 
@@ -97,7 +97,7 @@ test(
   30 * 60_000,
 );
 
-/** At a replica that has jobs: the version before may have none, and then leaves them alone. */
+/** At a replica that has jobs: the earlier version may have none, and then ignores them. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });

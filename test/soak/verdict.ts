@@ -1,30 +1,30 @@
-// What came of many calls, by door: a row of a table each, and all that should not have happened.
+// The results of many calls by API: a table row for each, and everything that should not have happened.
 import type { Outcome } from './checked-requests.ts';
 import type { FaultWindow } from './fault-cycle.ts';
 
-export interface DoorCall extends Outcome {
-  door: string;
+export interface CallOutcome extends Outcome {
+  api: string;
 }
 
-/** Refusals for want of capacity, in the words of each door; what is held of all streams, to be resumed, is 64 MiB at most. */
+/** Refusals for overload, with each API's message; resumable streams are limited to 64 MiB in total. */
 const overload = [
   /^410 stream_expired$/,
   /overloaded|system_busy|^message More requests are waiting/,
   /503 at the handshake$/,
   /status code:? 503/,
 ];
-/** What docs/reliability.md says of faults, and how a connection looks that broke. */
+/** The failures that docs/reliability.md names for faults, and the errors of broken connections. */
 const faulty = [
   /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^50[024] .*internal_error/,
   /^message The speech engine has failed repeatedly|^message Storage is unavailable/,
   /^broken$|^no answer|^closed 10(06|11|12)$|^50[24] at the handshake$|^(UNAVAILABLE|INTERNAL|UNKNOWN|CANCELLED) \(.*\)$/,
 ];
-const isOneOf = (forms: readonly RegExp[], { outcome }: DoorCall) => forms.some((form) => form.test(outcome));
+const isOneOf = (forms: readonly RegExp[], { outcome }: CallOutcome) => forms.some((form) => form.test(outcome));
 
-const isOk = ({ outcome }: DoorCall) => outcome === 'ok';
-const isWrong = ({ outcome }: DoorCall) => outcome.startsWith('WRONG');
+const isOk = ({ outcome }: CallOutcome) => outcome === 'ok';
+const isWrong = ({ outcome }: CallOutcome) => outcome.startsWith('WRONG');
 
-function countOf(calls: readonly DoorCall[]): string {
+function countOf(calls: readonly CallOutcome[]): string {
   const counts = [...Map.groupBy(calls, ({ outcome }) => outcome.split('\n')[0]!)].map(
     ([outcome, some]) => [outcome, some.length] as const,
   );
@@ -34,22 +34,22 @@ function countOf(calls: readonly DoorCall[]): string {
     .join(', ');
 }
 
-export function toTable(calls: readonly DoorCall[], touchedBy: (call: DoorCall) => FaultWindow | undefined) {
-  const lines = ['| door | calls | by no fault touched | by a fault touched |', '|---|---|---|---|'];
+export function toTable(calls: readonly CallOutcome[], touchedBy: (call: CallOutcome) => FaultWindow | undefined) {
+  const lines = ['| API | calls | by no fault touched | by a fault touched |', '|---|---|---|---|'];
   const unexpected: string[] = [];
-  for (const [door, some] of [...Map.groupBy(calls, (call) => call.door)].sort()) {
+  for (const [api, some] of [...Map.groupBy(calls, (call) => call.api)].sort()) {
     const { calm = [], touched = [] } = Object.groupBy(some, (call) => (touchedBy(call) ? 'touched' : 'calm'));
-    lines.push(`| ${door} | ${some.length} | ${countOf(calm)} | ${countOf(touched)} |`);
+    lines.push(`| ${api} | ${some.length} | ${countOf(calm)} | ${countOf(touched)} |`);
     for (const call of some) {
       if (isOk(call) || isOneOf(overload, call)) continue;
       const fault = touchedBy(call);
       if (fault && !isWrong(call) && isOneOf(faulty, call)) continue;
       const at = (call.endedMs / 1000).toFixed(1);
       unexpected.push(
-        `${door}: ${call.outcome.split('\n')[0]} at ${at} s, ${fault ? `while ${fault.name}` : 'by no fault'}`,
+        `${api}: ${call.outcome.split('\n')[0]} at ${at} s, ${fault ? `while ${fault.name}` : 'by no fault'}`,
       );
     }
   }
   const bytes = calls.reduce((sum, call) => sum + call.bytes, 0);
-  return { lines, unexpected, bytes, wrong: calls.filter(isWrong).map(({ door, outcome }) => `${door}: ${outcome}`) };
+  return { lines, unexpected, bytes, wrong: calls.filter(isWrong).map(({ api, outcome }) => `${api}: ${outcome}`) };
 }

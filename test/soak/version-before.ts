@@ -1,5 +1,5 @@
-// An earlier version of Sonant, from its own commit, in a folder of its own: with the packages that are installed here, if
-// those are the ones that it asks for.
+// An earlier version of Sonant from its own commit, in a new folder: with the installed packages, if they are the
+// required ones.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ export interface VersionBefore {
   commit: string;
   /** Its command line. */
   main: string;
-  /** As its stubs have it. */
+  /** The service in its stubs. */
   service: typeof SpeechService;
   remove(): void;
 }

@@ -1,5 +1,5 @@
-// The soak tests: `npm run soak`. They are slow, one runs after the other, and they print what they measure; what they
-// assert are facts and never times, since the machine may be busy. They read /proc, so they want Linux.
+// The soak tests: `npm run soak`. They are slow, run one after the other, and print their measurements; they assert
+// facts and never times, since the machine may be busy. They read /proc, so they need Linux.
 import { defineConfig } from 'vitest/config';
 
 // biome-ignore lint/style/noDefaultExport: that is how vitest finds it

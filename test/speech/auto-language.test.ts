@@ -1,4 +1,5 @@
-// `language_code: "auto"`: each sentence is spoken in its own language, among those that the voices speak, and told so.
+// `language_code: "auto"`: each sentence is spoken in its own language, among those of the voices, and reported with
+// it.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
@@ -118,7 +119,7 @@ test('of several voices, each speaks what it can of the languages that all of th
     '<voice name="bell-low">Der Zug fährt heute leider nicht. Le musée est fermé le lundi.</voice></speak>';
   const request = parseSpeechRequest({ ...auto, voice_id: 'tone-low', ssml });
   await collect(speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal));
-  // French is no German, though the first voice speaks no French: it speaks it as its own.
+  // French is not German, but the first voice does not speak French: it uses its own language.
   expect(spoken(tone)).toEqual(['de Der Zug fährt heute leider nicht.', 'en Le musée est fermé le lundi.']);
   expect(spoken(bell)).toEqual(['de-AT Der Zug fährt heute leider nicht.', 'fr Le musée est fermé le lundi.']);
   for (const each of [tone, bell]) await each.close();

@@ -1,4 +1,4 @@
-// Work in the background: interactive speech goes before it, and its turns go round the owners.
+// Background work: interactive speech precedes it, and owners take turns.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBackground } from '../../src/speech/background.ts';

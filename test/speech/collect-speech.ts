@@ -1,4 +1,4 @@
-// All of a stream of speech, as one file with true sizes.
+// Collects a stream of speech into one file with true sizes.
 import type { SpeechDone, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../../src/speech/speech-events.ts';
 
 export interface CollectedSpeech {

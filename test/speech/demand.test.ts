@@ -1,4 +1,5 @@
-// What a request demands of the scheduler: the engine says which resource speaks it, not labels that callers write.
+// The demand of a request at the scheduler: the engine names the resource that speaks it, not labels that callers
+// write.
 import { expect, test } from 'vitest';
 import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,5 +1,5 @@
-// The heart with the voice that is always there: what only real speech shows. Seams within a sentence add no pause,
-// parallel requests hear nothing of each other, speeds come out as asked, and formats agree on the length.
+// Speech with the embedded voice, for properties that only real speech shows: seams within a sentence add no pause,
+// parallel requests do not affect each other, speeds are as requested, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
@@ -39,7 +39,7 @@ test('a sentence in three chunks lasts as long as in one', async () => {
 
 test('the pause of a sentence is left as the engine makes it', async () => {
   const two = ['This is the first.', 'This is the second.'];
-  // Its level is not changed, so that what is quiet is quiet before and after.
+  // Its level is not changed, so silence is the same before and after.
   const voice = flite.voices.find(({ voiceId }) => voiceId === 'fergus')!;
   const raw: Int16Array[] = [];
   for (const text of two) {
@@ -86,7 +86,7 @@ test('formats and rates agree on the length, within 1 %', async () => {
   expect(Math.max(...seconds) - Math.min(...seconds)).toBeLessThan(0.01 * seconds[0]! + 0.05);
 });
 
-/** Where, in seconds, sound begins after a tenth of a second of quiet. */
+/** Times in seconds at which sound begins after a tenth of a second of silence. */
 function onsetsIn(samples: Int16Array, sampleRateHz: number): number[] {
   const onsets: number[] = [];
   let quiet = Infinity;

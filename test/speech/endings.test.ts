@@ -1,5 +1,5 @@
-// How the heart ends when not all goes well, with the tone engine: failures before and after the first sound, callers
-// who leave, readers who stop; and a hundred callers at once.
+// The ends of speech with the tone engine: failures before and after the first audio, disconnected callers, readers
+// that stop; and a hundred callers at once.
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';

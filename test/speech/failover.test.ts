@@ -1,4 +1,4 @@
-// One voice, two engines: the second speaks where the first fails before anything is heard, and never in the middle.
+// One voice, two engines: the second speaks if the first fails before any audio was sent, and never midway.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

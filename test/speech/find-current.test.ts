@@ -1,4 +1,4 @@
-// Names that are looked up in copies of tables: what a miss costs, and that a change before it is always seen.
+// Lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createFindCurrent } from '../../src/speech/find-current.ts';

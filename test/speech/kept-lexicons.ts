@@ -1,4 +1,4 @@
-// Lexicons as speech finds them, without a store.
+// Lexicons for speech, without a store.
 import type { Lexicons, OfferedLexicon } from '../../src/speech/request-lexicons.ts';
 import { compileLexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 

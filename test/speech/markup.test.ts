@@ -1,5 +1,5 @@
-// Marked text, through `streamSpeech`, with the tone engine: pauses to the millisecond, words and marks where they are
-// heard, several voices, and what each element makes of the text.
+// Marked text, through `streamSpeech` with the tone engine: pauses to the millisecond, times of words and marks,
+// several voices, and the effect of each element.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';

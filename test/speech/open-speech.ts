@@ -1,4 +1,4 @@
-// The heart with the tone engine, for its tests, and what they ask and look at.
+// Speech with the tone engine for tests, with common requests and checks.
 
 import { afterEach } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,11 +1,11 @@
-// Speaking ahead, with texts for cuts and letters for sound.
+// Prefetching, with texts as cuts and letters as audio.
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { prefetch } from '../../src/speech/prefetch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** Who speaks letters, and tells what it was asked to begin and what it was told to end. */
+/** A speaker of letters, which records what it was asked to begin and to end. */
 function createSpeaker() {
   const begun: string[] = [];
   const left: string[] = [];
@@ -88,7 +88,7 @@ test('after a reader who leaves, no more of a text that arrives later is taken',
     for await (const _ of pieces) break;
     break;
   }
-  // The one that is awaited at that time still comes.
+  // The cut that is awaited at that time still arrives.
   for (const [n, word] of ['cd', 'ef', 'gh'].entries()) arrivals[n + 1]!.resolve(word);
   await expect.poll(() => hasEnded).toBe(true);
   await turn();

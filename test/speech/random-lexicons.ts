@@ -1,5 +1,5 @@
-// Checks random texts with random lexicons: what is said is what a plain search for the longest entry says, and every word
-// is where it stands in the text that was sent.
+// Checks random texts with random lexicons: the result equals a simple search for the longest entry, and every word has
+// its position in the sent text.
 import { expect } from 'vitest';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { createRandom } from '../text/random-text.ts';
@@ -19,7 +19,7 @@ function writeEntries(random: Random): LexiconEntry[] {
   });
 }
 
-/** The longest entry at that word, of the first lexicon, exact before alike. */
+/** The longest entry at that word, from the first lexicon; exact matches precede folded ones. */
 function search(said: readonly string[], at: number, lexicons: readonly (readonly LexiconEntry[])[]) {
   for (let count = said.length - at; count > 0; count--) {
     const written = said.slice(at, at + count).join(' ');

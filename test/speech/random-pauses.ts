@@ -1,5 +1,5 @@
-// Checks texts with pauses at random places, as tags and as breaks: every pause is as long as was asked, and every word
-// is where it stands in the text that was sent.
+// Checks texts with pauses at random places, as tags and as breaks: every pause has the requested length, and every
+// word has its position in the sent text.
 import { expect } from 'vitest';
 import { createRandom } from '../text/random-text.ts';
 import { collect, joined, openSpeech, samplesOf } from './open-speech.ts';
@@ -11,7 +11,7 @@ const rates = [24_000, 44_100, 48_000];
 interface RandomText {
   fields: object;
   source: string;
-  /** In order; a pause before the first word is the first. */
+  /** In order; the first is before the first word. */
   pausesMs: readonly number[];
 }
 

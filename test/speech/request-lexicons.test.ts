@@ -1,5 +1,5 @@
-// Lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is charged, which
-// ids are refused, and what of them belongs to the cache key.
+// Lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is charged,
+// which ids are refused, and their part in the cache key.
 import { expect, test } from 'vitest';
 import { bestKeyOf } from '../../src/delivery/cache-key.ts';
 import { Failure } from '../../src/errors.ts';
@@ -147,7 +147,7 @@ test('the cache key has the content of the lexicons, and not their ids', () => {
   const none = keyOf({}, []);
   const one = keyOf({ aws }, ['aws']);
   expect(one).not.toBe(none);
-  // Sound that lacks one comes with a warning.
+  // Audio without a lexicon comes with a warning.
   expect(keyOf({}, [], ['gone'])).not.toBe(none);
   expect(keyOf({ same: aws }, ['same'])).toBe(one);
   expect(keyOf({ aws }, [], ['aws'])).toBe(one);

@@ -1,5 +1,5 @@
-// Several voices in one text, of engines with different sample rates: who may speak, how loud, without a click, and by which
-// engine where one fails.
+// Several voices in one text, of engines with different sample rates: permissions, loudness, no clicks, and the next
+// engine if one fails.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';

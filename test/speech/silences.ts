@@ -1,4 +1,4 @@
-// Finds the stretches between sounds in 16-bit samples.
+// Finds the silences in 16-bit samples.
 import { loudFrom } from '../../src/audio/seam.ts';
 
 export interface Gap {
@@ -6,7 +6,7 @@ export interface Gap {
   endSeconds: number;
 }
 
-/** Where it is quiet for at least so long between two sounds, before the first and after the last. */
+/** Silences of at least `secondsMin` between sounds, before the first and after the last. */
 export function findGaps(samples: Int16Array, sampleRateHz: number, secondsMin: number): Gap[] {
   const gaps: Gap[] = [];
   let from = 0;

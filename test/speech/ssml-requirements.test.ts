@@ -1,4 +1,4 @@
-// The requirements of SSML 1.1, by an embedded voice, eSpeak NG where it is installed, and the tone engine.
+// The requirements of SSML 1.1, with an embedded voice, eSpeak NG if it is installed, and the tone engine.
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
@@ -30,7 +30,7 @@ const voicePairs = [
   ['tone-low', 'clara'],
   ...(espeak ? [['espeak-en-us', 'clara'] as const] : []),
 ] as const;
-/** Two ways to the same sound may differ by what is cut off the ends of segments. */
+/** Two ways to the same audio may differ by what is trimmed at the ends of segments. */
 const sameSeconds = 0.03;
 
 const hasTimes = (voiceId: string): boolean =>

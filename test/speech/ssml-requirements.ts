@@ -1,5 +1,5 @@
-// What SSML 1.1 requires of a processor, by the sections of https://www.w3.org/TR/speech-synthesis11/, as far as it can be
-// heard and is not about fetching: documents of our own, and what must be heard of each, whatever speaks it.
+// The requirements of SSML 1.1 for a processor, by the sections of https://www.w3.org/TR/speech-synthesis11/, as far as
+// they are audible and do not need fetching: documents, and the expected result with any voice.
 import { plain, type Requirement, style, words } from './ssml-style-requirements.ts';
 
 const head =

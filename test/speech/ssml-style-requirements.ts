@@ -1,24 +1,24 @@
-// What SSML 1.1 requires of what changes the voice and how it speaks, of pauses, marks and recorded sound: the rows of
-// sections 3.2 to 3.4 in ssml-requirements.ts.
+// The requirements of SSML 1.1 for elements that change the voice or its style, for pauses, marks and recorded audio:
+// the rows of sections 3.2 to 3.4 in ssml-requirements.ts.
 
 export interface Requirement {
   section: string;
   requirement: string;
-  /** A whole document where it begins with "<", unless it is the content of one. */
+  /** A whole document if it begins with "<", else the content of one. */
   document: string;
-  /** The words in the order in which they are heard, as they are written. */
+  /** The words in spoken order, as written. */
   words?: string;
-  /** Marks and changes of voice, in their order. */
+  /** Marks and changes of voice, in order. */
   marks?: readonly string[];
   /** Default: none. */
   warnings?: readonly string[];
-  /** Those, besides, where the engine reports no times of words. */
+  /** Additional warnings if the engine reports no word times. */
   untimedWarnings?: readonly string[];
-  /** How long it is beside another document: as long, longer, shorter, or longer by so many milliseconds. */
+  /** Its length compared with another document: same, longer, shorter, or longer by this many milliseconds. */
   beside?: readonly [relation: 'same' | 'longer' | 'shorter' | number, document: string];
-  /** Whether that holds for engines alone that breathe between sentences, which the tones do not. */
+  /** Whether it only applies to engines that pause between sentences, which the tone engine does not. */
   needsBreath?: boolean;
-  /** Why it is refused. */
+  /** The reason of its refusal. */
   refused?: RegExp;
 }
 

@@ -1,5 +1,5 @@
-// The heart, through `streamSpeech` and `synthesizeSpeech`, with the tone engine: order, whole sound, seams, words, what
-// an engine cannot do itself, odd text.
+// `streamSpeech` and `synthesizeSpeech` with the tone engine: order, complete audio, seams, words, features that an
+// engine lacks, odd text.
 import { describe, expect, test } from 'vitest';
 import { formatNames } from '../../src/audio/formats.ts';
 import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';
@@ -37,7 +37,7 @@ describe('a stream', () => {
     expect(a.info.audioId).not.toBe(b.info.audioId);
   });
 
-  // Opus takes its time, and has a test of its own for sound in pieces.
+  // Opus is slow, and has a separate test for audio in pieces.
   test.each(formatNames.filter((name) => name !== 'opus'))(
     'of 50 segments is, collected, the same sound in %s',
     async (output_format) => {

@@ -1,6 +1,6 @@
-// What every voice has in common: how soon it is heard, how long it is quiet at the end, no offset, and the same loudness
-// and bounded peaks in every format. Loudness and true peaks are measured by ffmpeg. The table of them, a line for each voice,
-// is written to the file that SONANT_LEVEL_TABLE names.
+// Common properties of every voice: delay of the first sound, silence at the end, no offset, and equal loudness and
+// bounded peaks in every format. ffmpeg measures loudness and true peaks. A table with a line per voice is written to
+// the file that SONANT_LEVEL_TABLE names.
 import { execFile } from 'node:child_process';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const voiceIds = [
   ...(hasEspeak ? ['espeak-en-gb', 'espeak-en-us'] : []),
 ];
 
-/** Each begins with a consonant that begins softly, and ends with one that fades. */
+/** Each begins with a soft consonant, and ends with one that fades. */
 const texts = [
   'Fish and chips.',
   'Three thin thieves left.',
@@ -57,7 +57,7 @@ afterAll(() => Promise.all(engines.map((engine) => engine.close())));
 const say = (fields: object) =>
   collectSpeech(speech.streamSpeech(parseSpeechRequest({ ...pcm, ...fields }), caller, never));
 
-/** A turn whose parts end where they are given. */
+/** A turn whose parts end at the given places. */
 async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buffer> {
   const { captions: _, ...fields } = parseSpeechRequest({ ...pcm, voice_id, text: 'a', markup: 'pauses' });
   const planned = await speech.planLive(fields, caller);
@@ -71,7 +71,7 @@ async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buff
   return joined(await Array.fromAsync(speech.speakTurn(planned, text, { caller, signal: never, place })));
 }
 
-/** Seconds of quiet before the first sound, and after the last. */
+/** Seconds of silence before the first sound, and after the last. */
 function edgesOf(audio: Uint8Array): { lead: number; tail: number } {
   const samples = samplesOf(audio);
   const seconds = samples.length / sampleRateHz;

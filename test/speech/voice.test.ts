@@ -1,4 +1,4 @@
-// Voices: one id each, and the languages they cover.
+// Voices: unique ids, and the languages they cover.
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';
@@ -61,13 +61,13 @@ test('an alias is found until a voice has it as its id, and again when that has 
   const look = (name: string) => voices.lookUp(name)?.voice.voiceId;
   expect([look('alloy'), voices.find('tone-high').aliases]).toEqual(['tone-high', ['alloy']]);
   expect(voices.list()[0]!.voice.voiceId).toBe('tone-high');
-  // A model arrives with a voice of that id.
+  // A model with a voice of that id is installed.
   offered = [low, high, named('alloy')];
   expect([look('alloy'), voices.find('tone-high').aliases]).toEqual(['alloy', []]);
   expect(voices.list()[0]!.voice.voiceId).toBe('alloy');
   offered = [low, high];
   expect(look('alloy')).toBe('tone-high');
-  // The voice itself goes: the alias is of no voice, until it is back.
+  // The voice is removed: the alias belongs to no voice until it is back.
   offered = [low];
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-low']);
   offered = [low, high];

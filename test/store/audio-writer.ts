@@ -1,6 +1,5 @@
-// A process of its own that keeps clips with their rows, and API keys, as fast as it can until it is killed, and says
-// on standard output what is acknowledged:
-//     node audio-writer.ts FOLDER
+// A process that stores clips with their rows, and API keys, as fast as it can until it is killed, and prints what is
+// acknowledged: node audio-writer.ts FOLDER
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -50,7 +49,7 @@ async function storeClips(): Promise<never> {
 async function storeKeys(): Promise<never> {
   for (;;) {
     acknowledge((await keyVerifier.create({})).key);
-    // Rows alone never wait for the event loop; the clips want their turn.
+    // Rows alone never wait for the event loop; the clips need a turn.
     await setTimeout(3);
   }
 }

@@ -1,4 +1,4 @@
-// The bytes of a clip, told from its id, so that whoever finds the clip can tell whether it is whole.
+// The bytes of a clip are derived from its id, so that its completeness can be checked.
 import { crc32 } from 'node:zlib';
 import { patternBytes } from '../conformance/pattern-bytes.ts';
 

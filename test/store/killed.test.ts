@@ -1,4 +1,4 @@
-// A service killed at any moment, without a word: what it acknowledged is there afterwards, and nothing half-made is.
+// A service killed at any moment: everything acknowledged exists afterwards, and nothing incomplete does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const { KILLS = isLongRun ? '10' : '3' } = process.env;
 const kills = Number(KILLS);
 
-/** Lets a process write for a while, kills it, and answers what it had acknowledged. */
+/** Lets a process write for a while, kills it, and returns what it had acknowledged. */
 async function writeAndDie(ms: number): Promise<string[]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'audio-writer.ts'), folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -30,7 +30,7 @@ async function writeAndDie(ms: number): Promise<string[]> {
   await once(child.stdout, 'readable');
   await sleep(ms);
   child.kill('SIGKILL');
-  // A last word cut short was not an acknowledgement.
+  // A truncated last line was not an acknowledgement.
   return (await said).split('\n').slice(0, -1);
 }
 

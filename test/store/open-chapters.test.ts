@@ -1,5 +1,5 @@
-// What every process asks of the chapters of jobs every second: its cost grows with the jobs that have not ended, and not with
-// the chapters that those which were canceled or have failed keep for a retry.
+// The query for chapters that every process makes every second: its cost grows with the unfinished jobs, and not with
+// the chapters that canceled or failed jobs keep for a retry.
 import { expect, test } from 'vitest';
 import { createJobLeases } from '../../src/store/job-leases.ts';
 import type { RowValue } from '../../src/store/row-store.ts';

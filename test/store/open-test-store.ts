@@ -1,4 +1,4 @@
-// A database of SQLite in a folder of its own, closed and removed when the test has ended.
+// A SQLite database in a new folder, closed and removed when the test has ended.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// PostgreSQL when it fails: killed, frozen, and with PgBouncer between, by way of which the contract is kept too.
+// Faults of PostgreSQL: killed, frozen, and with PgBouncer in between, which also keeps the contract.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
@@ -84,7 +84,7 @@ there('a frozen connection is given up after the time of a statement, and anothe
     await freeze();
     const waiting = Array.from({ length: 3 }, () => reasonOf(store.query('select 1 as one')));
     const unavailable = 'storage_unavailable';
-    // Those that wait for it to be free are told earlier that it is not.
+    // Calls that wait for a connection learn earlier that there is none.
     expect(await Promise.all(waiting)).toEqual([unavailable, unavailable, unavailable]);
     expect(await store.query('select 1 as one')).toEqual([{ one: 1 }]);
   } finally {

@@ -1,4 +1,4 @@
-// The listener of a database that it cannot reach: what a failed connection leaves in memory.
+// The listener of an unreachable database: the memory left by a failed connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import v8 from 'node:v8';
@@ -6,7 +6,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { PostgresListener } from '../../src/store/postgres-listener.ts';
 
-/** Counts what is still in use: a full collection runs before. */
+/** Counts objects in use: a full collection runs first. */
 const countClients = () => v8.queryObjects(pg.Client, { format: 'count' });
 
 test('connections that failed are not kept', async () => {

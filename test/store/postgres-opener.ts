@@ -1,5 +1,4 @@
-// A process of its own that opens a PostgreSQL database, and says on standard output which steps it then has:
-//     node postgres-opener.ts URL
+// A process that opens a PostgreSQL database, and prints the steps that it then has: node postgres-opener.ts URL
 import { openPostgres } from '../../src/store/postgres.ts';
 
 const store = await openPostgres({ url: process.argv[2]! });

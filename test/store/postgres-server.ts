@@ -1,5 +1,5 @@
-// PostgreSQL for tests: the server of TEST_DATABASE_URL, or one of our own on a Unix socket in a folder of its own, started
-// from whatever is installed and ended with whoever started it, even if that is killed. `undefined` where there is none.
+// PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed one on a Unix socket in a new folder, which
+// ends with the process that started it, even if that is killed. `undefined` if there is none.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,29 +9,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { findProgram } from '../programs.ts';
 
-/** PostgreSQL refuses to be run by root; then nobody runs it. */
+/** PostgreSQL refuses to be run by root, so the user "nobody" runs it. */
 const nobody = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 const user = isRoot ? nobody : {};
 
-/** Runs a program and ends it, by the signal named first, when standard input ends: when whoever started it is gone. */
+/** Runs a program, and ends it with the given signal when standard input ends, which means that its starter is gone. */
 const owner = 'exec 4<&0; "$@" </dev/null & pid=$!; echo $pid; (cat <&4 >/dev/null; kill -$0 $pid) & wait $pid';
 
 export interface PostgresServer {
-  /** The address of a new, empty database. */
+  /** The URL of a new, empty database. */
   createDatabase(): Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface OwnPostgresServer extends PostgresServer {
   folder: string;
-  /** Of a database that is there already. */
+  /** URL of an existing database. */
   url: string;
-  /** Of the postmaster, whose children the backends are. */
+  /** Id of the postmaster, whose children the backends are. */
   readonly pid: number;
-  /** Ends it at once, as a crash would, or as the signal says: SIGINT is its fast shutdown. */
+  /** Ends it at once like a crash, or by the given signal; SIGINT is its fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
-  /** Again, after `kill`. */
+  /** Starts it again after `kill`. */
   start(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
   if (isRoot) chownSync(folder, nobody.uid, nobody.gid);
   const environment = { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder, PGTZ: 'UTC' };
   const data = join(folder, 'data');
-  // A language whose order of letters is not that of their bytes.
+  // A locale whose order of letters differs from that of their bytes.
   const language = hasIcu(programs) ? ['--locale-provider=icu', '--icu-locale=en-US'] : [];
   const made = ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-sync', '--no-instructions'];
   execFileSync(join(programs, 'initdb'), [...made, ...language], { ...user, env: environment, stdio: 'pipe' });
@@ -113,12 +113,12 @@ const hasIcu = (programs: string): boolean =>
   Number(/\d+/.exec(execFileSync(join(programs, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[0]) >= 15;
 
 export interface Pooler {
-  /** The same database, by way of the pooler. */
+  /** The same database through the pooler. */
   urlOf(database: string): string;
   stop(): Promise<void>;
 }
 
-/** PgBouncer before a server of our own, giving each transaction another connection. */
+/** PgBouncer before a test server; it gives each transaction another connection. */
 export async function startPgBouncer({ folder }: OwnPostgresServer): Promise<Pooler | undefined> {
   const programs = findProgram('pgbouncer');
   if (programs === undefined) return undefined;

@@ -1,4 +1,4 @@
-// PostgreSQL: the contract, and what only many processes at once can go wrong with.
+// PostgreSQL: the contract, and faults that only concurrent processes cause.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Text from one replica to another, on a real Redis or Valkey: whole, in order, and with an end on both sides when either
-// side, or the server, goes.
+// Text from one replica to another, on a real Redis or Valkey: complete, in order, and with an end on both sides when
+// either side or the server is gone.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -32,13 +32,13 @@ describe.skipIf(!hasRedis)('a relay', () => {
     closing.push(() => redis.close());
     return { redis, relay: createRedisRelay({ redis, prefix, onFault, askMs: 3_000 }) };
   };
-  /** What offers it was not waited for. */
+  /** The offer was not awaited. */
   const ask = async (relay: Relay) => {
     let answer: Answer | undefined;
     await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
     return answer!;
   };
-  /** Answers with so many lines, and notes how far it came and whether it was left. */
+  /** Answers with this many lines, and records how far it came and whether it was left. */
   const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();
@@ -95,7 +95,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     expect(await relay.ask('yours', '?')).toBeUndefined();
     expect(await ask(relay)).toBeDefined();
     expect(await holder.ask('mine', '?')).toBeUndefined();
-    // One that died has withdrawn nothing, and does not hear.
+    // A replica that died has withdrawn nothing, and does not listen.
     holding.close();
     await expect.poll(() => relay.ask('mine', '?')).toBeUndefined();
   });
@@ -127,7 +127,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     };
     await expect(read()).rejects.toMatchObject({ reason: 'internal_error' });
     expect(seen.length).toBe(5);
-    // The cause is known there only.
+    // The cause is known only there.
     await expect.poll(() => faults).toMatchObject([{ message: 'broken' }]);
   });
 
@@ -176,7 +176,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
       };
       const [holder, asker] = [await replica(), await replica()];
       holder.relay.serve(async () => ({ head: 'yes', lines: (async function* () {})(), leave() {} }));
-      /** Asks until it is answered; every outcome before must be one to retry. */
+      /** Repeats until it is answered; every earlier outcome must be retryable. */
       const answered = async () => {
         const outcomes: (string | undefined)[] = [];
         const ask = () =>

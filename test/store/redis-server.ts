@@ -1,5 +1,5 @@
-// A real Redis or Valkey for tests: the one of TEST_REDIS_URL, else a server of their own from PATH, on a socket in a folder
-// of its own, without a file. Ends with the process that opened it.
+// A real Redis or Valkey for tests: the one of TEST_REDIS_URL, else one from PATH on a socket in a new folder, without
+// persistence. Ends with the process that opened it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,12 +13,12 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-/** One that may be ill-treated. */
+/** A server that tests may disturb. */
 export interface OwnRedisServer extends RedisServer {
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Again, and it knows nothing. */
+  /** Starts it again, without data. */
   start(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function openOwnRedisServer(args: readonly string[] = []): Promise<
   return server;
 }
 
-/** One node that thinks it is a cluster, so that it refuses what does not keep to one slot. */
+/** One node in cluster mode, which refuses commands that span slots. */
 export async function openRedisCluster(): Promise<OwnRedisServer> {
   const [port, busPort] = [await freePort(), await freePort()];
   const server = await openOwnRedisServer([

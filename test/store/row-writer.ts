@@ -1,5 +1,4 @@
-// A process of its own that writes rows as fast as it can, and says on standard output which are acknowledged:
-//     node row-writer.ts FILE NAME COUNT
+// A process that writes rows as fast as it can, and prints which are acknowledged: node row-writer.ts FILE NAME COUNT
 import { writeSync } from 'node:fs';
 import { createId } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';

@@ -1,4 +1,4 @@
-// SQLite: the contract, and what only a file can go wrong with.
+// SQLite: the contract, and faults that only a file has.
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -152,7 +152,7 @@ test('while another holds the write lock, rows are read, the event loop turns, a
   ]).then(() => {
     isWritten = true;
   });
-  // The lock is let go from this very event loop: were it blocked, the writes would fail.
+  // The lock is released on this event loop: if it were blocked, the writes would fail.
   for (let i = 0; i < 20; i++) {
     expect(await store.query('select id from t')).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,4 +1,4 @@
-// The ledger of a process that is killed: all that it has acknowledged is there, and nothing by halves.
+// The ledger of a killed process: everything acknowledged is there, and nothing is there in part.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ test('5 kills at random moments lose nothing that was acknowledged', async () =>
     const acknowledgedCount = (await said).length;
     acknowledged += acknowledgedCount;
     const { requests, characters, ms } = await kept();
-    // The last three may have been kept before they could be acknowledged.
+    // The last three may have been stored before they could be acknowledged.
     expect([0, 3]).toContain(requests - before - acknowledgedCount);
     expect([characters, ms]).toEqual([requests * 7, requests * 11]);
   }

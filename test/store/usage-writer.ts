@@ -1,5 +1,4 @@
-// A process of its own that notes what was spoken as fast as it can, and says what is acknowledged:
-//     node usage-writer.ts FILE
+// A process that records usage as fast as it can, and prints what is acknowledged: node usage-writer.ts FILE
 import { writeSync } from 'node:fs';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';

@@ -1,4 +1,4 @@
-// An OpenTelemetry collector on loopback: a real HTTP server that keeps what it is sent, and answers as it is told.
+// An OpenTelemetry collector on loopback: a real HTTP server that stores its input and answers as requested.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Spans and metrics at a collector: a real HTTP server that can be slow, broken or away.
+// Spans and metrics at a collector: a real HTTP server that can be slow, broken or unreachable.
 import { expect, test, vi } from 'vitest';
 import { openOtlpExport } from '../../src/telemetry/otlp-export.ts';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';

@@ -1,4 +1,4 @@
-// Numbers as Prometheus reads them: every family told once, labels escaped, buckets that grow.
+// Numbers in Prometheus format: every family once, labels escaped, cumulative buckets.
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';
 

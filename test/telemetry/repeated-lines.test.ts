@@ -1,4 +1,4 @@
-// Lines that a flood of requests causes: a few, and a count.
+// Log lines during a flood of requests: a few, and a count.
 import { expect, test } from 'vitest';
 import { openRepeatedLines, repeatedLinesPerMinute } from '../../src/telemetry/log.ts';
 

@@ -1,4 +1,4 @@
-// Traces: what of a caller's header is taken, and which spans hang under which.
+// Traces: which caller headers are accepted, and the parents of spans.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';

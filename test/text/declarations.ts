@@ -1,4 +1,5 @@
-// The beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of Human Rights.
+// The beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of Human
+// Rights.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -13,7 +14,7 @@ export const languages = Object.keys(declarations) as (keyof typeof declarations
 export type Language = (typeof languages)[number];
 export const lengths = [5, 10, 20] as const;
 
-/** What voices that speak several languages speak, in all and as near relatives. */
+/** Languages of voices that speak several: all of them, and closely related ones. */
 export const typicalSets: readonly (readonly Language[])[] = [
   ['en', 'de'],
   ['en', 'es'],
@@ -27,7 +28,7 @@ export const typicalSets: readonly (readonly Language[])[] = [
   ['en', 'zh', 'ja', 'hi', 'ru'],
 ];
 
-/** At most so many, evenly over the declaration. */
+/** At most this many, evenly over the declaration. */
 export function beginnings(language: Language, wordCount: number, max = Infinity): string[] {
   const found = sentencesOf(language).flatMap((sentence) => {
     const words = [...new Intl.Segmenter(language, { granularity: 'word' }).segment(sentence)];

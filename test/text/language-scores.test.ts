@@ -1,4 +1,4 @@
-// The share of sentences whose language is told right, and what the scores are for what tells nothing.
+// The share of sentences whose language is detected correctly, and the scores of text that shows no language.
 import { expect, test } from 'vitest';
 import { createSentenceLanguages, scoreLanguages } from '../../src/speech/guess-languages.ts';
 import { beginnings, languages, typicalSets } from './declarations.ts';

@@ -1,4 +1,4 @@
-// Lexicons on texts: which words they match, and what becomes of a marked text.
+// Lexicons on texts: which words they match, and the resulting marked text.
 import { expect, test } from 'vitest';
 import { applyLexicons } from '../../src/text/apply-lexicons.ts';
 import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
@@ -8,7 +8,7 @@ import { readSsml } from '../../src/text/ssml.ts';
 const entriesOf = (graphemes: readonly (string | LexiconEntry)[]): LexiconEntry[] =>
   graphemes.map((each) => (typeof each === 'string' ? { grapheme: each, alias: `<${each}>` } : each));
 
-/** The text with what is said in place of what is matched. */
+/** The text with the replacements of matched words. */
 function said(text: string, lexicons: readonly (readonly (string | LexiconEntry)[])[], languageCode = 'en-US'): string {
   const compiled = lexicons.map((entries) => compileLexicon(entriesOf(entries)));
   let out = '';

@@ -1,11 +1,10 @@
-// SSML documents that are not well-formed, each with the place of its fault: good documents with one thing spoiled. The same
-// ones in every run.
+// Malformed SSML documents with the position of the fault: valid documents with one defect. The same in every run.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {
   kind: string;
   document: string;
-  /** Where in the document the fault may be said to be. */
+  /** Acceptable positions of the fault. */
   at: readonly number[];
 }
 
@@ -27,7 +26,7 @@ export function writeDocument(random: () => number, elements: number): string {
 
 type Spoil = (document: string, random: () => number) => Omit<MalformedDocument, 'kind'> | undefined;
 
-/** Places where text stands between two tags. */
+/** Positions of text between two tags. */
 const textPlaces = (document: string): number[] =>
   [...document.matchAll(/>[^<>&]*(?=<)/g)]
     .map(({ index }) => index + 1)
@@ -81,7 +80,7 @@ const spoils: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** So many documents, of all kinds in turn. */
+/** This many documents, of all kinds in turn. */
 export function malformedDocuments(count: number): MalformedDocument[] {
   const random = createRandom(7);
   const kinds = Object.entries(spoils);

@@ -1,9 +1,9 @@
-// A text that arrives in pieces is split where a reader draws breath, whatever its pieces are.
+// A text that arrives in pieces is split at pauses for breath, whatever its pieces are.
 import { describe, expect, test } from 'vitest';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { createRandom, createText } from './random-text.ts';
 
-/** The parts of a text that arrives in pieces that end at these places; the last is what `flush` returns. */
+/** The parts of a text that arrives in pieces that end at these positions; the last is the result of `flush`. */
 function cut(text: string, ends: readonly number[] = [], languageCode = 'en-US'): string[] {
   const cutter = new PartCutter(languageCode);
   const parts: string[] = [];

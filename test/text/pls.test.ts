@@ -1,4 +1,4 @@
-// Pronunciation lexicons of the W3C: what is read of them, what is written, and what is refused, with line and column.
+// Pronunciation lexicons of the W3C: reading, writing, and refusals with line and column.
 import { expect, test } from 'vitest';
 import { atOnce } from '../../src/runtime/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';

@@ -1,6 +1,6 @@
-// Texts of awkward fragments, made by a generator that always makes the same ones.
+// Deterministic texts of awkward fragments.
 
-/** Numbers in [0, 1), the same for the same seed (xorshift). */
+/** Numbers in [0, 1), equal for equal seeds (xorshift). */
 export function createRandom(seed: number): () => number {
   let state = (seed * 2654435761) >>> 0 || 1;
   return () => {

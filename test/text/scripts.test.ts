@@ -1,4 +1,4 @@
-// Which scripts a text is written in, and whether that is too much for a language.
+// The scripts of a text, and whether a language can handle them.
 import { expect, test } from 'vitest';
 import { inspectScripts } from '../../src/text/scripts.ts';
 

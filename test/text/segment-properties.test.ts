@@ -1,12 +1,12 @@
-// What holds for every text: no letter or digit is lost, spans are in order and in range, limits are kept, nothing
-// unspeakable comes out. The texts are made of awkward fragments by a generator that always makes the same ones.
+// Properties of every text: no letter or digit is lost, spans are in order and in range, limits are kept, and the
+// result can be spoken. The texts are deterministic, of awkward fragments.
 import { expect, test } from 'vitest';
 import { segmentText } from '../../src/text/segment.ts';
 import { createRandom, createText } from './random-text.ts';
 
 const speakable = /[\p{L}\p{N}]/u;
 
-/** Faults of the cuts of a text, in words; none for a sound one. */
+/** Faults in the cuts of a text, as sentences; empty if there are none. */
 function findFaults(text: string, languageCode: string, spellOut: boolean, limits: [number, number]): string[] {
   const faults: string[] = [];
   const [firstCharsMax, segmentCharsMax] = limits;

@@ -1,4 +1,4 @@
-// Where text is cut, and that every cut knows the words of the caller's chunk that it speaks.
+// Where text is cut, and that every cut maps to the words of the caller's chunk.
 import { expect, test } from 'vitest';
 import { readParagraph, windowCharsMax } from '../../src/text/paragraphs.ts';
 import { type Cut, type SegmentOptions, segmentText } from '../../src/text/segment.ts';
@@ -8,7 +8,7 @@ const cut = (text: string, options: Partial<SegmentOptions> = {}): Cut[] => [
 ];
 const texts = (text: string, options: Partial<SegmentOptions> = {}): string[] =>
   cut(text, options).map(({ text }) => text);
-/** What the caller sees of each span, by code points. */
+/** The caller's text of each span, by code points. */
 const sources = (text: string, cuts: readonly Cut[]): string[] => {
   const chars = [...text];
   return cuts.flatMap(({ spans }) => spans.map(({ offset, length }) => chars.slice(offset, offset + length).join('')));
@@ -56,7 +56,7 @@ test('a sentence that is too long is cut at its breaths', () => {
   expect(cuts.join(' ')).toBe(`${long} Good.`);
   expect(cuts.at(-1)).toBe('Good.');
   for (const text of cuts) expect(text.length).toBeLessThanOrEqual(300);
-  // The first ones are short in any case, to be heard soon.
+  // The first ones are always short, so that audio starts soon.
   const [first, second] = texts(long, { segmentCharsMax: 300, firstCharsMax: 20 });
   expect(first!.length).toBeLessThanOrEqual(20);
   expect(second!.length).toBeLessThanOrEqual(40);

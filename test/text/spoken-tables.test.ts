@@ -1,4 +1,4 @@
-// What is said in each language that has a table: cases checked by hand, which a speaker of the language can read, in
+// The spoken form in each language that has a table: cases checked by hand, readable for a speaker of the language, in
 // spoken/<language>.txt.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

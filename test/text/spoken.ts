@@ -1,7 +1,7 @@
-// What the tests of speakable text share: the whole of a text as it is spoken, and tables of what is to be spoken.
+// Shared by the tests of spoken text: the complete spoken form of a text, and tables of expected results.
 import { segmentText } from '../../src/text/segment.ts';
 
-/** All that is spoken of a text; paragraphs are divided by " / ". */
+/** The complete spoken form of a text; paragraphs are divided by " / ". */
 export const spoken = (text: string, languageCode = 'en-US', spellOut = true): string =>
   [...segmentText(text, { languageCode, spellOut, segmentCharsMax: 100_000 })]
     .map((cut) => cut.text + (cut.breakAfter === 'paragraph' ? ' / ' : ' '))
@@ -11,12 +11,12 @@ export const spoken = (text: string, languageCode = 'en-US', spellOut = true): s
 export interface SpokenRow {
   subject: string;
   written: string;
-  /** What is right, and what is said. */
+  /** The right form, and the actual one. */
   said: string;
   saidNow: string;
 }
 
-/** Lines of "written => spoken" under their "## subject"; where something else is said, "written => right ≠ spoken". */
+/** Lines of "written => spoken" under their "## subject"; a known deviation is "written => right ≠ spoken". */
 export function toRows(table: string): SpokenRow[] {
   let subject = '';
   return table.split('\n').flatMap((line) => {

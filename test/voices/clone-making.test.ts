@@ -1,4 +1,4 @@
-// In which languages a clone is made, and what was consented to in them; what else is asked of one, test/contract/ shows.
+// The languages in which a clone is made, and the consent texts in them; test/contract/ covers the rest.
 import { expect, test } from 'vitest';
 import type { FieldViolation } from '../../src/errors.ts';
 import { createCloneMaking } from '../../src/voices/clone-making.ts';

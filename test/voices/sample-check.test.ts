@@ -1,4 +1,5 @@
-// What is good enough to clone from, on real speech and on what spoils it, step by step; and what is no speech at all.
+// Recordings that are good enough to clone from, real speech with gradually increasing faults, and recordings without
+// speech.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
@@ -41,7 +42,7 @@ describe('speech', () => {
 
   test('that is cut off at full scale does not', () => {
     const loudest = ({ samples }: Recording) => samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
-    // Peaks 1 dB over the top do no harm; 12 dB do.
+    // Peaks 1 dB too high are harmless; 12 dB are not.
     expect(shareWith('full scale', (recording) => gained(recording, 1.12 / loudest(recording)))).toBe(0);
     expect(shareWith('full scale', (recording) => gained(recording, 4 / loudest(recording)))).toBe(1);
     expect(messagesOf(gained(spoken[0]!, 8))[0]).toMatch(

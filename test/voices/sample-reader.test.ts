@@ -1,5 +1,5 @@
-// Reference and consent, read in threads as the service reads them: what comes out, what is refused, and that nothing
-// hostile outlives its time.
+// Reference and consent, read in threads like in the service: results, refusals, and that hostile input is ended in
+// time.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
@@ -112,7 +112,7 @@ describe('who leaves', () => {
   });
 });
 
-/** Nothing but heads of frames: for each, the decoder looks through half a megabyte for an end that fits. */
+/** Only frame headers: for each, the decoder searches half a megabyte for a matching end. */
 function endlessFlac(): Buffer {
   const file = flacFile([new Float32Array(4_096)], 24_000);
   const head = file.subarray(42, 50);

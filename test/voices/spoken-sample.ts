@@ -1,4 +1,4 @@
-// A sample as a person would send it, spoken by the voice that is always there, and what spoils it.
+// A sample like a person's, spoken by the embedded voice, and ways to degrade it.
 
 import { toFloat } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';
@@ -9,7 +9,7 @@ import { openGuard } from '../engines/open-guard.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
-/** Five seconds or six of each of so many voices. */
+/** Five or six seconds of each of this many voices. */
 export async function speakSamples(voices = 3): Promise<Recording[]> {
   const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
   const guard = openGuard(engine);
@@ -33,9 +33,9 @@ export const gained = ({ samples, sampleRateHz }: Recording, factor: number): Re
   sampleRateHz,
 });
 
-/** With white noise so far below it. */
+/** Adds white noise at this signal-to-noise ratio. */
 export function noisy({ samples, sampleRateHz }: Recording, snrDb: number): Recording {
-  // Even noise over -1..1 has an effective value of 1/sqrt(3).
+  // Uniform noise over -1..1 has an effective value of 1/sqrt(3).
   const amplitude = Math.sqrt(3) * rms(samples) * 10 ** (-snrDb / 20);
   const hiss = noise(samples.length, amplitude);
   return { samples: samples.map((sample, i) => sample + hiss[i]!), sampleRateHz };

@@ -1,4 +1,4 @@
-// The vault: what is locked up opens as what it was, and as nothing else.
+// The vault: sealed data opens unchanged, and only for its clone.
 import { expect, test } from 'vitest';
 import { createVault } from '../../src/voices/clone-vault.ts';
 

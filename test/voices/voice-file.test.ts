@@ -1,5 +1,4 @@
-// A voice as a file: it goes to another installation and is the same there, where the master key is the same; and nothing
-// that is not whole is taken in.
+// A voice as a file: imported elsewhere it is the same, if the master key is the same; incomplete files are refused.
 import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';

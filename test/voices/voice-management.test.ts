@@ -1,4 +1,4 @@
-// Changes of a stored voice: its languages stay among those that its bindings speak. How many an account may make.
+// Changes of a stored voice: its languages stay among those of its bindings. Also the number of voices per account.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Actor, operator } from '../../src/access/actor.ts';
 import type { Failure } from '../../src/errors.ts';

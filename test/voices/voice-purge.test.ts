@@ -1,4 +1,5 @@
-// What happens at once when voices end, while the files of their audio cannot be removed: they, and the links to it, are gone.
+// The immediate effects when voices end, while the files of their audio cannot be removed: the voices and the links are
+// gone.
 import { expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { openClipSweep } from '../../src/delivery/clip-expiry.ts';

@@ -1,4 +1,4 @@
-// A sender that is killed at any moment: what it had not delivered, the next one delivers, with the same ids.
+// A sender that is killed at any moment: the next one delivers the remaining messages, with the same ids.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -55,7 +55,7 @@ test(`${kills} kills while messages are sent lose none`, async () => {
   };
   const before = await delivered();
   expect(before).toBeLessThan(ids.length);
-  // When the leases of the killed ones are over.
+  // When the leases of the killed senders are over.
   const last = await openTestSender(store, { now: () => Date.now() + leaseMs });
   await last.settle();
   expect(await delivered()).toBe(ids.length);

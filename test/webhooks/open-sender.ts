@@ -1,4 +1,4 @@
-// Webhooks as a test needs them: a store, a key with a secret, a clock that the test turns, and receivers on this machine.
+// Webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -24,7 +24,7 @@ import { testCertificate } from '../rpc/test-certificate.ts';
 
 export const seal = createSeal('a secret of thirty-two characters');
 export const audit = (change: Parameters<typeof toAuditRow>[0]) => toAuditRow(change, operator);
-/** Nothing of the table's own accord: the test wakes the sender. */
+/** The table is not polled: the test wakes the sender. */
 const rarely = { pollMs: 3_600_000, attemptMs: 15_000 };
 
 export async function openTestStore() {
@@ -46,7 +46,7 @@ export interface SenderSetting extends Partial<SenderOptions> {
   target?: Partial<TargetOptions>;
 }
 
-/** A sender of the store's messages; of a second replica where it is opened twice. */
+/** A sender of the store's messages; opened twice, it stands for a second replica. */
 export async function openTestSender(store: RowStore, { target, ...given }: SenderSetting = {}) {
   const clock = { ms: Date.UTC(2030, 0, 2) };
   const now = () => clock.ms;
@@ -60,7 +60,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   });
   onTestFinished(() => webhooks.close());
   let count = 0;
-  /** Adds one, and waits until it was tried. */
+  /** Adds a message, and waits until it was tried. */
   const send = async (url: string, message: Partial<WebhookMessage> & { keyId: string }): Promise<string> => {
     const messageId = message.messageId ?? `msg_${++count}`;
     const usual = { messageId, accountId: 'account', url, event: 'job.succeeded', atMs: clock.ms } as const;
@@ -72,7 +72,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
     webhooks.wake();
     await webhooks.settle();
   };
-  /** Turns the clock to when the message is due, and has it tried; answers what it is after that. */
+  /** Sets the clock to the time when the message is due, and has it tried. Returns its new state. */
   const turn = async (messageId: string) => {
     clock.ms = Math.max(clock.ms, (await rows.find(messageId))!.dueAtMs);
     await settle();
@@ -81,7 +81,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   return { clock, rows, secrets, webhooks, faults, send, settle, turn };
 }
 
-/** Of a key that has a secret. */
+/** With a key that has a secret. */
 export async function openSigned(setting: SenderSetting = {}) {
   const stored = await openTestStore();
   const sender = await openTestSender(stored.store, setting);
@@ -95,7 +95,7 @@ export interface Received {
   body: string;
 }
 
-/** What `answer` does not answer gets status 204. */
+/** Requests that `answer` does not answer get status 204. */
 export async function openReceiver(
   answer: (received: Received, response: ServerResponse) => void | Promise<void> = () => {},
   { isSecure = false, host = '127.0.0.1' } = {},

@@ -1,4 +1,5 @@
-// When a message is tried again: the waits grow, spread, and end after a day; Retry-After is honoured within bounds.
+// When a message is retried: the delays grow, vary at random, and end after a day; Retry-After is honoured within
+// limits.
 import { expect, test } from 'vitest';
 import { nextAttemptMs } from '../../src/webhooks/webhook-sender.ts';
 

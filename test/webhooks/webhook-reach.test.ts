@@ -1,4 +1,5 @@
-// What messages reach: no address inside, by number, by name or by a name that changes; and by TLS only the host of the name.
+// Reachable targets of messages: no internal address, by number, by name or by a name that changes; and by TLS only the
+// host of the name.
 import { describe, expect, test } from 'vitest';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { openReceiver, openSigned } from './open-sender.ts';

@@ -1,5 +1,5 @@
-// Messages on their way to receivers on this machine: verified by the public library of Standard Webhooks, tried again on a
-// clock that the test turns, and by several senders on one table.
+// Messages to receivers on this machine: verified by the public library of Standard Webhooks, retried on a manual
+// clock, and sent by several senders on one table.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -13,7 +13,7 @@ import { audit, openReceiver, openSigned, openTestSender } from './open-sender.t
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** At the time of the signature, for the library takes that of the machine. */
+/** At the time of the signature, because the library uses the machine's time. */
 function verify(secret: string, { headers, body }: { headers: object; body: string }): unknown {
   const signed = headers as Record<string, string>;
   const webhook = new Webhook(secret);

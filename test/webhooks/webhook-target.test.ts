@@ -1,4 +1,4 @@
-// Where webhooks may go: by number in every form that URLs have, by name, and what the operator allows.
+// Allowed targets of webhooks: by number in every form that URLs have, by name, and what the operator allows.
 import { describe, expect, test } from 'vitest';
 import { createWebhookTargets, ForbiddenTarget, type TargetOptions } from '../../src/webhooks/webhook-target.ts';
 

@@ -179,14 +179,14 @@ export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   name: string;
 
   /**
-   * Its scopes. Default: "speech:synthesize", "speech:stream", "voices:read", as far as the caller has them.
+   * Its scopes. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * Days until it expires. Default: when the caller's key does, or never.
+   * Days until it expires. Default: it expires with the caller's key, or never.
    *
    * @generated from field: optional int32 expires_in_days = 3;
    */
@@ -516,8 +516,7 @@ export type RevokeApiKeyResponse = Message<"sonant.v1.RevokeApiKeyResponse"> & {
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many other keys were revoked with it: those that descend from it, and those it has replaced that were still
-   * valid.
+   * How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -596,8 +595,7 @@ export type RevokeOwnApiKeyResponse = Message<"sonant.v1.RevokeOwnApiKeyResponse
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many other keys were revoked with it: those that descend from it, and those it has replaced that were still
-   * valid.
+   * How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -632,7 +630,7 @@ export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Until when the former secret signs too; not set if none does.
+   * Time until which the former secret also signs; not set if there is none.
    *
    * @generated from field: google.protobuf.Timestamp former_expires_at = 3;
    */
@@ -668,7 +666,7 @@ export const GetOwnWebhookSecretRequestSchema: GenMessage<GetOwnWebhookSecretReq
  */
 export type GetOwnWebhookSecretResponse = Message<"sonant.v1.GetOwnWebhookSecretResponse"> & {
   /**
-   * What is known of it.
+   * Facts about the secret.
    *
    * @generated from field: sonant.v1.WebhookSecret webhook_secret = 1;
    */
@@ -689,7 +687,7 @@ export const GetOwnWebhookSecretResponseSchema: GenMessage<GetOwnWebhookSecretRe
  */
 export type RotateOwnWebhookSecretRequest = Message<"sonant.v1.RotateOwnWebhookSecretRequest"> & {
   /**
-   * How long the former secret signs too, in seconds.
+   * How long the former secret also signs, in seconds.
    *
    * @generated from field: optional int32 grace_seconds = 1;
    */
@@ -717,7 +715,7 @@ export type RotateOwnWebhookSecretResponse = Message<"sonant.v1.RotateOwnWebhook
   secret: string;
 
   /**
-   * What is known of it.
+   * Facts about the secret.
    *
    * @generated from field: sonant.v1.WebhookSecret webhook_secret = 2;
    */
@@ -782,10 +780,10 @@ export const ApiKeyStatusSchema: GenEnum<ApiKeyStatus> = /*@__PURE__*/
 /**
  * Creates, lists, changes, rotates and revokes API keys.
  *
- * A caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A
- * bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant
- * rights that it does not have; its rights end where those of the keys that it descends from end, and it draws on their
- * limits besides its own. At most 1000 keys descend from a key. Unknown fields of a key are refused.
+ * A caller manages its own key and all keys that descend from it; other keys do not exist for it. A bearer token of
+ * this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it
+ * does not have. Its rights also end where those of its ancestors end, and its calls count against their limits too. At
+ * most 1000 keys descend from a key. Unknown fields of a key are refused.
  *
  * @generated from service sonant.v1.ApiKeyService
  */
@@ -795,7 +793,7 @@ export const ApiKeyService: GenService<{
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with
    * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED
-   * (ACCESS_DENIED) if 1000 keys descend from the caller or from whoever made it.
+   * (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.
    *
    * @generated from rpc sonant.v1.ApiKeyService.CreateApiKey
    */
@@ -838,8 +836,8 @@ export const ApiKeyService: GenService<{
     output: typeof UpdateApiKeyResponseSchema;
   },
   /**
-   * Creates a key that replaces another; both are valid until the grace period ends. Fails as CreateApiKey and
-   * GetApiKey do, also for a key with more rights than the caller could grant now, and with INVALID_ARGUMENT
+   * Creates a key that replaces another; both are valid until the grace period ends. Fails like CreateApiKey and
+   * GetApiKey, also for a key with more rights than the caller can grant now, and with INVALID_ARGUMENT
    * (INVALID_REQUEST) for a key that is already revoked, expired or replaced.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RotateApiKey
@@ -850,8 +848,8 @@ export const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Revokes a key, all that descend from it and those it has replaced permanently, and ends their open streams within a
-   * second; a key that was replaced itself, alone. Fails as GetApiKey does.
+   * Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams
+   * within a second. A key that was itself replaced is revoked alone. Fails like GetApiKey.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeApiKey
    */
@@ -861,7 +859,7 @@ export const ApiKeyService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Returns the key of the caller, with what it may do at present.
+   * Returns the key of the caller, with its current rights.
    *
    * @generated from rpc sonant.v1.ApiKeyService.GetOwnApiKey
    */
@@ -881,7 +879,7 @@ export const ApiKeyService: GenService<{
     output: typeof RevokeOwnApiKeyResponseSchema;
   },
   /**
-   * Returns what is known of the secret that signs the webhooks of the caller's key.
+   * Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.
    *
    * Fails with NOT_FOUND (NOT_FOUND) if there is none yet.
    *
@@ -893,8 +891,8 @@ export const ApiKeyService: GenService<{
     output: typeof GetOwnWebhookSecretResponseSchema;
   },
   /**
-   * Creates the secret that signs the webhooks of the caller's key and of its successors, or replaces it; then both sign
-   * until the grace period ends. Only this response contains the secret itself.
+   * Creates or replaces the secret that signs the webhooks of the caller's key and of its successors. After a
+   * replacement both secrets sign until the grace period ends. Only this response contains the secret itself.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.
    *

@@ -37,7 +37,7 @@ export type ReadBookRequest = Message<"sonant.v1.ReadBookRequest"> & {
   contentType: string;
 
   /**
-   * Name of the file. Its extension states the kind where the type does not.
+   * Name of the file. Its extension states the kind if the type does not.
    *
    * @generated from field: string name = 3;
    */
@@ -86,14 +86,14 @@ export const ReadBookResponseSchema: GenMessage<ReadBookResponse> = /*@__PURE__*
  */
 export type Book = Message<"sonant.v1.Book"> & {
   /**
-   * Title; the name of the file where the book states none.
+   * Title; the name of the file if the book states none.
    *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
-   * Authors, separated by commas; empty where none is stated.
+   * Authors, separated by commas; empty if none is stated.
    *
    * @generated from field: string author = 2;
    */
@@ -107,28 +107,28 @@ export type Book = Message<"sonant.v1.Book"> & {
   language: string;
 
   /**
-   * The cover, as a job takes it: JPEG or PNG, at most 1 MiB.
+   * The cover in the form that a job accepts: JPEG or PNG, at most 1 MiB.
    *
    * @generated from field: bytes cover = 4;
    */
   cover: Uint8Array;
 
   /**
-   * Title, author and what else the book states, as a job takes it.
+   * Title, author and other facts that the book states, in the form that a job accepts.
    *
    * @generated from field: map<string, string> metadata = 5;
    */
   metadata: { [key: string]: string };
 
   /**
-   * In reading order; notes that stand in the text are last.
+   * In reading order; notes within the text come last.
    *
    * @generated from field: repeated sonant.v1.BookChapter chapters = 6;
    */
   chapters: BookChapter[];
 
   /**
-   * What was left out or read otherwise than stated.
+   * Content that was left out or read differently than stated.
    *
    * @generated from field: repeated string warnings = 7;
    */
@@ -170,7 +170,7 @@ export type BookChapter = Message<"sonant.v1.BookChapter"> & {
   part: BookPart;
 
   /**
-   * Level of its heading, 1 to 6; not set where it has no heading of its own.
+   * Level of its heading, 1 to 6; not set if it has no heading of its own.
    *
    * @generated from field: optional int32 heading_level = 4;
    */
@@ -288,18 +288,18 @@ export const BookPartSchema: GenEnum<BookPart> = /*@__PURE__*/
   enumDesc(file_sonant_v1_book, 1);
 
 /**
- * Reads books into the chapters that a job takes.
+ * Reads books into chapters that a job accepts.
  *
  * @generated from service sonant.v1.BookService
  */
 export const BookService: GenService<{
   /**
-   * Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob takes, and keeps nothing.
-   * References to notes are not in the text. A book that is protected against copying is refused.
+   * Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob accepts. Nothing is
+   * stored. The text does not contain references to notes. A copy-protected book is refused.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and
-   * with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read. The response of a long book is
-   * larger than the 4 MiB that clients take by default.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not a book, is protected, or is too large to read,
+   * and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is being read. The response for
+   * a long book is larger than the 4 MiB that clients accept by default.
    *
    * @generated from rpc sonant.v1.BookService.ReadBook
    */

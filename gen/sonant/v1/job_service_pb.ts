@@ -83,7 +83,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   id: string;
 
   /**
-   * Where it is in its life.
+   * Its status.
    *
    * @generated from field: sonant.v1.JobStatus status = 2;
    */
@@ -146,7 +146,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * How far it is.
+   * Its progress.
    *
    * @generated from field: sonant.v1.JobProgress progress = 11;
    */
@@ -160,14 +160,14 @@ export type Job = Message<"sonant.v1.Job"> & {
   chapters: JobChapter[];
 
   /**
-   * Public URL of the whole; empty until it has succeeded.
+   * Public URL of the complete audio; empty until it has succeeded.
    *
    * @generated from field: string audio_url = 13;
    */
   audioUrl: string;
 
   /**
-   * Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded.
+   * Public URLs of the captions of the complete audio, by requested format; empty until it has succeeded.
    *
    * @generated from field: map<string, string> captions = 14;
    */
@@ -181,7 +181,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   error?: JobError | undefined;
 
   /**
-   * What was charged so far.
+   * Usage charged so far.
    *
    * @generated from field: sonant.v1.JobUsage usage = 16;
    */
@@ -203,20 +203,20 @@ export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_sonant_v1_job_service, 1);
 
 /**
- * How far a job is.
+ * Progress of a job.
  *
  * @generated from message sonant.v1.JobProgress
  */
 export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   /**
-   * Unicode code points of the text that are said.
+   * Unicode code points of the text that are spoken.
    *
    * @generated from field: int32 chars = 1;
    */
   chars: number;
 
   /**
-   * Of them, those that are spoken.
+   * How many of them have been spoken so far.
    *
    * @generated from field: int32 chars_done = 2;
    */
@@ -237,7 +237,7 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   seconds: number;
 
   /**
-   * Seconds until its end, at the rate so far; not set while nothing is known.
+   * Seconds until its end, at the current rate; not set while the rate is unknown.
    *
    * @generated from field: optional double eta_seconds = 5;
    */
@@ -272,28 +272,28 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   voiceId: string;
 
   /**
-   * Unicode code points of the text that are said.
+   * Unicode code points of the text that are spoken.
    *
    * @generated from field: int32 chars = 3;
    */
   chars: number;
 
   /**
-   * Of them, those that are spoken.
+   * How many of them have been spoken so far.
    *
    * @generated from field: int32 chars_done = 4;
    */
   charsDone: number;
 
   /**
-   * Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done.
+   * Its start in the complete audio, in seconds; not set until it and all chapters before it are done.
    *
    * @generated from field: optional double start = 5;
    */
   start?: number | undefined;
 
   /**
-   * Where its audio ends in the whole, in seconds; likewise.
+   * Its end in the complete audio, in seconds; not set until it and all chapters before it are done.
    *
    * @generated from field: optional double end = 6;
    */
@@ -342,7 +342,7 @@ export type JobError = Message<"sonant.v1.JobError"> & {
   chapter?: number | undefined;
 
   /**
-   * Where the sentence begins in the text of the chapter, in Unicode code points.
+   * Start of the sentence in the text of the chapter, in Unicode code points.
    *
    * @generated from field: optional int32 offset = 4;
    */
@@ -364,7 +364,7 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
   messageDesc(file_sonant_v1_job_service, 4);
 
 /**
- * What a job was charged.
+ * Usage that a job was charged.
  *
  * @generated from message sonant.v1.JobUsage
  */
@@ -398,7 +398,7 @@ export const JobUsageSchema: GenMessage<JobUsage> = /*@__PURE__*/
  */
 export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
-   * An id of the caller's own, unique among the jobs of the key. Default: a new one.
+   * An id chosen by the caller, unique among the jobs of the key. Default: a new one.
    *
    * @generated from field: string job_id = 1;
    */
@@ -419,7 +419,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   chapters: ChapterInput[];
 
   /**
-   * In place of chapters, one text to speak.
+   * One text to speak, instead of chapters.
    *
    * @generated from field: string text = 4;
    */
@@ -440,7 +440,8 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
+   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
+   * voice's languages.
    *
    * @generated from field: optional string language_code = 7;
    */
@@ -461,14 +462,14 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   captions: CaptionFormat[];
 
   /**
-   * How the texts are marked. Default: they are plain text.
+   * Kind of markup in the texts. Default: they are plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 10;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them.
    *
    * @generated from field: optional bool normalize = 11;
    */
@@ -482,7 +483,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   chapterGapSeconds?: number | undefined;
 
   /**
-   * Where to tell the end of the job, by Standard Webhooks: an http or https URL.
+   * URL to notify when the job ends, by Standard Webhooks: an http or https URL.
    *
    * @generated from field: string webhook_url = 13;
    */
@@ -496,7 +497,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   keepHours?: number | undefined;
 
   /**
-   * Strings that come back with the job. `title`, `author`, `narrator`, `publisher` and `date` also stand in
+   * Strings that are returned with the job. `title`, `author`, `narrator`, `publisher` and `date` are also written into
    * the file.
    *
    * @generated from field: map<string, string> metadata = 15;
@@ -511,15 +512,15 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   cover: Uint8Array;
 
   /**
-   * Lexicons that state how words are said, by id, each once. The first that has a word wins, and those of the
-   * voice come last. Default none.
+   * Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of
+   * the voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 17;
    */
   lexiconIds: string[];
 
   /**
-   * In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said.
+   * One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points.
    *
    * @generated from field: string ssml = 18;
    */
@@ -673,7 +674,7 @@ export type WatchJobRequest = Message<"sonant.v1.WatchJobRequest"> & {
   jobId: string;
 
   /**
-   * Only what happened after this revision, which is the id of an event. Default everything.
+   * Only events after this revision, which is the id of an event. Default: all events.
    *
    * @generated from field: int64 after_revision = 2;
    */
@@ -688,20 +689,20 @@ export const WatchJobRequestSchema: GenMessage<WatchJobRequest> = /*@__PURE__*/
   messageDesc(file_sonant_v1_job_service, 12);
 
 /**
- * Response of WatchJob: something that happened.
+ * Response of WatchJob: an event.
  *
  * @generated from message sonant.v1.WatchJobResponse
  */
 export type WatchJobResponse = Message<"sonant.v1.WatchJobResponse"> & {
   /**
-   * What happened.
+   * Kind of the event.
    *
    * @generated from field: sonant.v1.WatchJobResponse.Kind kind = 1;
    */
   kind: WatchJobResponse_Kind;
 
   /**
-   * When it happened: to be sent to go on from here.
+   * Revision to send in order to continue after this event.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -715,7 +716,7 @@ export type WatchJobResponse = Message<"sonant.v1.WatchJobResponse"> & {
   chapter?: number | undefined;
 
   /**
-   * The job as it is.
+   * The current state of the job.
    *
    * @generated from field: sonant.v1.Job job = 4;
    */
@@ -730,7 +731,7 @@ export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*
   messageDesc(file_sonant_v1_job_service, 13);
 
 /**
- * The kinds of what happens.
+ * Kinds of events.
  *
  * @generated from enum sonant.v1.WatchJobResponse.Kind
  */
@@ -743,7 +744,7 @@ export const WatchJobResponse_Kind = {
   UNSPECIFIED: 0,
 
   /**
-   * It went on.
+   * It has made progress.
    *
    * @generated from enum value: KIND_PROGRESS = 1;
    */
@@ -772,7 +773,7 @@ export const WatchJobResponse_Kind = {
 } as const;
 
 /**
- * The kinds of what happens.
+ * Kinds of events.
  *
  * @generated from enum sonant.v1.WatchJobResponse.Kind
  */
@@ -905,7 +906,7 @@ export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE_
   messageDesc(file_sonant_v1_job_service, 19);
 
 /**
- * Where a job is in its life.
+ * Status of a job.
  *
  * @generated from enum sonant.v1.JobStatus
  */
@@ -939,14 +940,14 @@ export const JobStatus = {
   SUCCEEDED: 3,
 
   /**
-   * Something could not be spoken; `error` says what.
+   * Part of it could not be spoken; see `error`.
    *
    * @generated from enum value: JOB_STATUS_FAILED = 4;
    */
   FAILED: 4,
 
   /**
-   * The caller has ended it.
+   * The caller has canceled it.
    *
    * @generated from enum value: JOB_STATUS_CANCELED = 5;
    */
@@ -954,7 +955,7 @@ export const JobStatus = {
 } as const;
 
 /**
- * Where a job is in its life.
+ * Status of a job.
  *
  * @generated from enum sonant.v1.JobStatus
  */
@@ -969,20 +970,21 @@ export const JobStatusSchema: GenEnum<JobStatus> = /*@__PURE__*/
 /**
  * Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.
  *
- * A job is spoken segment by segment, and each is kept as it is finished: a restart, at any replica, goes on at the first
- * that is missing. Its result is one file with chapter marks, and a file for each chapter. A job never succeeds with a
- * sentence missing. Interactive requests go before jobs; jobs share what is left fairly between keys. Characters are charged
- * as they are spoken, each once. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).
+ * A job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at
+ * the first missing one. The result is one file with chapter marks, and a file for each chapter. A job never succeeds
+ * with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys.
+ * Characters are charged once, when they are spoken. A job belongs to the key that made it: for others it is NOT_FOUND
+ * (NOT_FOUND).
  *
  * @generated from service sonant.v1.JobService
  */
 export const JobService: GenService<{
   /**
-   * Queues a job, and returns at once. With an id of the caller's own, the same request again returns the job that is there.
+   * Queues a job, and returns at once. If the caller chooses the id, repeating the request returns the existing job.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG, PAYLOAD_TOO_LARGE), NOT_FOUND (VOICE_NOT_FOUND),
-   * FAILED_PRECONDITION (VOICE_NOT_READY), ABORTED (IDEMPOTENCY_CONFLICT) for an id that is in use by another request, and
-   * RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) where the account has 100 jobs that have not ended.
+   * FAILED_PRECONDITION (VOICE_NOT_READY), ABORTED (IDEMPOTENCY_CONFLICT) for an id that is in use by another request,
+   * and RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) if the account has 100 unfinished jobs.
    *
    * @generated from rpc sonant.v1.JobService.CreateJob
    */
@@ -1012,8 +1014,8 @@ export const JobService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * Streams what happens to a job until it has ended, or, where it has, what happened last. To go on after a stream that
-   * broke, send the `revision` of the last response: nothing is missed.
+   * Streams the events of a job until it has ended; for a job that has ended, only its last event. To continue after a
+   * broken stream without a gap, send the `revision` of the last response.
    *
    * @generated from rpc sonant.v1.JobService.WatchJob
    */
@@ -1023,7 +1025,7 @@ export const JobService: GenService<{
     output: typeof WatchJobResponseSchema;
   },
   /**
-   * Ends a job. What was spoken is kept for RetryJob. A job that has ended is left as it is.
+   * Ends a job. Its finished segments are kept for RetryJob. A job that has ended is not changed.
    *
    * @generated from rpc sonant.v1.JobService.CancelJob
    */
@@ -1033,7 +1035,7 @@ export const JobService: GenService<{
     output: typeof CancelJobResponseSchema;
   },
   /**
-   * Queues a job again that has failed or was canceled; only what is missing is spoken. Other jobs are left as they are.
+   * Queues a failed or canceled job again; only missing segments are spoken. Other jobs are not changed.
    *
    * @generated from rpc sonant.v1.JobService.RetryJob
    */

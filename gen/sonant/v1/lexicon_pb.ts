@@ -48,14 +48,14 @@ export type Lexicon = Message<"sonant.v1.Lexicon"> & {
   access: VoiceAccess;
 
   /**
-   * Whose it is, as the caller sees it.
+   * Its owner, as the caller sees it.
    *
    * @generated from field: sonant.v1.VoiceOwner owner = 4;
    */
   owner: VoiceOwner;
 
   /**
-   * Another one where the content is another.
+   * Changes whenever the content changes.
    *
    * @generated from field: string version = 5;
    */
@@ -98,7 +98,7 @@ export const LexiconSchema: GenMessage<Lexicon> = /*@__PURE__*/
   messageDesc(file_sonant_v1_lexicon, 0);
 
 /**
- * How a word, or several, are said. Of two entries for the same words, the first wins.
+ * How one or more words are pronounced. Of two entries for the same words, the first one applies.
  *
  * @generated from message sonant.v1.LexiconEntry
  */
@@ -111,7 +111,7 @@ export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   grapheme: string;
 
   /**
-   * What is said in their place; or `phoneme`.
+   * Text that is spoken instead; an entry has `alias` or `phoneme`.
    *
    * @generated from field: string alias = 2;
    */
@@ -154,36 +154,35 @@ export const LexiconEntrySchema: GenMessage<LexiconEntry> = /*@__PURE__*/
   messageDesc(file_sonant_v1_lexicon, 1);
 
 /**
- * What a lexicon is made of: entries, or a PLS document.
+ * The content of a lexicon: entries, or a PLS document.
  *
  * @generated from message sonant.v1.LexiconSpec
  */
 export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   /**
-   * Name of the lexicon, in any script. Default: the title of the document; without one, a lexicon that
-   * is replaced keeps its name.
+   * Name of the lexicon, in any script. Default: the title of the document, or for a replaced lexicon its current name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Who may use it. Default: private in a new lexicon, in another as it is.
+   * Who may use it. Default: private for a new lexicon, unchanged for others.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 2;
    */
   access: VoiceAccess;
 
   /**
-   * Its entries: at most 2 MiB as JSON. Of all that match, the longest applies.
+   * Its entries: at most 2 MiB as JSON. If several match, the longest applies.
    *
    * @generated from field: repeated sonant.v1.LexiconEntry entries = 3;
    */
   entries: LexiconEntry[];
 
   /**
-   * In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0. Over REST it may
-   * also be the body, as `application/pls+xml`, with the other fields in the query.
+   * A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the
+   * body, as `application/pls+xml`, with the other fields in the query.
    *
    * @generated from field: string pls = 4;
    */
@@ -267,8 +266,8 @@ export type GetLexiconRequest = Message<"sonant.v1.GetLexiconRequest"> & {
   lexiconId: string;
 
   /**
-   * Of a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: those
-   * of no language.
+   * For a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default:
+   * entries without a language.
    *
    * @generated from field: string language_code = 2;
    */
@@ -310,7 +309,7 @@ export const GetLexiconResponseSchema: GenMessage<GetLexiconResponse> = /*@__PUR
  */
 export type CreateLexiconRequest = Message<"sonant.v1.CreateLexiconRequest"> & {
   /**
-   * What it is made of.
+   * Its content.
    *
    * @generated from field: sonant.v1.LexiconSpec spec = 1;
    */
@@ -359,7 +358,7 @@ export type ReplaceLexiconRequest = Message<"sonant.v1.ReplaceLexiconRequest"> &
   lexiconId: string;
 
   /**
-   * What it is made of from then on.
+   * Its new content.
    *
    * @generated from field: sonant.v1.LexiconSpec spec = 2;
    */
@@ -431,11 +430,11 @@ export const DeleteLexiconResponseSchema: GenMessage<DeleteLexiconResponse> = /*
   messageDesc(file_sonant_v1_lexicon, 12);
 
 /**
- * Keeps lexicons, which state how words are said. A request asks for them by `lexicon_ids`; those that are bound to a voice
- * are used by every request with it.
+ * Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own
+ * lexicons for every request.
  *
- * A private lexicon of another account does not exist for a key. A lexicon is changed and deleted by the account that owns
- * it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).
+ * A private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account
+ * that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).
  *
  * @generated from service sonant.v1.LexiconService
  */
@@ -465,8 +464,9 @@ export const LexiconService: GenService<{
   /**
    * Creates a lexicon from entries or from a PLS document.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, a document that cannot be read, with line and column,
-   * and an account that has as many lexicons as it may; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, for an unreadable document (with line and
+   * column), and if the account has reached its limit of lexicons; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4
+   * MiB.
    *
    * @generated from rpc sonant.v1.LexiconService.CreateLexicon
    */
@@ -487,7 +487,7 @@ export const LexiconService: GenService<{
     output: typeof ReplaceLexiconResponseSchema;
   },
   /**
-   * Deletes a lexicon. Voices that it is bound to speak on without it, with a warning. Fails as GetLexicon does.
+   * Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.
    *
    * @generated from rpc sonant.v1.LexiconService.DeleteLexicon
    */

@@ -51,7 +51,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   engine: string;
 
   /**
-   * What it speaks, as BCP-47; not set where it is not known.
+   * Its languages, as BCP-47; not set if unknown.
    *
    * @generated from field: repeated string languages = 5;
    */
@@ -65,14 +65,14 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   voices?: number | undefined;
 
   /**
-   * What is fetched, in bytes; not set where it is not known.
+   * Size of the download, in bytes; not set if unknown.
    *
    * @generated from field: optional int64 bytes = 7;
    */
   bytes?: bigint | undefined;
 
   /**
-   * Its licence; not set where it is not known.
+   * Its licence; not set if unknown.
    *
    * @generated from field: string licence = 8;
    */
@@ -93,56 +93,56 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   commercial?: boolean | undefined;
 
   /**
-   * Files of others that are fetched along.
+   * Files of third parties that are downloaded with it.
    *
    * @generated from field: repeated sonant.v1.ModelPart parts = 11;
    */
   parts: ModelPart[];
 
   /**
-   * What runs the model, and is not a part of Sonant.
+   * The library that runs the model, which is not a part of Sonant.
    *
    * @generated from field: sonant.v1.ModelLibrary library = 12;
    */
   library?: ModelLibrary | undefined;
 
   /**
-   * What it takes of a CPU, as others report.
+   * Its CPU load, as reported by others.
    *
    * @generated from field: string cost = 13;
    */
   cost: string;
 
   /**
-   * What else is known.
+   * Further notes.
    *
    * @generated from field: string notes = 14;
    */
   notes: string;
 
   /**
-   * What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing.
+   * What the SHA-256 in the table covers: `archive` or `weights`; not set if there is none.
    *
    * @generated from field: string checked_by = 15;
    */
   checkedBy: string;
 
   /**
-   * Whether it is one to begin with.
+   * Whether it is recommended as a first model.
    *
    * @generated from field: bool recommended = 16;
    */
   recommended: boolean;
 
   /**
-   * The id of its voice to begin with; not set where none is known.
+   * Id of its best voice to begin with; not set if unknown.
    *
    * @generated from field: string best_voice_id = 17;
    */
   bestVoiceId: string;
 
   /**
-   * Whether it is here.
+   * Whether it is installed.
    *
    * @generated from field: bool installed = 18;
    */
@@ -156,7 +156,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   voiceIds: string[];
 
   /**
-   * What an unfinished installation has fetched, in bytes; the next one goes on from there.
+   * Bytes that an unfinished installation has downloaded; the next one continues from there.
    *
    * @generated from field: int64 fetched_bytes = 20;
    */
@@ -178,7 +178,7 @@ export const VoiceModelSchema: GenMessage<VoiceModel> = /*@__PURE__*/
   messageDesc(file_sonant_v1_model, 0);
 
 /**
- * A file of others that is fetched along with a model.
+ * A file of a third party that is downloaded with a model.
  *
  * @generated from message sonant.v1.ModelPart
  */
@@ -191,7 +191,7 @@ export type ModelPart = Message<"sonant.v1.ModelPart"> & {
   file: string;
 
   /**
-   * Its licence; not set where it is not known.
+   * Its licence; not set if unknown.
    *
    * @generated from field: string licence = 2;
    */
@@ -206,7 +206,7 @@ export const ModelPartSchema: GenMessage<ModelPart> = /*@__PURE__*/
   messageDesc(file_sonant_v1_model, 1);
 
 /**
- * What runs a model, and is not a part of Sonant.
+ * The library that runs a model, which is not a part of Sonant.
  *
  * @generated from message sonant.v1.ModelLibrary
  */
@@ -219,14 +219,14 @@ export type ModelLibrary = Message<"sonant.v1.ModelLibrary"> & {
   name: string;
 
   /**
-   * Its licence. The first installation of a model installs the library under it, where it is missing.
+   * Its licence. The first installation of a model also installs the library, if it is missing.
    *
    * @generated from field: string licence = 2;
    */
   licence: string;
 
   /**
-   * Whether it is there. Otherwise it is installed with the first model.
+   * Whether it is installed. If not, it is installed with the first model.
    *
    * @generated from field: bool installed = 3;
    */
@@ -247,21 +247,21 @@ export const ModelLibrarySchema: GenMessage<ModelLibrary> = /*@__PURE__*/
  */
 export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   /**
-   * What it is at.
+   * Its state.
    *
    * @generated from field: sonant.v1.InstallState state = 1;
    */
   state: InstallState;
 
   /**
-   * Bytes of its files that are fetched.
+   * Downloaded bytes of its files.
    *
    * @generated from field: int64 bytes_done = 2;
    */
   bytesDone: bigint;
 
   /**
-   * Bytes of all its files; not set while that is not known.
+   * Bytes of all its files; not set while unknown.
    *
    * @generated from field: optional int64 bytes_total = 3;
    */
@@ -275,21 +275,21 @@ export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   bytesPerSecond?: bigint | undefined;
 
   /**
-   * Seconds until all is fetched, at this rate.
+   * Seconds until the download is complete, at this rate.
    *
    * @generated from field: optional int64 seconds_left = 5;
    */
   secondsLeft?: bigint | undefined;
 
   /**
-   * The share of the archive that is unpacked: 0 to 1.
+   * The share of the archive that has been unpacked: 0 to 1.
    *
    * @generated from field: double unpacked = 6;
    */
   unpacked: number;
 
   /**
-   * Why it has failed; not set where it has not.
+   * Why it has failed; not set if it has not.
    *
    * @generated from field: sonant.v1.InstallFailure failure = 7;
    */
@@ -353,21 +353,21 @@ export const ListVoiceModelsRequestSchema: GenMessage<ListVoiceModelsRequest> = 
  */
 export type ListVoiceModelsResponse = Message<"sonant.v1.ListVoiceModelsResponse"> & {
   /**
-   * The models of the operator's table, then those that are installed and in no table.
+   * The models of the operator's table, then installed models that are not in the table.
    *
    * @generated from field: repeated sonant.v1.VoiceModel models = 1;
    */
   models: VoiceModel[];
 
   /**
-   * The model to begin with, where all voices of this key sound synthetic.
+   * The recommended model, if all voices of this key sound synthetic.
    *
    * @generated from field: string suggested = 2;
    */
   suggested: string;
 
   /**
-   * Whether this service fetches models.
+   * Whether this service downloads models.
    *
    * @generated from field: bool can_install = 3;
    */
@@ -451,7 +451,7 @@ export const WatchVoiceModelRequestSchema: GenMessage<WatchVoiceModelRequest> = 
  */
 export type WatchVoiceModelResponse = Message<"sonant.v1.WatchVoiceModelResponse"> & {
   /**
-   * The model as it is.
+   * The current state of the model.
    *
    * @generated from field: sonant.v1.VoiceModel model = 1;
    */
@@ -500,7 +500,7 @@ export const InstallVoiceModelRequestSchema: GenMessage<InstallVoiceModelRequest
  */
 export type InstallVoiceModelResponse = Message<"sonant.v1.InstallVoiceModelResponse"> & {
   /**
-   * The model. If it is not installed, its installation is under way.
+   * The model. If it is not installed, its installation is in progress.
    *
    * @generated from field: sonant.v1.VoiceModel model = 1;
    */
@@ -551,7 +551,7 @@ export const RemoveVoiceModelResponseSchema: GenMessage<RemoveVoiceModelResponse
   messageDesc(file_sonant_v1_model, 14);
 
 /**
- * What the installation of a model is at.
+ * State of the installation of a model.
  *
  * @generated from enum sonant.v1.InstallState
  */
@@ -564,70 +564,70 @@ export const InstallState = {
   UNSPECIFIED: 0,
 
   /**
-   * Another model comes first.
+   * It waits for the installation of another model.
    *
    * @generated from enum value: INSTALL_STATE_QUEUED = 1;
    */
   QUEUED: 1,
 
   /**
-   * Another process has it.
+   * It waits for another process that is working on the model.
    *
    * @generated from enum value: INSTALL_STATE_WAITING = 2;
    */
   WAITING: 2,
 
   /**
-   * The library is installed.
+   * The library is being installed.
    *
    * @generated from enum value: INSTALL_STATE_PREPARING = 3;
    */
   PREPARING: 3,
 
   /**
-   * Its files are fetched.
+   * Its files are being downloaded.
    *
    * @generated from enum value: INSTALL_STATE_DOWNLOADING = 4;
    */
   DOWNLOADING: 4,
 
   /**
-   * The archive is unpacked.
+   * The archive is being unpacked.
    *
    * @generated from enum value: INSTALL_STATE_UNPACKING = 5;
    */
   UNPACKING: 5,
 
   /**
-   * It speaks a sentence.
+   * It is being tested with a sentence.
    *
    * @generated from enum value: INSTALL_STATE_CHECKING = 6;
    */
   CHECKING: 6,
 
   /**
-   * Another replica or the command line has it under way.
+   * Another replica or the command line is installing it.
    *
    * @generated from enum value: INSTALL_STATE_ELSEWHERE = 7;
    */
   ELSEWHERE: 7,
 
   /**
-   * Its voices are offered.
+   * Its voices are available.
    *
    * @generated from enum value: INSTALL_STATE_DONE = 8;
    */
   DONE: 8,
 
   /**
-   * It was ended; what was fetched is kept.
+   * It was cancelled; the downloaded data is kept.
    *
    * @generated from enum value: INSTALL_STATE_CANCELLED = 9;
    */
   CANCELLED: 9,
 
   /**
-   * It has failed; `failure` says why.
+   * It has failed; see `failure`.
    *
    * @generated from enum value: INSTALL_STATE_FAILED = 10;
    */
@@ -635,7 +635,7 @@ export const InstallState = {
 } as const;
 
 /**
- * What the installation of a model is at.
+ * State of the installation of a model.
  *
  * @generated from enum sonant.v1.InstallState
  */
@@ -648,14 +648,14 @@ export const InstallStateSchema: GenEnum<InstallState> = /*@__PURE__*/
   enumDesc(file_sonant_v1_model, 0);
 
 /**
- * Installs neural models while the service runs. Which models there are is as public as the voices; installing and removing
- * one needs the scope `admin`. A model is named by its row in the operator's table, never by an address.
+ * Installs neural models while the service runs. The list of models is as public as the voices; installing and removing
+ * one needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.
  *
  * @generated from service sonant.v1.ModelService
  */
 export const ModelService: GenService<{
   /**
-   * Lists the models of the operator's table, then those that are installed and in no table.
+   * Lists the models of the operator's table, then installed models that are not in the table.
    *
    * @generated from rpc sonant.v1.ModelService.ListVoiceModels
    */
@@ -675,8 +675,8 @@ export const ModelService: GenService<{
     output: typeof GetVoiceModelResponseSchema;
   },
   /**
-   * Streams the model as it is, twice a second; after the last response, nothing of it is under way. Over REST these are
-   * events `model` without ids: a new connection begins with the present state.
+   * Streams the current state of the model twice a second, until nothing of it is in progress. Over REST these are
+   * events `model` without ids: a new connection begins with the current state.
    *
    * @generated from rpc sonant.v1.ModelService.WatchVoiceModel
    */
@@ -686,11 +686,11 @@ export const ModelService: GenService<{
     output: typeof WatchVoiceModelResponseSchema;
   },
   /**
-   * Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time,
-   * and 8 may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it
-   * is called again.
+   * Installs a model. Returns at once; the installation continues if the client disconnects. One model is installed at
+   * a time, and 8 may wait. Repeating the call changes nothing. After a restart of the service, a repeated call
+   * continues the installation.
    *
-   * Fails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.
+   * Fails like GetVoiceModel, and with INVALID_ARGUMENT (INVALID_REQUEST) if a licence must be accepted.
    *
    * @generated from rpc sonant.v1.ModelService.InstallVoiceModel
    */
@@ -700,10 +700,10 @@ export const ModelService: GenService<{
     output: typeof InstallVoiceModelResponseSchema;
   },
   /**
-   * Cancels the installation of a model, and keeps what was fetched. Without one that is under way, removes the model, or
-   * what was fetched of it; running requests end as they began.
+   * Cancels the installation of a model, and keeps the downloaded data. If no installation is in progress, removes the
+   * model or its downloaded data; running requests finish with it.
    *
-   * Fails as GetVoiceModel does.
+   * Fails like GetVoiceModel.
    *
    * @generated from rpc sonant.v1.ModelService.RemoveVoiceModel
    */

@@ -38,7 +38,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "SynthesizeSpeech",
-          "comment": "Synthesizes one text and returns, when all of it is synthesized, a link to the audio or the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
+          "comment": "Synthesizes one text. Returns a link to the audio or the audio itself when all of it is synthesized.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
           "input": "SynthesizeSpeechRequest",
           "output": "SynthesizeSpeechResponse",
           "isStream": false,
@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is written, for voice agents: text goes in as a language model writes it, audio comes out as soon as a reader would draw breath, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text; a number, an abbreviation, a URL or markup that may still go on is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a silence made it speak early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A place and characters are taken only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails as StreamSpeech does, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes of silence. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as soon as a part can be spoken, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A concurrency slot and characters are used only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -68,7 +68,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "EstimateSpeech",
-          "comment": "Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before synthesis.",
+          "comment": "Returns the cost of synthesizing a text, without synthesizing it. Fails like SynthesizeSpeech before synthesis.",
           "input": "EstimateSpeechRequest",
           "output": "EstimateSpeechResponse",
           "isStream": false,
@@ -90,7 +90,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice is changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.",
       "methods": [
         {
           "name": "ListVoices",
@@ -114,7 +114,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetDefaultVoice",
-          "comment": "Returns the default voice: the first of every list, and the voice of requests that name none where they need not.",
+          "comment": "Returns the default voice: the first of every list, and the voice of requests that need not name one.",
           "input": "GetDefaultVoiceRequest",
           "output": "GetDefaultVoiceResponse",
           "isStream": false,
@@ -124,7 +124,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "SetDefaultVoice",
-          "comment": "Chooses the default voice, at once and in every replica, or takes the choice back. The setting SONANT_DEFAULT_VOICE goes before the choice: the response tells which voice is the default then, and why.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.",
+          "comment": "Chooses the default voice, at once and in every replica, or withdraws the choice. The setting SONANT_DEFAULT_VOICE overrides the choice: the response states the current default voice and its source.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.",
           "input": "SetDefaultVoiceRequest",
           "output": "SetDefaultVoiceResponse",
           "isStream": false,
@@ -134,7 +134,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "PreviewVoice",
-          "comment": "Returns a sample of a voice: a sentence in its own language, as MP3.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.",
+          "comment": "Returns a sample of a voice: a sentence in its own language, as MP3.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and with the failures of the engine.",
           "input": "PreviewVoiceRequest",
           "output": "PreviewVoiceResponse",
           "isStream": false,
@@ -144,7 +144,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateVoice",
-          "comment": "Creates a voice that uses voices of engines, in order of preference, or is blended of several of one model.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
+          "comment": "Creates a voice that uses voices of engines, in order of preference, or that blends several voices of one model.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
           "input": "CreateVoiceRequest",
           "output": "CreateVoiceResponse",
           "isStream": false,
@@ -154,7 +154,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DescribeCloning",
-          "comment": "Returns the engines that can clone a person, and what they need for it.",
+          "comment": "Returns the engines that can clone a person, and their requirements.",
           "input": "DescribeCloningRequest",
           "output": "DescribeCloningResponse",
           "isStream": false,
@@ -164,7 +164,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CloneVoice",
-          "comment": "Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when the voice can speak. The clone's data is stored encrypted, and no call returns it.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is stored then.",
+          "comment": "Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when the voice can speak. The clone's data is stored encrypted, and no call returns it.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and with the failures of the engine. After a failure, nothing is stored.",
           "input": "CloneVoiceRequest",
           "output": "CloneVoiceResponse",
           "isStream": false,
@@ -206,11 +206,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKeyService",
-      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant rights that it does not have; its rights end where those of the keys that it descends from end, and it draws on their limits besides its own. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
+      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key and all keys that descend from it; other keys do not exist for it. A bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it does not have. Its rights also end where those of its ancestors end, and its calls count against their limits too. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from whoever made it.",
+          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -250,7 +250,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RotateApiKey",
-          "comment": "Creates a key that replaces another; both are valid until the grace period ends. Fails as CreateApiKey and GetApiKey do, also for a key with more rights than the caller could grant now, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is already revoked, expired or replaced.",
+          "comment": "Creates a key that replaces another; both are valid until the grace period ends. Fails like CreateApiKey and GetApiKey, also for a key with more rights than the caller can grant now, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is already revoked, expired or replaced.",
           "input": "RotateApiKeyRequest",
           "output": "RotateApiKeyResponse",
           "isStream": false,
@@ -260,7 +260,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Revokes a key, all that descend from it and those it has replaced permanently, and ends their open streams within a second; a key that was replaced itself, alone. Fails as GetApiKey does.",
+          "comment": "Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams within a second. A key that was itself replaced is revoked alone. Fails like GetApiKey.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -270,7 +270,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnApiKey",
-          "comment": "Returns the key of the caller, with what it may do at present.",
+          "comment": "Returns the key of the caller, with its current rights.",
           "input": "GetOwnApiKeyRequest",
           "output": "GetOwnApiKeyResponse",
           "isStream": false,
@@ -286,7 +286,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnWebhookSecret",
-          "comment": "Returns what is known of the secret that signs the webhooks of the caller's key.\n\nFails with NOT_FOUND (NOT_FOUND) if there is none yet.",
+          "comment": "Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.\n\nFails with NOT_FOUND (NOT_FOUND) if there is none yet.",
           "input": "GetOwnWebhookSecretRequest",
           "output": "GetOwnWebhookSecretResponse",
           "isStream": false,
@@ -296,7 +296,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RotateOwnWebhookSecret",
-          "comment": "Creates the secret that signs the webhooks of the caller's key and of its successors, or replaces it; then both sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
+          "comment": "Creates or replaces the secret that signs the webhooks of the caller's key and of its successors. After a replacement both secrets sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
           "input": "RotateOwnWebhookSecretRequest",
           "output": "RotateOwnWebhookSecretResponse",
           "isStream": false,
@@ -308,11 +308,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "BookService",
-      "comment": "Reads books into the chapters that a job takes.",
+      "comment": "Reads books into chapters that a job accepts.",
       "methods": [
         {
           "name": "ReadBook",
-          "comment": "Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob takes, and keeps nothing. References to notes are not in the text. A book that is protected against copying is refused.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is no book, is protected, or is too large to read, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is read. The response of a long book is larger than the 4 MiB that clients take by default.",
+          "comment": "Reads plain text, Markdown, HTML or EPUB 2 and 3 into chapters that JobService.CreateJob accepts. Nothing is stored. The text does not contain references to notes. A copy-protected book is refused.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not a book, is protected, or is too large to read, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) while another book of the account is being read. The response for a long book is larger than the 4 MiB that clients accept by default.",
           "input": "ReadBookRequest",
           "output": "ReadBookResponse",
           "isStream": false,
@@ -324,11 +324,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobService",
-      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each is kept as it is finished: a restart, at any replica, goes on at the first that is missing. Its result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests go before jobs; jobs share what is left fairly between keys. Characters are charged as they are spoken, each once. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).",
+      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing one. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys. Characters are charged once, when they are spoken. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).",
       "methods": [
         {
           "name": "CreateJob",
-          "comment": "Queues a job, and returns at once. With an id of the caller's own, the same request again returns the job that is there.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG, PAYLOAD_TOO_LARGE), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), ABORTED (IDEMPOTENCY_CONFLICT) for an id that is in use by another request, and RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) where the account has 100 jobs that have not ended.",
+          "comment": "Queues a job, and returns at once. If the caller chooses the id, repeating the request returns the existing job.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG, PAYLOAD_TOO_LARGE), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), ABORTED (IDEMPOTENCY_CONFLICT) for an id that is in use by another request, and RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) if the account has 100 unfinished jobs.",
           "input": "CreateJobRequest",
           "output": "CreateJobResponse",
           "isStream": false,
@@ -358,7 +358,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "WatchJob",
-          "comment": "Streams what happens to a job until it has ended, or, where it has, what happened last. To go on after a stream that broke, send the `revision` of the last response: nothing is missed.",
+          "comment": "Streams the events of a job until it has ended; for a job that has ended, only its last event. To continue after a broken stream without a gap, send the `revision` of the last response.",
           "input": "WatchJobRequest",
           "output": "WatchJobResponse",
           "isStream": true,
@@ -368,7 +368,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CancelJob",
-          "comment": "Ends a job. What was spoken is kept for RetryJob. A job that has ended is left as it is.",
+          "comment": "Ends a job. Its finished segments are kept for RetryJob. A job that has ended is not changed.",
           "input": "CancelJobRequest",
           "output": "CancelJobResponse",
           "isStream": false,
@@ -378,7 +378,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RetryJob",
-          "comment": "Queues a job again that has failed or was canceled; only what is missing is spoken. Other jobs are left as they are.",
+          "comment": "Queues a failed or canceled job again; only missing segments are spoken. Other jobs are not changed.",
           "input": "RetryJobRequest",
           "output": "RetryJobResponse",
           "isStream": false,
@@ -400,7 +400,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconService",
-      "comment": "Keeps lexicons, which state how words are said. A request asks for them by `lexicon_ids`; those that are bound to a voice are used by every request with it.\n\nA private lexicon of another account does not exist for a key. A lexicon is changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).",
+      "comment": "Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own lexicons for every request.\n\nA private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).",
       "methods": [
         {
           "name": "ListLexicons",
@@ -424,7 +424,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateLexicon",
-          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, a document that cannot be read, with line and column, and an account that has as many lexicons as it may; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.",
+          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, for an unreadable document (with line and column), and if the account has reached its limit of lexicons; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.",
           "input": "CreateLexiconRequest",
           "output": "CreateLexiconResponse",
           "isStream": false,
@@ -444,7 +444,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteLexicon",
-          "comment": "Deletes a lexicon. Voices that it is bound to speak on without it, with a warning. Fails as GetLexicon does.",
+          "comment": "Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.",
           "input": "DeleteLexiconRequest",
           "output": "DeleteLexiconResponse",
           "isStream": false,
@@ -456,11 +456,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelService",
-      "comment": "Installs neural models while the service runs. Which models there are is as public as the voices; installing and removing one needs the scope `admin`. A model is named by its row in the operator's table, never by an address.",
+      "comment": "Installs neural models while the service runs. The list of models is as public as the voices; installing and removing one needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.",
       "methods": [
         {
           "name": "ListVoiceModels",
-          "comment": "Lists the models of the operator's table, then those that are installed and in no table.",
+          "comment": "Lists the models of the operator's table, then installed models that are not in the table.",
           "input": "ListVoiceModelsRequest",
           "output": "ListVoiceModelsResponse",
           "isStream": false,
@@ -480,7 +480,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "WatchVoiceModel",
-          "comment": "Streams the model as it is, twice a second; after the last response, nothing of it is under way. Over REST these are events `model` without ids: a new connection begins with the present state.",
+          "comment": "Streams the current state of the model twice a second, until nothing of it is in progress. Over REST these are events `model` without ids: a new connection begins with the current state.",
           "input": "WatchVoiceModelRequest",
           "output": "WatchVoiceModelResponse",
           "isStream": true,
@@ -490,7 +490,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "InstallVoiceModel",
-          "comment": "Installs a model. Returns at once; the installation goes on when the caller leaves. One model is installed at a time, and 8 may wait. Calling it again changes nothing. After a restart of the service, the installation goes on when it is called again.\n\nFails as GetVoiceModel does, and with INVALID_ARGUMENT (INVALID_REQUEST) where a licence must be accepted.",
+          "comment": "Installs a model. Returns at once; the installation continues if the client disconnects. One model is installed at a time, and 8 may wait. Repeating the call changes nothing. After a restart of the service, a repeated call continues the installation.\n\nFails like GetVoiceModel, and with INVALID_ARGUMENT (INVALID_REQUEST) if a licence must be accepted.",
           "input": "InstallVoiceModelRequest",
           "output": "InstallVoiceModelResponse",
           "isStream": false,
@@ -500,7 +500,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RemoveVoiceModel",
-          "comment": "Cancels the installation of a model, and keeps what was fetched. Without one that is under way, removes the model, or what was fetched of it; running requests end as they began.\n\nFails as GetVoiceModel does.",
+          "comment": "Cancels the installation of a model, and keeps the downloaded data. If no installation is in progress, removes the model or its downloaded data; running requests finish with it.\n\nFails like GetVoiceModel.",
           "input": "RemoveVoiceModelRequest",
           "output": "RemoveVoiceModelResponse",
           "isStream": false,
@@ -512,11 +512,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "UsageService",
-      "comment": "Reports what keys were charged.",
+      "comment": "Reports the usage that keys were charged.",
       "methods": [
         {
           "name": "GetUsage",
-          "comment": "Returns the usage of the calling key, the keys that it has replaced, the keys that it created, and the keys that those created, between two days. Days are UTC.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for days that are none, or more than 366 of them.",
+          "comment": "Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two days (UTC).\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid days, or for more than 366 days.",
           "input": "GetUsageRequest",
           "output": "GetUsageResponse",
           "isStream": false,
@@ -542,7 +542,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its markup it may be five times as long."
+          "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 spoken Unicode code points. With its markup it may be five times as long."
         },
         {
           "name": "sample_rate",
@@ -554,7 +554,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -590,25 +590,25 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 10,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text`."
+          "comment": "An SSML 1.1 document to speak, instead of `text`."
         },
         {
           "name": "markup",
           "number": 11,
           "type": "Markup",
-          "comment": "How the text is marked. Default: it is plain text."
+          "comment": "Kind of markup in the text. Default: it is plain text."
         },
         {
           "name": "normalize",
           "number": 12,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
         },
         {
           "name": "lexicon_ids",
           "number": 13,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
         }
       ]
     },
@@ -656,7 +656,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 4,
           "type": "int32",
-          "comment": "Unicode code points of the text that are said, without markup; this number is charged."
+          "comment": "Spoken Unicode code points of the text, without markup; this number is charged."
         },
         {
           "name": "format",
@@ -686,7 +686,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
         },
         {
           "name": "audio_url",
@@ -730,7 +730,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
+          "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000. Required unless there is `ssml`."
         },
         {
           "name": "sample_rate",
@@ -742,7 +742,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -772,25 +772,25 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 9,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`."
+          "comment": "An SSML 1.1 document to speak, instead of `text_chunks`."
         },
         {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "How the chunks are marked. Default: they are plain text."
+          "comment": "Kind of markup in the chunks. Default: they are plain text."
         },
         {
           "name": "normalize",
           "number": 11,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
         },
         {
           "name": "lexicon_ids",
           "number": 12,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
         }
       ]
     },
@@ -837,7 +837,7 @@ export const protoReference: ProtoReference = {
           "name": "mark",
           "number": 6,
           "type": "SpeechMark",
-          "comment": "A mark of the markup, or a change of voice.",
+          "comment": "A mark in the markup, or a change of voice.",
           "oneof": "event"
         }
       ]
@@ -898,13 +898,13 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 9,
           "type": "int32",
-          "comment": "Unicode code points of all chunks that are said, without markup; this number is charged."
+          "comment": "Spoken Unicode code points of all chunks, without markup; this number is charged."
         },
         {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
         },
         {
           "name": "audio_url",
@@ -970,7 +970,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "What they are spoken in, as a BCP-47 tag; empty unless the request has language_code \"auto\"."
+          "comment": "Language of the words, as a BCP-47 tag; empty unless the request has language_code \"auto\"."
         }
       ]
     },
@@ -1012,7 +1012,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechMark",
-      "comment": "A mark of the markup is reached, or another voice begins to speak.",
+      "comment": "A mark in the markup, or a change of voice.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1024,7 +1024,7 @@ export const protoReference: ProtoReference = {
           "name": "kind",
           "number": 2,
           "type": "SpeechMark.Kind",
-          "comment": "What is reached."
+          "comment": "Kind of the mark."
         },
         {
           "name": "name",
@@ -1036,13 +1036,13 @@ export const protoReference: ProtoReference = {
           "name": "time",
           "number": 4,
           "type": "double",
-          "comment": "When it is heard, in seconds from the first sample of the stream."
+          "comment": "Its position, in seconds from the first sample of the stream."
         }
       ]
     },
     {
       "name": "SpeechChunkDone",
-      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, comes with the next chunk and has the index of that.",
+      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent with the next chunk and has its index.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1108,7 +1108,7 @@ export const protoReference: ProtoReference = {
           "name": "start",
           "number": 1,
           "type": "LiveStart",
-          "comment": "The first request: what all is spoken with.",
+          "comment": "The first request: voice and settings of the whole call.",
           "oneof": "request"
         },
         {
@@ -1122,7 +1122,7 @@ export const protoReference: ProtoReference = {
           "name": "flush",
           "number": 3,
           "type": "LiveFlush",
-          "comment": "Ends the turn: all its text is spoken, whole sentence or not.",
+          "comment": "Ends the turn: all its text is spoken, even an incomplete sentence.",
           "oneof": "request"
         },
         {
@@ -1143,7 +1143,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LiveStart",
-      "comment": "What live speech is spoken with.",
+      "comment": "Voice and settings of live speech.",
       "fields": [
         {
           "name": "voice_id",
@@ -1161,7 +1161,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -1185,25 +1185,25 @@ export const protoReference: ProtoReference = {
           "name": "buffer_ms",
           "number": 7,
           "type": "int32",
-          "comment": "How long a text that does not go on is waited for before what there is of it is spoken, in milliseconds: 0 to 10000. Default 1000."
+          "comment": "How long to wait for more text before an incomplete sentence is spoken, in milliseconds: 0 to 10000. Default 1000."
         },
         {
           "name": "markup",
           "number": 8,
           "type": "Markup",
-          "comment": "How the text is marked. A turn whose text begins with \"<speak\" is then an SSML document, spoken when the turn ends. Default: it is plain text."
+          "comment": "Kind of markup in the text. A turn that begins with \"<speak\" is then an SSML document, spoken when the turn ends. Default: it is plain text."
         },
         {
           "name": "normalize",
           "number": 9,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
         }
       ]
     },
@@ -1215,7 +1215,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 1,
           "type": "string",
-          "comment": "The text; a word may go on in the next."
+          "comment": "The text; a word may continue in the next message."
         }
       ]
     },
@@ -1232,13 +1232,13 @@ export const protoReference: ProtoReference = {
           "name": "played_ms",
           "number": 1,
           "type": "double",
-          "comment": "How much of the turn the user has heard, in milliseconds from its first sample. Default: as if the audio was played as soon as it was sent."
+          "comment": "How much of the turn the user has heard, in milliseconds from its first sample. Default: assumes that audio is played as soon as it is sent."
         },
         {
           "name": "turn",
           "number": 2,
           "type": "int32",
-          "comment": "The turn that was being heard. Default: the turn whose audio was sent last and is not known to be over."
+          "comment": "The turn that was being heard. Default: the turn whose audio was sent last and that may still be playing."
         }
       ]
     },
@@ -1297,7 +1297,7 @@ export const protoReference: ProtoReference = {
           "name": "mark",
           "number": 7,
           "type": "LiveMark",
-          "comment": "A mark of the markup, or a change of voice.",
+          "comment": "A mark in the markup, or a change of voice.",
           "oneof": "event"
         }
       ]
@@ -1358,7 +1358,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "What of the markup has no effect, such as \"ignored:phoneme\", as far as it is known when the audio begins."
+          "comment": "Warnings that are known when the audio begins, such as \"ignored:phoneme\" for markup without effect."
         }
       ]
     },
@@ -1406,13 +1406,13 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "What they are spoken in, as a BCP-47 tag; empty unless `start` has language_code \"auto\"."
+          "comment": "Language of the words, as a BCP-47 tag; empty unless `start` has language_code \"auto\"."
         }
       ]
     },
     {
       "name": "LiveMark",
-      "comment": "A mark of the markup is reached in a turn, or another voice begins to speak.",
+      "comment": "A mark in the markup of a turn, or a change of voice.",
       "fields": [
         {
           "name": "turn",
@@ -1424,7 +1424,7 @@ export const protoReference: ProtoReference = {
           "name": "kind",
           "number": 2,
           "type": "SpeechMark.Kind",
-          "comment": "What is reached."
+          "comment": "Kind of the mark."
         },
         {
           "name": "name",
@@ -1436,7 +1436,7 @@ export const protoReference: ProtoReference = {
           "name": "time",
           "number": 4,
           "type": "double",
-          "comment": "When it is heard, in seconds from the first sample of the turn."
+          "comment": "Its position, in seconds from the first sample of the turn."
         }
       ]
     },
@@ -1466,7 +1466,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LiveInterrupted",
-      "comment": "The end of an interrupted turn. Turns that were still to be spoken are interrupted too, each with a response of its own.",
+      "comment": "The end of an interrupted turn. Turns that were still to be spoken are interrupted too, with a separate response for each.",
       "fields": [
         {
           "name": "turn",
@@ -1526,13 +1526,13 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
+          "comment": "Texts to speak: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000. Required unless there is `ssml`."
         },
         {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
         },
         {
           "name": "speaking_rate",
@@ -1556,25 +1556,25 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 7,
           "type": "string",
-          "comment": "An SSML 1.1 document, in place of `text_chunks`."
+          "comment": "An SSML 1.1 document, instead of `text_chunks`."
         },
         {
           "name": "markup",
           "number": 8,
           "type": "Markup",
-          "comment": "How the chunks are marked. Default: they are plain text."
+          "comment": "Kind of markup in the chunks. Default: they are plain text."
         },
         {
           "name": "normalize",
           "number": 9,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
         }
       ]
     },
@@ -1610,7 +1610,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
         }
       ]
     },
@@ -1663,7 +1663,7 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 5,
           "type": "string",
-          "comment": "The engine that speaks it; of several, the first."
+          "comment": "The engine that speaks it; the first one if there are several."
         },
         {
           "name": "status",
@@ -1711,43 +1711,43 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 13,
           "type": "VoiceAccess",
-          "comment": "Who may speak with it."
+          "comment": "Who may use it."
         },
         {
           "name": "owner",
           "number": 14,
           "type": "VoiceOwner",
-          "comment": "Whose it is, as the caller sees it."
+          "comment": "Its owner, as the caller sees it."
         },
         {
           "name": "aliases",
           "number": 15,
           "type": "repeated string",
-          "comment": "Other names that requests may have for it, in order. An alias that has become the id of a voice is not among them."
+          "comment": "Other names that requests may use for it, in order. An alias that has become the id of a voice is left out."
         },
         {
           "name": "blend",
           "number": 16,
           "type": "repeated BlendPart",
-          "comment": "The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend."
+          "comment": "The voices in the blend, with weights that add up to 1; empty for a voice that is not a blend."
         },
         {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "The lexicons that every request with it uses, after its own; the first that has a word wins."
+          "comment": "The lexicons that every request with it uses, after its own; the first one that defines a word applies."
         },
         {
           "name": "capabilities",
           "number": 18,
           "type": "VoiceCapabilities",
-          "comment": "What a request may ask of it; the same for all voices."
+          "comment": "Supported values of request fields; the same for all voices."
         }
       ]
     },
     {
       "name": "VoiceCapabilities",
-      "comment": "What a request may ask of a voice.",
+      "comment": "Supported values of request fields.",
       "fields": [
         {
           "name": "sample_rates",
@@ -1789,7 +1789,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "BlendPart",
-      "comment": "A voice of which another is blended.",
+      "comment": "A voice that is part of a blend.",
       "fields": [
         {
           "name": "voice_id",
@@ -1801,7 +1801,7 @@ export const protoReference: ProtoReference = {
           "name": "weight",
           "number": 2,
           "type": "double",
-          "comment": "Its share; only how it compares with the others counts."
+          "comment": "Its share, relative to the other weights."
         }
       ]
     },
@@ -1837,7 +1837,7 @@ export const protoReference: ProtoReference = {
           "name": "statement",
           "number": 2,
           "type": "string",
-          "comment": "What was said in the recording."
+          "comment": "Text of the recording."
         },
         {
           "name": "language_code",
@@ -1873,7 +1873,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DefaultVoice",
-      "comment": "The default voice, of those that the key may use.",
+      "comment": "The default voice, among those that the key may use.",
       "fields": [
         {
           "name": "voice_id",
@@ -1885,13 +1885,13 @@ export const protoReference: ProtoReference = {
           "name": "source",
           "number": 2,
           "type": "DefaultVoiceSource",
-          "comment": "What makes it the default."
+          "comment": "Its source."
         },
         {
           "name": "chosen_voice_id",
           "number": 3,
           "type": "string",
-          "comment": "Id of the voice that was chosen, which is not the default where the setting goes before it; empty if none was, or it is not there."
+          "comment": "Id of the chosen voice, which is not the default if the setting overrides it; empty if none was chosen, or it does not exist."
         }
       ]
     },
@@ -1998,7 +1998,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of a voice that is for everyone. Empty, in JSON null, takes the choice back."
+          "comment": "Id or alias of a voice that everyone may use. An empty id (null in JSON) withdraws the choice."
         }
       ]
     },
@@ -2010,7 +2010,7 @@ export const protoReference: ProtoReference = {
           "name": "default_voice",
           "number": 1,
           "type": "DefaultVoice",
-          "comment": "The default voice from then on."
+          "comment": "The new default voice."
         }
       ]
     },
@@ -2082,7 +2082,7 @@ export const protoReference: ProtoReference = {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference; required to create one that is no blend. The binding of a clone can be moved, not removed."
+          "comment": "The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed."
         },
         {
           "name": "enabled",
@@ -2094,25 +2094,25 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 7,
           "type": "VoiceAccess",
-          "comment": "Who may speak with it. Default: private, or where an admin makes it and it is no blend, everyone. Only keys with the scope admin give everyone. An update must state it."
+          "comment": "Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope admin can set everyone. An update must state it."
         },
         {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
-          "comment": "Other names that requests may have for it, such as the ids of another vendor; those left out are removed. None may be the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone."
+          "comment": "Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone."
         },
         {
           "name": "blend",
           "number": 9,
           "type": "repeated BlendPart",
-          "comment": "In place of bindings, the voices of which it is blended: of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
+          "comment": "The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a language, each once, with weights that are not all 0. The blend has the accent of the first."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that every request with it uses, by id, each once; the first that has a word wins."
+          "comment": "Lexicons that every request with it uses, by id, each once; the first one that defines a word applies."
         }
       ]
     },
@@ -2165,7 +2165,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "CloningEngine",
-      "comment": "What an engine needs to clone a person.",
+      "comment": "The requirements of an engine for cloning a person.",
       "fields": [
         {
           "name": "engine",
@@ -2195,7 +2195,7 @@ export const protoReference: ProtoReference = {
           "name": "consent_scripts",
           "number": 5,
           "type": "map<string, string>",
-          "comment": "The consent sentence by language; for other languages the caller chooses one."
+          "comment": "The consent sentence by language; the caller chooses one for other languages."
         }
       ]
     },
@@ -2273,7 +2273,7 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 12,
           "type": "VoiceAccess",
-          "comment": "Who may speak with it. Default: private."
+          "comment": "Who may use it. Default: private."
         }
       ]
     },
@@ -2494,13 +2494,13 @@ export const protoReference: ProtoReference = {
           "name": "scopes",
           "number": 2,
           "type": "repeated string",
-          "comment": "Its scopes. Default: \"speech:synthesize\", \"speech:stream\", \"voices:read\", as far as the caller has them."
+          "comment": "Its scopes. Default: \"speech:synthesize\", \"speech:stream\" and \"voices:read\", as far as the caller has them."
         },
         {
           "name": "expires_in_days",
           "number": 3,
           "type": "int32",
-          "comment": "Days until it expires. Default: when the caller's key does, or never."
+          "comment": "Days until it expires. Default: it expires with the caller's key, or never."
         },
         {
           "name": "voice_ids",
@@ -2710,7 +2710,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many other keys were revoked with it: those that descend from it, and those it has replaced that were still valid."
+          "comment": "How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced."
         }
       ]
     },
@@ -2750,7 +2750,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many other keys were revoked with it: those that descend from it, and those it has replaced that were still valid."
+          "comment": "How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced."
         }
       ]
     },
@@ -2774,7 +2774,7 @@ export const protoReference: ProtoReference = {
           "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
-          "comment": "Until when the former secret signs too; not set if none does."
+          "comment": "Time until which the former secret also signs; not set if there is none."
         }
       ]
     },
@@ -2791,7 +2791,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_secret",
           "number": 1,
           "type": "WebhookSecret",
-          "comment": "What is known of it."
+          "comment": "Facts about the secret."
         }
       ]
     },
@@ -2803,7 +2803,7 @@ export const protoReference: ProtoReference = {
           "name": "grace_seconds",
           "number": 1,
           "type": "int32",
-          "comment": "How long the former secret signs too, in seconds."
+          "comment": "How long the former secret also signs, in seconds."
         }
       ]
     },
@@ -2821,13 +2821,13 @@ export const protoReference: ProtoReference = {
           "name": "webhook_secret",
           "number": 2,
           "type": "WebhookSecret",
-          "comment": "What is known of it."
+          "comment": "Facts about the secret."
         }
       ]
     },
     {
       "name": "RestService",
-      "comment": "What the REST API of a service has besides `google.api.http`.",
+      "comment": "REST properties of a service besides `google.api.http`.",
       "fields": [
         {
           "name": "tag",
@@ -2845,7 +2845,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RestMethod",
-      "comment": "What the REST endpoint of a method has besides `google.api.http`.",
+      "comment": "REST properties of a method besides `google.api.http`.",
       "fields": [
         {
           "name": "summary",
@@ -2857,7 +2857,7 @@ export const protoReference: ProtoReference = {
           "name": "description",
           "number": 2,
           "type": "string",
-          "comment": "What the OpenAPI document says about it. Default: the first paragraph of its comment."
+          "comment": "Its description in the OpenAPI document. Default: the first paragraph of its comment."
         },
         {
           "name": "status",
@@ -2869,13 +2869,13 @@ export const protoReference: ProtoReference = {
           "name": "location",
           "number": 4,
           "type": "string",
-          "comment": "Path of what was created or is under way, for the header Location, such as \"/api/voices/{voice_id}\": the names are those of fields of the response body."
+          "comment": "Path of the created or started resource, for the header Location, such as \"/api/voices/{voice_id}\"; the names are fields of the response body."
         },
         {
           "name": "failures",
           "number": 5,
           "type": "repeated string",
-          "comment": "The failures that it documents, besides those of every endpoint: reasons of the table of failures."
+          "comment": "Documented failures besides those of every endpoint: reasons of the table of failures."
         },
         {
           "name": "optional_body",
@@ -2893,19 +2893,19 @@ export const protoReference: ProtoReference = {
           "name": "bearer",
           "number": 8,
           "type": "string",
-          "comment": "What is accepted in place of an API key: \"token\"."
+          "comment": "What is accepted instead of an API key: \"token\"."
         },
         {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller may not have as much. Otherwise it is as absent."
+          "comment": "Whether a null member is reset to its default or, in a new resource, gets the usual default even if that exceeds the caller's rights. Otherwise null counts as absent."
         },
         {
           "name": "additional",
           "number": 10,
           "type": "repeated RestBinding",
-          "comment": "What the endpoints of additional bindings have of their own, in their order."
+          "comment": "Properties of the additional bindings, in their order."
         },
         {
           "name": "done_field",
@@ -2917,7 +2917,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RestBinding",
-      "comment": "What the REST endpoint of an additional binding has of its own.",
+      "comment": "REST properties of an additional binding.",
       "fields": [
         {
           "name": "id",
@@ -2935,49 +2935,49 @@ export const protoReference: ProtoReference = {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "What the OpenAPI document says about it."
+          "comment": "Its description in the OpenAPI document."
         },
         {
           "name": "failures",
           "number": 4,
           "type": "repeated string",
-          "comment": "The failures that it documents besides those of the method."
+          "comment": "Documented failures besides those of the method."
         }
       ]
     },
     {
       "name": "RestField",
-      "comment": "What a field has in JSON, in the documents and in the sentences of errors.",
+      "comment": "Properties of a field in JSON, in the documents and in error messages.",
       "fields": [
         {
           "name": "inline",
           "number": 1,
           "type": "bool",
-          "comment": "The members of the message stand in its place."
+          "comment": "The members of the message replace the field itself."
         },
         {
           "name": "null_if_empty",
           "number": 2,
           "type": "bool",
-          "comment": "The empty value is null."
+          "comment": "An empty value is null in JSON."
         },
         {
           "name": "given",
           "number": 3,
           "type": "bool",
-          "comment": "In a request: it must be given, be it as null. In a response: it is always set, and never null."
+          "comment": "In a request: it must be given, possibly as null. In a response: it is always set, and never null."
         },
         {
           "name": "hidden",
           "number": 4,
           "type": "bool",
-          "comment": "It is in no JSON."
+          "comment": "It does not appear in JSON."
         },
         {
           "name": "header",
           "number": 5,
           "type": "string",
-          "comment": "The header that has the value, of the response or of the request; it is not in the body."
+          "comment": "Header that contains the value, in the response or in the request; the body does not contain it."
         },
         {
           "name": "example",
@@ -2989,37 +2989,37 @@ export const protoReference: ProtoReference = {
           "name": "default",
           "number": 7,
           "type": "string",
-          "comment": "The default of a request, as JSON, where the service has one."
+          "comment": "The default in a request, as JSON, if the service has one."
         },
         {
           "name": "form",
           "number": 8,
           "type": "string",
-          "comment": "What a value must be, in an error and in place of a pattern."
+          "comment": "Describes valid values, in an error message and instead of a pattern."
         },
         {
           "name": "long_text",
           "number": 9,
           "type": "bool",
-          "comment": "Its maximum length is one of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+          "comment": "Its maximum length is that of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`."
         },
         {
           "name": "event_id",
           "number": 10,
           "type": "bool",
-          "comment": "Of an event in a stream: it is the id of the event, and not in its data."
+          "comment": "For an event in a stream: it is the id of the event, and not part of its data."
         },
         {
           "name": "event_type",
           "number": 11,
           "type": "bool",
-          "comment": "Of an event in a stream: it is the name of the event, which its data have as `type`."
+          "comment": "For an event in a stream: it is the name of the event, which its data contains as `type`."
         },
         {
           "name": "omit_if_empty",
           "number": 12,
           "type": "bool",
-          "comment": "The empty value is in no JSON."
+          "comment": "An empty value does not appear in JSON."
         },
         {
           "name": "strict",
@@ -3031,13 +3031,13 @@ export const protoReference: ProtoReference = {
           "name": "null_if_unset",
           "number": 14,
           "type": "bool",
-          "comment": "It is null where the service leaves it out: an empty list of what is allowed is not the same as none."
+          "comment": "It is null if the service leaves it out, because an empty list of allowed values differs from no list."
         },
         {
           "name": "id_prefix",
           "number": 15,
           "type": "string",
-          "comment": "Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed."
+          "comment": "For an id in a path: the common prefix of all ids. A path with another prefix is unknown if its method is not allowed."
         }
       ]
     },
@@ -3061,7 +3061,7 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "Name of the file. Its extension states the kind where the type does not."
+          "comment": "Name of the file. Its extension states the kind if the type does not."
         },
         {
           "name": "code",
@@ -3091,13 +3091,13 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Title; the name of the file where the book states none."
+          "comment": "Title; the name of the file if the book states none."
         },
         {
           "name": "author",
           "number": 2,
           "type": "string",
-          "comment": "Authors, separated by commas; empty where none is stated."
+          "comment": "Authors, separated by commas; empty if none is stated."
         },
         {
           "name": "language",
@@ -3109,25 +3109,25 @@ export const protoReference: ProtoReference = {
           "name": "cover",
           "number": 4,
           "type": "bytes",
-          "comment": "The cover, as a job takes it: JPEG or PNG, at most 1 MiB."
+          "comment": "The cover in the form that a job accepts: JPEG or PNG, at most 1 MiB."
         },
         {
           "name": "metadata",
           "number": 5,
           "type": "map<string, string>",
-          "comment": "Title, author and what else the book states, as a job takes it."
+          "comment": "Title, author and other facts that the book states, in the form that a job accepts."
         },
         {
           "name": "chapters",
           "number": 6,
           "type": "repeated BookChapter",
-          "comment": "In reading order; notes that stand in the text are last."
+          "comment": "In reading order; notes within the text come last."
         },
         {
           "name": "warnings",
           "number": 7,
           "type": "repeated string",
-          "comment": "What was left out or read otherwise than stated."
+          "comment": "Content that was left out or read differently than stated."
         }
       ]
     },
@@ -3157,7 +3157,7 @@ export const protoReference: ProtoReference = {
           "name": "heading_level",
           "number": 4,
           "type": "int32",
-          "comment": "Level of its heading, 1 to 6; not set where it has no heading of its own."
+          "comment": "Level of its heading, 1 to 6; not set if it has no heading of its own."
         },
         {
           "name": "chars",
@@ -3217,7 +3217,7 @@ export const protoReference: ProtoReference = {
           "name": "status",
           "number": 2,
           "type": "JobStatus",
-          "comment": "Where it is in its life."
+          "comment": "Its status."
         },
         {
           "name": "voice_id",
@@ -3271,7 +3271,7 @@ export const protoReference: ProtoReference = {
           "name": "progress",
           "number": 11,
           "type": "JobProgress",
-          "comment": "How far it is."
+          "comment": "Its progress."
         },
         {
           "name": "chapters",
@@ -3283,13 +3283,13 @@ export const protoReference: ProtoReference = {
           "name": "audio_url",
           "number": 13,
           "type": "string",
-          "comment": "Public URL of the whole; empty until it has succeeded."
+          "comment": "Public URL of the complete audio; empty until it has succeeded."
         },
         {
           "name": "captions",
           "number": 14,
           "type": "map<string, string>",
-          "comment": "Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded."
+          "comment": "Public URLs of the captions of the complete audio, by requested format; empty until it has succeeded."
         },
         {
           "name": "error",
@@ -3301,7 +3301,7 @@ export const protoReference: ProtoReference = {
           "name": "usage",
           "number": 16,
           "type": "JobUsage",
-          "comment": "What was charged so far."
+          "comment": "Usage charged so far."
         },
         {
           "name": "revision",
@@ -3313,19 +3313,19 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobProgress",
-      "comment": "How far a job is.",
+      "comment": "Progress of a job.",
       "fields": [
         {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of the text that are said."
+          "comment": "Unicode code points of the text that are spoken."
         },
         {
           "name": "chars_done",
           "number": 2,
           "type": "int32",
-          "comment": "Of them, those that are spoken."
+          "comment": "How many of them have been spoken so far."
         },
         {
           "name": "chapters_done",
@@ -3343,7 +3343,7 @@ export const protoReference: ProtoReference = {
           "name": "eta_seconds",
           "number": 5,
           "type": "double",
-          "comment": "Seconds until its end, at the rate so far; not set while nothing is known."
+          "comment": "Seconds until its end, at the current rate; not set while the rate is unknown."
         }
       ]
     },
@@ -3367,25 +3367,25 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 3,
           "type": "int32",
-          "comment": "Unicode code points of the text that are said."
+          "comment": "Unicode code points of the text that are spoken."
         },
         {
           "name": "chars_done",
           "number": 4,
           "type": "int32",
-          "comment": "Of them, those that are spoken."
+          "comment": "How many of them have been spoken so far."
         },
         {
           "name": "start",
           "number": 5,
           "type": "double",
-          "comment": "Where it begins in the whole, in seconds; not set until the chapters before it, and it, are done."
+          "comment": "Its start in the complete audio, in seconds; not set until it and all chapters before it are done."
         },
         {
           "name": "end",
           "number": 6,
           "type": "double",
-          "comment": "Where its audio ends in the whole, in seconds; likewise."
+          "comment": "Its end in the complete audio, in seconds; not set until it and all chapters before it are done."
         },
         {
           "name": "audio_url",
@@ -3421,7 +3421,7 @@ export const protoReference: ProtoReference = {
           "name": "offset",
           "number": 4,
           "type": "int32",
-          "comment": "Where the sentence begins in the text of the chapter, in Unicode code points."
+          "comment": "Start of the sentence in the text of the chapter, in Unicode code points."
         },
         {
           "name": "text",
@@ -3433,7 +3433,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobUsage",
-      "comment": "What a job was charged.",
+      "comment": "Usage that a job was charged.",
       "fields": [
         {
           "name": "characters",
@@ -3457,7 +3457,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "An id of the caller's own, unique among the jobs of the key. Default: a new one."
+          "comment": "An id chosen by the caller, unique among the jobs of the key. Default: a new one."
         },
         {
           "name": "voice_id",
@@ -3475,7 +3475,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 4,
           "type": "string",
-          "comment": "In place of chapters, one text to speak."
+          "comment": "One text to speak, instead of chapters."
         },
         {
           "name": "output_format",
@@ -3493,7 +3493,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 7,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
         },
         {
           "name": "speaking_rate",
@@ -3511,13 +3511,13 @@ export const protoReference: ProtoReference = {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "How the texts are marked. Default: they are plain text."
+          "comment": "Kind of markup in the texts. Default: they are plain text."
         },
         {
           "name": "normalize",
           "number": 11,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them."
         },
         {
           "name": "chapter_gap_seconds",
@@ -3529,7 +3529,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_url",
           "number": 13,
           "type": "string",
-          "comment": "Where to tell the end of the job, by Standard Webhooks: an http or https URL."
+          "comment": "URL to notify when the job ends, by Standard Webhooks: an http or https URL."
         },
         {
           "name": "keep_hours",
@@ -3541,7 +3541,7 @@ export const protoReference: ProtoReference = {
           "name": "metadata",
           "number": 15,
           "type": "map<string, string>",
-          "comment": "Strings that come back with the job. `title`, `author`, `narrator`, `publisher` and `date` also stand in the file."
+          "comment": "Strings that are returned with the job. `title`, `author`, `narrator`, `publisher` and `date` are also written into the file."
         },
         {
           "name": "cover",
@@ -3553,13 +3553,13 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id, each once. The first that has a word wins, and those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of the voice come last. Default none."
         },
         {
           "name": "ssml",
           "number": 18,
           "type": "string",
-          "comment": "In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said."
+          "comment": "One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points."
         }
       ]
     },
@@ -3655,25 +3655,25 @@ export const protoReference: ProtoReference = {
           "name": "after_revision",
           "number": 2,
           "type": "int64",
-          "comment": "Only what happened after this revision, which is the id of an event. Default everything."
+          "comment": "Only events after this revision, which is the id of an event. Default: all events."
         }
       ]
     },
     {
       "name": "WatchJobResponse",
-      "comment": "Response of WatchJob: something that happened.",
+      "comment": "Response of WatchJob: an event.",
       "fields": [
         {
           "name": "kind",
           "number": 1,
           "type": "WatchJobResponse.Kind",
-          "comment": "What happened."
+          "comment": "Kind of the event."
         },
         {
           "name": "revision",
           "number": 2,
           "type": "int64",
-          "comment": "When it happened: to be sent to go on from here."
+          "comment": "Revision to send in order to continue after this event."
         },
         {
           "name": "chapter",
@@ -3685,7 +3685,7 @@ export const protoReference: ProtoReference = {
           "name": "job",
           "number": 4,
           "type": "Job",
-          "comment": "The job as it is."
+          "comment": "The current state of the job."
         }
       ]
     },
@@ -3780,13 +3780,13 @@ export const protoReference: ProtoReference = {
           "name": "owner",
           "number": 4,
           "type": "VoiceOwner",
-          "comment": "Whose it is, as the caller sees it."
+          "comment": "Its owner, as the caller sees it."
         },
         {
           "name": "version",
           "number": 5,
           "type": "string",
-          "comment": "Another one where the content is another."
+          "comment": "Changes whenever the content changes."
         },
         {
           "name": "entry_count",
@@ -3816,7 +3816,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconEntry",
-      "comment": "How a word, or several, are said. Of two entries for the same words, the first wins.",
+      "comment": "How one or more words are pronounced. Of two entries for the same words, the first one applies.",
       "fields": [
         {
           "name": "grapheme",
@@ -3828,7 +3828,7 @@ export const protoReference: ProtoReference = {
           "name": "alias",
           "number": 2,
           "type": "string",
-          "comment": "What is said in their place; or `phoneme`."
+          "comment": "Text that is spoken instead; an entry has `alias` or `phoneme`."
         },
         {
           "name": "phoneme",
@@ -3858,31 +3858,31 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconSpec",
-      "comment": "What a lexicon is made of: entries, or a PLS document.",
+      "comment": "The content of a lexicon: entries, or a PLS document.",
       "fields": [
         {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the lexicon, in any script. Default: the title of the document; without one, a lexicon that is replaced keeps its name."
+          "comment": "Name of the lexicon, in any script. Default: the title of the document, or for a replaced lexicon its current name."
         },
         {
           "name": "access",
           "number": 2,
           "type": "VoiceAccess",
-          "comment": "Who may use it. Default: private in a new lexicon, in another as it is."
+          "comment": "Who may use it. Default: private for a new lexicon, unchanged for others."
         },
         {
           "name": "entries",
           "number": 3,
           "type": "repeated LexiconEntry",
-          "comment": "Its entries: at most 2 MiB as JSON. Of all that match, the longest applies."
+          "comment": "Its entries: at most 2 MiB as JSON. If several match, the longest applies."
         },
         {
           "name": "pls",
           "number": 4,
           "type": "string",
-          "comment": "In place of entries: a document in the Pronunciation Lexicon Specification of the W3C, version 1.0. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query."
+          "comment": "A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query."
         }
       ]
     },
@@ -3936,7 +3936,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 2,
           "type": "string",
-          "comment": "Of a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: those of no language."
+          "comment": "For a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: entries without a language."
         }
       ]
     },
@@ -3960,7 +3960,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 1,
           "type": "LexiconSpec",
-          "comment": "What it is made of."
+          "comment": "Its content."
         }
       ]
     },
@@ -3990,7 +3990,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "LexiconSpec",
-          "comment": "What it is made of from then on."
+          "comment": "Its new content."
         }
       ]
     },
@@ -4055,7 +4055,7 @@ export const protoReference: ProtoReference = {
           "name": "languages",
           "number": 5,
           "type": "repeated string",
-          "comment": "What it speaks, as BCP-47; not set where it is not known."
+          "comment": "Its languages, as BCP-47; not set if unknown."
         },
         {
           "name": "voices",
@@ -4067,13 +4067,13 @@ export const protoReference: ProtoReference = {
           "name": "bytes",
           "number": 7,
           "type": "int64",
-          "comment": "What is fetched, in bytes; not set where it is not known."
+          "comment": "Size of the download, in bytes; not set if unknown."
         },
         {
           "name": "licence",
           "number": 8,
           "type": "string",
-          "comment": "Its licence; not set where it is not known."
+          "comment": "Its licence; not set if unknown."
         },
         {
           "name": "licence_source",
@@ -4091,49 +4091,49 @@ export const protoReference: ProtoReference = {
           "name": "parts",
           "number": 11,
           "type": "repeated ModelPart",
-          "comment": "Files of others that are fetched along."
+          "comment": "Files of third parties that are downloaded with it."
         },
         {
           "name": "library",
           "number": 12,
           "type": "ModelLibrary",
-          "comment": "What runs the model, and is not a part of Sonant."
+          "comment": "The library that runs the model, which is not a part of Sonant."
         },
         {
           "name": "cost",
           "number": 13,
           "type": "string",
-          "comment": "What it takes of a CPU, as others report."
+          "comment": "Its CPU load, as reported by others."
         },
         {
           "name": "notes",
           "number": 14,
           "type": "string",
-          "comment": "What else is known."
+          "comment": "Further notes."
         },
         {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "What the table states the SHA-256 of: `archive` or `weights`; not set if of nothing."
+          "comment": "What the SHA-256 in the table covers: `archive` or `weights`; not set if there is none."
         },
         {
           "name": "recommended",
           "number": 16,
           "type": "bool",
-          "comment": "Whether it is one to begin with."
+          "comment": "Whether it is recommended as a first model."
         },
         {
           "name": "best_voice_id",
           "number": 17,
           "type": "string",
-          "comment": "The id of its voice to begin with; not set where none is known."
+          "comment": "Id of its best voice to begin with; not set if unknown."
         },
         {
           "name": "installed",
           "number": 18,
           "type": "bool",
-          "comment": "Whether it is here."
+          "comment": "Whether it is installed."
         },
         {
           "name": "voice_ids",
@@ -4145,7 +4145,7 @@ export const protoReference: ProtoReference = {
           "name": "fetched_bytes",
           "number": 20,
           "type": "int64",
-          "comment": "What an unfinished installation has fetched, in bytes; the next one goes on from there."
+          "comment": "Bytes that an unfinished installation has downloaded; the next one continues from there."
         },
         {
           "name": "install",
@@ -4157,7 +4157,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelPart",
-      "comment": "A file of others that is fetched along with a model.",
+      "comment": "A file of a third party that is downloaded with a model.",
       "fields": [
         {
           "name": "file",
@@ -4169,13 +4169,13 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence; not set where it is not known."
+          "comment": "Its licence; not set if unknown."
         }
       ]
     },
     {
       "name": "ModelLibrary",
-      "comment": "What runs a model, and is not a part of Sonant.",
+      "comment": "The library that runs a model, which is not a part of Sonant.",
       "fields": [
         {
           "name": "name",
@@ -4187,13 +4187,13 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence. The first installation of a model installs the library under it, where it is missing."
+          "comment": "Its licence. The first installation of a model also installs the library, if it is missing."
         },
         {
           "name": "installed",
           "number": 3,
           "type": "bool",
-          "comment": "Whether it is there. Otherwise it is installed with the first model."
+          "comment": "Whether it is installed. If not, it is installed with the first model."
         }
       ]
     },
@@ -4205,19 +4205,19 @@ export const protoReference: ProtoReference = {
           "name": "state",
           "number": 1,
           "type": "InstallState",
-          "comment": "What it is at."
+          "comment": "Its state."
         },
         {
           "name": "bytes_done",
           "number": 2,
           "type": "int64",
-          "comment": "Bytes of its files that are fetched."
+          "comment": "Downloaded bytes of its files."
         },
         {
           "name": "bytes_total",
           "number": 3,
           "type": "int64",
-          "comment": "Bytes of all its files; not set while that is not known."
+          "comment": "Bytes of all its files; not set while unknown."
         },
         {
           "name": "bytes_per_second",
@@ -4229,19 +4229,19 @@ export const protoReference: ProtoReference = {
           "name": "seconds_left",
           "number": 5,
           "type": "int64",
-          "comment": "Seconds until all is fetched, at this rate."
+          "comment": "Seconds until the download is complete, at this rate."
         },
         {
           "name": "unpacked",
           "number": 6,
           "type": "double",
-          "comment": "The share of the archive that is unpacked: 0 to 1."
+          "comment": "The share of the archive that has been unpacked: 0 to 1."
         },
         {
           "name": "failure",
           "number": 7,
           "type": "InstallFailure",
-          "comment": "Why it has failed; not set where it has not."
+          "comment": "Why it has failed; not set if it has not."
         }
       ]
     },
@@ -4276,19 +4276,19 @@ export const protoReference: ProtoReference = {
           "name": "models",
           "number": 1,
           "type": "repeated VoiceModel",
-          "comment": "The models of the operator's table, then those that are installed and in no table."
+          "comment": "The models of the operator's table, then installed models that are not in the table."
         },
         {
           "name": "suggested",
           "number": 2,
           "type": "string",
-          "comment": "The model to begin with, where all voices of this key sound synthetic."
+          "comment": "The recommended model, if all voices of this key sound synthetic."
         },
         {
           "name": "can_install",
           "number": 3,
           "type": "bool",
-          "comment": "Whether this service fetches models."
+          "comment": "Whether this service downloads models."
         }
       ]
     },
@@ -4336,7 +4336,7 @@ export const protoReference: ProtoReference = {
           "name": "model",
           "number": 1,
           "type": "VoiceModel",
-          "comment": "The model as it is."
+          "comment": "The current state of the model."
         }
       ]
     },
@@ -4366,7 +4366,7 @@ export const protoReference: ProtoReference = {
           "name": "model",
           "number": 1,
           "type": "VoiceModel",
-          "comment": "The model. If it is not installed, its installation is under way."
+          "comment": "The model. If it is not installed, its installation is in progress."
         }
       ]
     },
@@ -4401,13 +4401,13 @@ export const protoReference: ProtoReference = {
           "name": "to",
           "number": 2,
           "type": "string",
-          "comment": "The last day. Default: today. At most 366 days in all."
+          "comment": "The last day. Default: today. At most 366 days in total."
         },
         {
           "name": "group_by",
           "number": 3,
           "type": "UsageGrouping",
-          "comment": "What to group the sums by."
+          "comment": "How to group the sums."
         }
       ]
     },
@@ -4431,7 +4431,7 @@ export const protoReference: ProtoReference = {
           "name": "group_by",
           "number": 3,
           "type": "UsageGrouping",
-          "comment": "What the sums are grouped by."
+          "comment": "How the sums are grouped."
         },
         {
           "name": "total",
@@ -4540,12 +4540,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "OUTPUT_FORMAT_ULAW",
           "number": 6,
-          "comment": "G.711 mu-law, one byte a sample, mono (audio/PCMU). Only for LiveSpeech."
+          "comment": "G.711 mu-law, one byte per sample, mono (audio/PCMU). Only for LiveSpeech."
         },
         {
           "name": "OUTPUT_FORMAT_ALAW",
           "number": 7,
-          "comment": "G.711 A-law, one byte a sample, mono (audio/PCMA). Only for LiveSpeech."
+          "comment": "G.711 A-law, one byte per sample, mono (audio/PCMA). Only for LiveSpeech."
         }
       ]
     },
@@ -4572,7 +4572,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "Markup",
-      "comment": "How text is marked.",
+      "comment": "Kind of markup in a text.",
       "values": [
         {
           "name": "MARKUP_UNSPECIFIED",
@@ -4687,17 +4687,17 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceAccess",
-      "comment": "Who may speak with a voice.",
+      "comment": "Who may use a voice.",
       "values": [
         {
           "name": "VOICE_ACCESS_UNSPECIFIED",
           "number": 0,
-          "comment": "In a request, the default: private, or where an admin makes a voice that is no clone and no blend, everyone. Never sent in a response."
+          "comment": "In a request, the default: private, or everyone for an admin's voice that is neither a clone nor a blend. Never sent in a response."
         },
         {
           "name": "VOICE_ACCESS_PRIVATE",
           "number": 1,
-          "comment": "The account that owns it, and keys with the scope `admin`. For others it does not exist."
+          "comment": "The account that owns it, and keys with the scope `admin`. It does not exist for others."
         },
         {
           "name": "VOICE_ACCESS_EVERYONE",
@@ -4708,7 +4708,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceOwner",
-      "comment": "Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all keys that descend from it.",
+      "comment": "The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its descendants.",
       "values": [
         {
           "name": "VOICE_OWNER_UNSPECIFIED",
@@ -4734,7 +4734,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DefaultVoiceSource",
-      "comment": "What makes a voice the default one.",
+      "comment": "The source of the default voice.",
       "values": [
         {
           "name": "DEFAULT_VOICE_SOURCE_UNSPECIFIED",
@@ -4754,7 +4754,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "DEFAULT_VOICE_SOURCE_ORDER",
           "number": 3,
-          "comment": "Neither: it is the first that can speak, of those that the key may use."
+          "comment": "Neither: it is the first voice that can speak and that the key may use."
         }
       ]
     },
@@ -4838,7 +4838,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobStatus",
-      "comment": "Where a job is in its life.",
+      "comment": "Status of a job.",
       "values": [
         {
           "name": "JOB_STATUS_UNSPECIFIED",
@@ -4863,18 +4863,18 @@ export const protoReference: ProtoReference = {
         {
           "name": "JOB_STATUS_FAILED",
           "number": 4,
-          "comment": "Something could not be spoken; `error` says what."
+          "comment": "Part of it could not be spoken; see `error`."
         },
         {
           "name": "JOB_STATUS_CANCELED",
           "number": 5,
-          "comment": "The caller has ended it."
+          "comment": "The caller has canceled it."
         }
       ]
     },
     {
       "name": "InstallState",
-      "comment": "What the installation of a model is at.",
+      "comment": "State of the installation of a model.",
       "values": [
         {
           "name": "INSTALL_STATE_UNSPECIFIED",
@@ -4884,58 +4884,58 @@ export const protoReference: ProtoReference = {
         {
           "name": "INSTALL_STATE_QUEUED",
           "number": 1,
-          "comment": "Another model comes first."
+          "comment": "It waits for the installation of another model."
         },
         {
           "name": "INSTALL_STATE_WAITING",
           "number": 2,
-          "comment": "Another process has it."
+          "comment": "It waits for another process that is working on the model."
         },
         {
           "name": "INSTALL_STATE_PREPARING",
           "number": 3,
-          "comment": "The library is installed."
+          "comment": "The library is being installed."
         },
         {
           "name": "INSTALL_STATE_DOWNLOADING",
           "number": 4,
-          "comment": "Its files are fetched."
+          "comment": "Its files are being downloaded."
         },
         {
           "name": "INSTALL_STATE_UNPACKING",
           "number": 5,
-          "comment": "The archive is unpacked."
+          "comment": "The archive is being unpacked."
         },
         {
           "name": "INSTALL_STATE_CHECKING",
           "number": 6,
-          "comment": "It speaks a sentence."
+          "comment": "It is being tested with a sentence."
         },
         {
           "name": "INSTALL_STATE_ELSEWHERE",
           "number": 7,
-          "comment": "Another replica or the command line has it under way."
+          "comment": "Another replica or the command line is installing it."
         },
         {
           "name": "INSTALL_STATE_DONE",
           "number": 8,
-          "comment": "Its voices are offered."
+          "comment": "Its voices are available."
         },
         {
           "name": "INSTALL_STATE_CANCELLED",
           "number": 9,
-          "comment": "It was ended; what was fetched is kept."
+          "comment": "It was cancelled; the downloaded data is kept."
         },
         {
           "name": "INSTALL_STATE_FAILED",
           "number": 10,
-          "comment": "It has failed; `failure` says why."
+          "comment": "It has failed; see `failure`."
         }
       ]
     },
     {
       "name": "UsageGrouping",
-      "comment": "What sums of usage are grouped by.",
+      "comment": "How usage is grouped.",
       "values": [
         {
           "name": "USAGE_GROUPING_UNSPECIFIED",
@@ -4982,7 +4982,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechMark.Kind",
-      "comment": "What is reached.",
+      "comment": "Kind of the mark.",
       "values": [
         {
           "name": "KIND_UNSPECIFIED",
@@ -5003,7 +5003,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "WatchJobResponse.Kind",
-      "comment": "The kinds of what happens.",
+      "comment": "Kinds of events.",
       "values": [
         {
           "name": "KIND_UNSPECIFIED",
@@ -5013,7 +5013,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "KIND_PROGRESS",
           "number": 1,
-          "comment": "It went on."
+          "comment": "It has made progress."
         },
         {
           "name": "KIND_CHAPTER_DONE",

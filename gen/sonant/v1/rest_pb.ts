@@ -15,7 +15,7 @@ export const file_sonant_v1_rest: GenFile = /*@__PURE__*/
   fileDesc("ChRzb25hbnQvdjEvcmVzdC5wcm90bxIJc29uYW50LnYxIisKC1Jlc3RTZXJ2aWNlEgsKA3RhZxgBIAEoCRIPCgdndWFyZGVkGAIgASgIIvQBCgpSZXN0TWV0aG9kEg8KB3N1bW1hcnkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDgoGc3RhdHVzGAMgASgFEhAKCGxvY2F0aW9uGAQgASgJEhAKCGZhaWx1cmVzGAUgAygJEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEAoIbm9fc3RvcmUYByABKAgSDgoGYmVhcmVyGAggASgJEhMKC251bGxfcmVzZXRzGAkgASgIEioKCmFkZGl0aW9uYWwYCiADKAsyFi5zb25hbnQudjEuUmVzdEJpbmRpbmcSEgoKZG9uZV9maWVsZBgLIAEoCSJRCgtSZXN0QmluZGluZxIKCgJpZBgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhAKCGZhaWx1cmVzGAQgAygJIpsCCglSZXN0RmllbGQSDgoGaW5saW5lGAEgASgIEhUKDW51bGxfaWZfZW1wdHkYAiABKAgSDQoFZ2l2ZW4YAyABKAgSDgoGaGlkZGVuGAQgASgIEg4KBmhlYWRlchgFIAEoCRIPCgdleGFtcGxlGAYgASgJEg8KB2RlZmF1bHQYByABKAkSDAoEZm9ybRgIIAEoCRIRCglsb25nX3RleHQYCSABKAgSEAoIZXZlbnRfaWQYCiABKAgSEgoKZXZlbnRfdHlwZRgLIAEoCBIVCg1vbWl0X2lmX2VtcHR5GAwgASgIEg4KBnN0cmljdBgNIAEoCBIVCg1udWxsX2lmX3Vuc2V0GA4gASgIEhEKCWlkX3ByZWZpeBgPIAEoCTpcCgxyZXN0X3NlcnZpY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY44kDIAEoCzIWLnNvbmFudC52MS5SZXN0U2VydmljZVILcmVzdFNlcnZpY2U6SwoEcmVzdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOKJAyABKAsyFS5zb25hbnQudjEuUmVzdE1ldGhvZFIEcmVzdDpUCgpyZXN0X2ZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjqiQMgASgLMhQuc29uYW50LnYxLlJlc3RGaWVsZFIJcmVzdEZpZWxkOkAKCXJlc3RfbmFtZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGOuJAyABKAlSCHJlc3ROYW1lQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
- * What the REST API of a service has besides `google.api.http`.
+ * REST properties of a service besides `google.api.http`.
  *
  * @generated from message sonant.v1.RestService
  */
@@ -43,7 +43,7 @@ export const RestServiceSchema: GenMessage<RestService> = /*@__PURE__*/
   messageDesc(file_sonant_v1_rest, 0);
 
 /**
- * What the REST endpoint of a method has besides `google.api.http`.
+ * REST properties of a method besides `google.api.http`.
  *
  * @generated from message sonant.v1.RestMethod
  */
@@ -56,7 +56,7 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   summary: string;
 
   /**
-   * What the OpenAPI document says about it. Default: the first paragraph of its comment.
+   * Its description in the OpenAPI document. Default: the first paragraph of its comment.
    *
    * @generated from field: string description = 2;
    */
@@ -70,15 +70,15 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   status: number;
 
   /**
-   * Path of what was created or is under way, for the header Location, such as "/api/voices/{voice_id}": the names are
-   * those of fields of the response body.
+   * Path of the created or started resource, for the header Location, such as "/api/voices/{voice_id}"; the names are
+   * fields of the response body.
    *
    * @generated from field: string location = 4;
    */
   location: string;
 
   /**
-   * The failures that it documents, besides those of every endpoint: reasons of the table of failures.
+   * Documented failures besides those of every endpoint: reasons of the table of failures.
    *
    * @generated from field: repeated string failures = 5;
    */
@@ -99,22 +99,22 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   noStore: boolean;
 
   /**
-   * What is accepted in place of an API key: "token".
+   * What is accepted instead of an API key: "token".
    *
    * @generated from field: string bearer = 8;
    */
   bearer: string;
 
   /**
-   * Whether a member that is null is reset to its default or, in something new, has the usual default, even if the caller
-   * may not have as much. Otherwise it is as absent.
+   * Whether a null member is reset to its default or, in a new resource, gets the usual default even if that exceeds
+   * the caller's rights. Otherwise null counts as absent.
    *
    * @generated from field: bool null_resets = 9;
    */
   nullResets: boolean;
 
   /**
-   * What the endpoints of additional bindings have of their own, in their order.
+   * Properties of the additional bindings, in their order.
    *
    * @generated from field: repeated sonant.v1.RestBinding additional = 10;
    */
@@ -136,7 +136,7 @@ export const RestMethodSchema: GenMessage<RestMethod> = /*@__PURE__*/
   messageDesc(file_sonant_v1_rest, 1);
 
 /**
- * What the REST endpoint of an additional binding has of its own.
+ * REST properties of an additional binding.
  *
  * @generated from message sonant.v1.RestBinding
  */
@@ -156,14 +156,14 @@ export type RestBinding = Message<"sonant.v1.RestBinding"> & {
   summary: string;
 
   /**
-   * What the OpenAPI document says about it.
+   * Its description in the OpenAPI document.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The failures that it documents besides those of the method.
+   * Documented failures besides those of the method.
    *
    * @generated from field: repeated string failures = 4;
    */
@@ -178,41 +178,41 @@ export const RestBindingSchema: GenMessage<RestBinding> = /*@__PURE__*/
   messageDesc(file_sonant_v1_rest, 2);
 
 /**
- * What a field has in JSON, in the documents and in the sentences of errors.
+ * Properties of a field in JSON, in the documents and in error messages.
  *
  * @generated from message sonant.v1.RestField
  */
 export type RestField = Message<"sonant.v1.RestField"> & {
   /**
-   * The members of the message stand in its place.
+   * The members of the message replace the field itself.
    *
    * @generated from field: bool inline = 1;
    */
   inline: boolean;
 
   /**
-   * The empty value is null.
+   * An empty value is null in JSON.
    *
    * @generated from field: bool null_if_empty = 2;
    */
   nullIfEmpty: boolean;
 
   /**
-   * In a request: it must be given, be it as null. In a response: it is always set, and never null.
+   * In a request: it must be given, possibly as null. In a response: it is always set, and never null.
    *
    * @generated from field: bool given = 3;
    */
   given: boolean;
 
   /**
-   * It is in no JSON.
+   * It does not appear in JSON.
    *
    * @generated from field: bool hidden = 4;
    */
   hidden: boolean;
 
   /**
-   * The header that has the value, of the response or of the request; it is not in the body.
+   * Header that contains the value, in the response or in the request; the body does not contain it.
    *
    * @generated from field: string header = 5;
    */
@@ -226,42 +226,43 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   example: string;
 
   /**
-   * The default of a request, as JSON, where the service has one.
+   * The default in a request, as JSON, if the service has one.
    *
    * @generated from field: string default = 7;
    */
   default: string;
 
   /**
-   * What a value must be, in an error and in place of a pattern.
+   * Describes valid values, in an error message and instead of a pattern.
    *
    * @generated from field: string form = 8;
    */
   form: string;
 
   /**
-   * Its maximum length is one of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`.
+   * Its maximum length is that of a long text or list: exceeding it is `too_long`, and the failure has `limit` and
+   * `actual`.
    *
    * @generated from field: bool long_text = 9;
    */
   longText: boolean;
 
   /**
-   * Of an event in a stream: it is the id of the event, and not in its data.
+   * For an event in a stream: it is the id of the event, and not part of its data.
    *
    * @generated from field: bool event_id = 10;
    */
   eventId: boolean;
 
   /**
-   * Of an event in a stream: it is the name of the event, which its data have as `type`.
+   * For an event in a stream: it is the name of the event, which its data contains as `type`.
    *
    * @generated from field: bool event_type = 11;
    */
   eventType: boolean;
 
   /**
-   * The empty value is in no JSON.
+   * An empty value does not appear in JSON.
    *
    * @generated from field: bool omit_if_empty = 12;
    */
@@ -275,14 +276,15 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   strict: boolean;
 
   /**
-   * It is null where the service leaves it out: an empty list of what is allowed is not the same as none.
+   * It is null if the service leaves it out, because an empty list of allowed values differs from no list.
    *
    * @generated from field: bool null_if_unset = 14;
    */
   nullIfUnset: boolean;
 
   /**
-   * Of an id in a path: what all of them begin with. An address with another one is unknown where its method is not allowed.
+   * For an id in a path: the common prefix of all ids. A path with another prefix is unknown if its method is not
+   * allowed.
    *
    * @generated from field: string id_prefix = 15;
    */
@@ -297,7 +299,7 @@ export const RestFieldSchema: GenMessage<RestField> = /*@__PURE__*/
   messageDesc(file_sonant_v1_rest, 3);
 
 /**
- * What its REST API has besides `google.api.http`.
+ * REST properties besides `google.api.http`.
  *
  * @generated from extension: sonant.v1.RestService rest_service = 50403;
  */
@@ -305,7 +307,7 @@ export const rest_service: GenExtension<ServiceOptions, RestService> = /*@__PURE
   extDesc(file_sonant_v1_rest, 0);
 
 /**
- * What its REST endpoint has besides `google.api.http`.
+ * REST properties besides `google.api.http`.
  *
  * @generated from extension: sonant.v1.RestMethod rest = 50402;
  */
@@ -313,7 +315,7 @@ export const rest: GenExtension<MethodOptions, RestMethod> = /*@__PURE__*/
   extDesc(file_sonant_v1_rest, 1);
 
 /**
- * What it has in JSON, in the documents and in the sentences of errors.
+ * Properties in JSON, in the documents and in error messages.
  *
  * @generated from extension: sonant.v1.RestField rest_field = 50410;
  */
@@ -321,7 +323,7 @@ export const rest_field: GenExtension<FieldOptions, RestField> = /*@__PURE__*/
   extDesc(file_sonant_v1_rest, 2);
 
 /**
- * Its name in JSON. Default: its own in lower case, without what all values begin with.
+ * Its name in JSON. Default: its own name in lower case, without the common prefix of all values.
  *
  * @generated from extension: string rest_name = 50411;
  */

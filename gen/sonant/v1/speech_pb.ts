@@ -29,8 +29,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   voiceId: string;
 
   /**
-   * Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its
-   * markup it may be five times as long.
+   * Text to speak: required unless there is `ssml`, not blank, at most 5000 spoken Unicode code points. With its markup
+   * it may be five times as long.
    *
    * @generated from field: string text = 2;
    */
@@ -44,8 +44,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
-   * Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
+   * voice's languages. Default "en-US".
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -88,29 +88,29 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   captions: CaptionFormat[];
 
   /**
-   * An SSML 1.1 document to speak, in place of `text`.
+   * An SSML 1.1 document to speak, instead of `text`.
    *
    * @generated from field: string ssml = 10;
    */
   ssml: string;
 
   /**
-   * How the text is marked. Default: it is plain text.
+   * Kind of markup in the text. Default: it is plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 11;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
    *
    * @generated from field: optional bool normalize = 12;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
-   * voice come last. Default none.
+   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
+   * applies; those of the voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 13;
    */
@@ -180,7 +180,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   voiceName: string;
 
   /**
-   * Unicode code points of the text that are said, without markup; this number is charged.
+   * Spoken Unicode code points of the text, without markup; this number is charged.
    *
    * @generated from field: int32 chars = 4;
    */
@@ -215,8 +215,8 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   cached: boolean;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup without effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -281,7 +281,7 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   voiceId: string;
 
   /**
-   * Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most
+   * Texts to speak in order: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most
    * 50000. Required unless there is `ssml`.
    *
    * @generated from field: repeated string text_chunks = 2;
@@ -296,8 +296,8 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
-   * Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
+   * voice's languages. Default "en-US".
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -333,29 +333,29 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   returnFormat: ReturnFormat;
 
   /**
-   * An SSML 1.1 document to speak, in place of `text_chunks`.
+   * An SSML 1.1 document to speak, instead of `text_chunks`.
    *
    * @generated from field: string ssml = 9;
    */
   ssml: string;
 
   /**
-   * How the chunks are marked. Default: they are plain text.
+   * Kind of markup in the chunks. Default: they are plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 10;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
    *
    * @generated from field: optional bool normalize = 11;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
-   * voice come last. Default none.
+   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
+   * applies; those of the voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 12;
    */
@@ -422,7 +422,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
     case: "done";
   } | {
     /**
-     * A mark of the markup, or a change of voice.
+     * A mark in the markup, or a change of voice.
      *
      * @generated from field: sonant.v1.SpeechMark mark = 6;
      */
@@ -501,15 +501,15 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   chunks: number;
 
   /**
-   * Unicode code points of all chunks that are said, without markup; this number is charged.
+   * Spoken Unicode code points of all chunks, without markup; this number is charged.
    *
    * @generated from field: int32 chars = 9;
    */
   chars: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup without effect.
    *
    * @generated from field: repeated string warnings = 10;
    */
@@ -600,7 +600,7 @@ export type SpeechTimestamps = Message<"sonant.v1.SpeechTimestamps"> & {
   quality: SpeechTimestamps_Quality;
 
   /**
-   * What they are spoken in, as a BCP-47 tag; empty unless the request has language_code "auto".
+   * Language of the words, as a BCP-47 tag; empty unless the request has language_code "auto".
    *
    * @generated from field: string language_code = 4;
    */
@@ -705,7 +705,7 @@ export const WordTimestampSchema: GenMessage<WordTimestamp> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 8);
 
 /**
- * A mark of the markup is reached, or another voice begins to speak.
+ * A mark in the markup, or a change of voice.
  *
  * @generated from message sonant.v1.SpeechMark
  */
@@ -718,7 +718,7 @@ export type SpeechMark = Message<"sonant.v1.SpeechMark"> & {
   chunkIndex: number;
 
   /**
-   * What is reached.
+   * Kind of the mark.
    *
    * @generated from field: sonant.v1.SpeechMark.Kind kind = 2;
    */
@@ -732,7 +732,7 @@ export type SpeechMark = Message<"sonant.v1.SpeechMark"> & {
   name: string;
 
   /**
-   * When it is heard, in seconds from the first sample of the stream.
+   * Its position, in seconds from the first sample of the stream.
    *
    * @generated from field: double time = 4;
    */
@@ -747,7 +747,7 @@ export const SpeechMarkSchema: GenMessage<SpeechMark> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 9);
 
 /**
- * What is reached.
+ * Kind of the mark.
  *
  * @generated from enum sonant.v1.SpeechMark.Kind
  */
@@ -775,7 +775,7 @@ export const SpeechMark_Kind = {
 } as const;
 
 /**
- * What is reached.
+ * Kind of the mark.
  *
  * @generated from enum sonant.v1.SpeechMark.Kind
  */
@@ -788,8 +788,8 @@ export const SpeechMark_KindSchema: GenEnum<SpeechMark_Kind> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 9, 0);
 
 /**
- * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of
- * MP3, comes with the next chunk and has the index of that.
+ * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s
+ * of MP3, is sent with the next chunk and has its index.
  *
  * @generated from message sonant.v1.SpeechChunkDone
  */
@@ -885,7 +885,7 @@ export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
    */
   request: {
     /**
-     * The first request: what all is spoken with.
+     * The first request: voice and settings of the whole call.
      *
      * @generated from field: sonant.v1.LiveStart start = 1;
      */
@@ -901,7 +901,7 @@ export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
     case: "text";
   } | {
     /**
-     * Ends the turn: all its text is spoken, whole sentence or not.
+     * Ends the turn: all its text is spoken, even an incomplete sentence.
      *
      * @generated from field: sonant.v1.LiveFlush flush = 3;
      */
@@ -934,7 +934,7 @@ export const LiveSpeechRequestSchema: GenMessage<LiveSpeechRequest> = /*@__PURE_
   messageDesc(file_sonant_v1_speech, 12);
 
 /**
- * What live speech is spoken with.
+ * Voice and settings of live speech.
  *
  * @generated from message sonant.v1.LiveStart
  */
@@ -954,8 +954,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
-   * Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
+   * voice's languages. Default "en-US".
    *
    * @generated from field: optional string language_code = 3;
    */
@@ -983,15 +983,14 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   timestamps: TimestampKind;
 
   /**
-   * How long a text that does not go on is waited for before what there is of it is spoken, in milliseconds: 0 to 10000.
-   * Default 1000.
+   * How long to wait for more text before an incomplete sentence is spoken, in milliseconds: 0 to 10000. Default 1000.
    *
    * @generated from field: optional int32 buffer_ms = 7;
    */
   bufferMs?: number | undefined;
 
   /**
-   * How the text is marked. A turn whose text begins with "<speak" is then an SSML document, spoken when the turn ends.
+   * Kind of markup in the text. A turn that begins with "<speak" is then an SSML document, spoken when the turn ends.
    * Default: it is plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 8;
@@ -999,15 +998,15 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
    *
    * @generated from field: optional bool normalize = 9;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
-   * voice come last. Default none.
+   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
+   * applies; those of the voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -1028,7 +1027,7 @@ export const LiveStartSchema: GenMessage<LiveStart> = /*@__PURE__*/
  */
 export type LiveText = Message<"sonant.v1.LiveText"> & {
   /**
-   * The text; a word may go on in the next.
+   * The text; a word may continue in the next message.
    *
    * @generated from field: string text = 1;
    */
@@ -1064,15 +1063,15 @@ export const LiveFlushSchema: GenMessage<LiveFlush> = /*@__PURE__*/
  */
 export type LiveInterrupt = Message<"sonant.v1.LiveInterrupt"> & {
   /**
-   * How much of the turn the user has heard, in milliseconds from its first sample. Default: as if the audio was played as
-   * soon as it was sent.
+   * How much of the turn the user has heard, in milliseconds from its first sample. Default: assumes that audio is
+   * played as soon as it is sent.
    *
    * @generated from field: optional double played_ms = 1;
    */
   playedMs?: number | undefined;
 
   /**
-   * The turn that was being heard. Default: the turn whose audio was sent last and is not known to be over.
+   * The turn that was being heard. Default: the turn whose audio was sent last and that may still be playing.
    *
    * @generated from field: optional int32 turn = 2;
    */
@@ -1162,7 +1161,7 @@ export type LiveSpeechResponse = Message<"sonant.v1.LiveSpeechResponse"> & {
     case: "done";
   } | {
     /**
-     * A mark of the markup, or a change of voice.
+     * A mark in the markup, or a change of voice.
      *
      * @generated from field: sonant.v1.LiveMark mark = 7;
      */
@@ -1241,7 +1240,7 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
   channels: number;
 
   /**
-   * What of the markup has no effect, such as "ignored:phoneme", as far as it is known when the audio begins.
+   * Warnings that are known when the audio begins, such as "ignored:phoneme" for markup without effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -1311,7 +1310,7 @@ export type LiveTimestamps = Message<"sonant.v1.LiveTimestamps"> & {
   quality: SpeechTimestamps_Quality;
 
   /**
-   * What they are spoken in, as a BCP-47 tag; empty unless `start` has language_code "auto".
+   * Language of the words, as a BCP-47 tag; empty unless `start` has language_code "auto".
    *
    * @generated from field: string language_code = 4;
    */
@@ -1326,7 +1325,7 @@ export const LiveTimestampsSchema: GenMessage<LiveTimestamps> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 21);
 
 /**
- * A mark of the markup is reached in a turn, or another voice begins to speak.
+ * A mark in the markup of a turn, or a change of voice.
  *
  * @generated from message sonant.v1.LiveMark
  */
@@ -1339,7 +1338,7 @@ export type LiveMark = Message<"sonant.v1.LiveMark"> & {
   turn: number;
 
   /**
-   * What is reached.
+   * Kind of the mark.
    *
    * @generated from field: sonant.v1.SpeechMark.Kind kind = 2;
    */
@@ -1353,7 +1352,7 @@ export type LiveMark = Message<"sonant.v1.LiveMark"> & {
   name: string;
 
   /**
-   * When it is heard, in seconds from the first sample of the turn.
+   * Its position, in seconds from the first sample of the turn.
    *
    * @generated from field: double time = 4;
    */
@@ -1403,7 +1402,8 @@ export const LiveFlushedSchema: GenMessage<LiveFlushed> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 23);
 
 /**
- * The end of an interrupted turn. Turns that were still to be spoken are interrupted too, each with a response of its own.
+ * The end of an interrupted turn. Turns that were still to be spoken are interrupted too, with a separate response for
+ * each.
  *
  * @generated from message sonant.v1.LiveInterrupted
  */
@@ -1486,7 +1486,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   voiceId: string;
 
   /**
-   * Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000.
+   * Texts to speak: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000.
    * Required unless there is `ssml`.
    *
    * @generated from field: repeated string text_chunks = 2;
@@ -1494,8 +1494,8 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   textChunks: string[];
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those.
-   * Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
+   * voice's languages. Default "en-US".
    *
    * @generated from field: optional string language_code = 3;
    */
@@ -1523,29 +1523,29 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   outputFormat: OutputFormat;
 
   /**
-   * An SSML 1.1 document, in place of `text_chunks`.
+   * An SSML 1.1 document, instead of `text_chunks`.
    *
    * @generated from field: string ssml = 7;
    */
   ssml: string;
 
   /**
-   * How the chunks are marked. Default: they are plain text.
+   * Kind of markup in the chunks. Default: they are plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 8;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
    *
    * @generated from field: optional bool normalize = 9;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id: at most 10, each once. The first that has a word wins, and those of the
-   * voice come last. Default none.
+   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
+   * applies; those of the voice come last. Default none.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -1594,8 +1594,8 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
   segments: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup without effect.
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -1695,14 +1695,14 @@ export const OutputFormat = {
   FLAC: 5,
 
   /**
-   * G.711 mu-law, one byte a sample, mono (audio/PCMU). Only for LiveSpeech.
+   * G.711 mu-law, one byte per sample, mono (audio/PCMU). Only for LiveSpeech.
    *
    * @generated from enum value: OUTPUT_FORMAT_ULAW = 6;
    */
   ULAW: 6,
 
   /**
-   * G.711 A-law, one byte a sample, mono (audio/PCMA). Only for LiveSpeech.
+   * G.711 A-law, one byte per sample, mono (audio/PCMA). Only for LiveSpeech.
    *
    * @generated from enum value: OUTPUT_FORMAT_ALAW = 7;
    */
@@ -1764,7 +1764,7 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 1);
 
 /**
- * How text is marked.
+ * Kind of markup in a text.
  *
  * @generated from enum sonant.v1.Markup
  */
@@ -1792,7 +1792,7 @@ export const Markup = {
 } as const;
 
 /**
- * How text is marked.
+ * Kind of markup in a text.
  *
  * @generated from enum sonant.v1.Markup
  */
@@ -1890,7 +1890,7 @@ export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
  */
 export const SpeechService: GenService<{
   /**
-   * Synthesizes one text and returns, when all of it is synthesized, a link to the audio or the audio itself.
+   * Synthesizes one text. Returns a link to the audio or the audio itself when all of it is synthesized.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION
    * (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED,
@@ -1918,22 +1918,22 @@ export const SpeechService: GenService<{
     output: typeof StreamSpeechResponseSchema;
   },
   /**
-   * Speaks text while it is written, for voice agents: text goes in as a language model writes it, audio comes out as soon
-   * as a reader would draw breath, and an interrupt stops both.
+   * Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as
+   * soon as a part can be spoken, and an interrupt stops both.
    *
    * The first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a
-   * sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text; a number, an
-   * abbreviation, a URL or markup that may still go on is not split. The audio of a turn does not depend on the pieces in
-   * which its text was sent, unless a silence made it speak early.
+   * sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an
+   * abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in
+   * which its text was sent, unless a pause caused a part to be spoken early.
    *
-   * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing
-   * of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A place and
-   * characters are taken only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered
-   * with status 505.
+   * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`,
+   * nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A
+   * concurrency slot and characters are used only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over
+   * HTTP/1.1 are answered with status 505.
    *
-   * Fails as StreamSpeech does, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
-   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes of silence. While the service stops, turns that
-   * are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).
+   * Fails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
+   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service
+   * stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).
    *
    * @generated from rpc sonant.v1.SpeechService.LiveSpeech
    */
@@ -1943,8 +1943,7 @@ export const SpeechService: GenService<{
     output: typeof LiveSpeechResponseSchema;
   },
   /**
-   * Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before
-   * synthesis.
+   * Returns the cost of synthesizing a text, without synthesizing it. Fails like SynthesizeSpeech before synthesis.
    *
    * @generated from rpc sonant.v1.SpeechService.EstimateSpeech
    */

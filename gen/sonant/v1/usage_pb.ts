@@ -30,14 +30,14 @@ export type GetUsageRequest = Message<"sonant.v1.GetUsageRequest"> & {
   from: string;
 
   /**
-   * The last day. Default: today. At most 366 days in all.
+   * The last day. Default: today. At most 366 days in total.
    *
    * @generated from field: string to = 2;
    */
   to: string;
 
   /**
-   * What to group the sums by.
+   * How to group the sums.
    *
    * @generated from field: sonant.v1.UsageGrouping group_by = 3;
    */
@@ -72,7 +72,7 @@ export type GetUsageResponse = Message<"sonant.v1.GetUsageResponse"> & {
   to: string;
 
   /**
-   * What the sums are grouped by.
+   * How the sums are grouped.
    *
    * @generated from field: sonant.v1.UsageGrouping group_by = 3;
    */
@@ -178,7 +178,7 @@ export const UsageGroupSchema: GenMessage<UsageGroup> = /*@__PURE__*/
   messageDesc(file_sonant_v1_usage, 3);
 
 /**
- * What sums of usage are grouped by.
+ * How usage is grouped.
  *
  * @generated from enum sonant.v1.UsageGrouping
  */
@@ -213,7 +213,7 @@ export const UsageGrouping = {
 } as const;
 
 /**
- * What sums of usage are grouped by.
+ * How usage is grouped.
  *
  * @generated from enum sonant.v1.UsageGrouping
  */
@@ -226,16 +226,16 @@ export const UsageGroupingSchema: GenEnum<UsageGrouping> = /*@__PURE__*/
   enumDesc(file_sonant_v1_usage, 0);
 
 /**
- * Reports what keys were charged.
+ * Reports the usage that keys were charged.
  *
  * @generated from service sonant.v1.UsageService
  */
 export const UsageService: GenService<{
   /**
-   * Returns the usage of the calling key, the keys that it has replaced, the keys that it created, and the keys that those
-   * created, between two days. Days are UTC.
+   * Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two
+   * days (UTC).
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for days that are none, or more than 366 of them.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid days, or for more than 366 days.
    *
    * @generated from rpc sonant.v1.UsageService.GetUsage
    */

@@ -53,7 +53,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   kind: VoiceKind;
 
   /**
-   * The engine that speaks it; of several, the first.
+   * The engine that speaks it; the first one if there are several.
    *
    * @generated from field: string engine = 5;
    */
@@ -109,42 +109,42 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who may speak with it.
+   * Who may use it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 13;
    */
   access: VoiceAccess;
 
   /**
-   * Whose it is, as the caller sees it.
+   * Its owner, as the caller sees it.
    *
    * @generated from field: sonant.v1.VoiceOwner owner = 14;
    */
   owner: VoiceOwner;
 
   /**
-   * Other names that requests may have for it, in order. An alias that has become the id of a voice is not among them.
+   * Other names that requests may use for it, in order. An alias that has become the id of a voice is left out.
    *
    * @generated from field: repeated string aliases = 15;
    */
   aliases: string[];
 
   /**
-   * The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend.
+   * The voices in the blend, with weights that add up to 1; empty for a voice that is not a blend.
    *
    * @generated from field: repeated sonant.v1.BlendPart blend = 16;
    */
   blend: BlendPart[];
 
   /**
-   * The lexicons that every request with it uses, after its own; the first that has a word wins.
+   * The lexicons that every request with it uses, after its own; the first one that defines a word applies.
    *
    * @generated from field: repeated string lexicon_ids = 17;
    */
   lexiconIds: string[];
 
   /**
-   * What a request may ask of it; the same for all voices.
+   * Supported values of request fields; the same for all voices.
    *
    * @generated from field: sonant.v1.VoiceCapabilities capabilities = 18;
    */
@@ -159,7 +159,7 @@ export const VoiceSchema: GenMessage<Voice> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 0);
 
 /**
- * What a request may ask of a voice.
+ * Supported values of request fields.
  *
  * @generated from message sonant.v1.VoiceCapabilities
  */
@@ -222,7 +222,7 @@ export const NumberRangeSchema: GenMessage<NumberRange> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 2);
 
 /**
- * A voice of which another is blended.
+ * A voice that is part of a blend.
  *
  * @generated from message sonant.v1.BlendPart
  */
@@ -235,7 +235,7 @@ export type BlendPart = Message<"sonant.v1.BlendPart"> & {
   voiceId: string;
 
   /**
-   * Its share; only how it compares with the others counts.
+   * Its share, relative to the other weights.
    *
    * @generated from field: double weight = 2;
    */
@@ -291,7 +291,7 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   speakerName: string;
 
   /**
-   * What was said in the recording.
+   * Text of the recording.
    *
    * @generated from field: string statement = 2;
    */
@@ -341,7 +341,7 @@ export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 5);
 
 /**
- * The default voice, of those that the key may use.
+ * The default voice, among those that the key may use.
  *
  * @generated from message sonant.v1.DefaultVoice
  */
@@ -354,15 +354,15 @@ export type DefaultVoice = Message<"sonant.v1.DefaultVoice"> & {
   voiceId: string;
 
   /**
-   * What makes it the default.
+   * Its source.
    *
    * @generated from field: sonant.v1.DefaultVoiceSource source = 2;
    */
   source: DefaultVoiceSource;
 
   /**
-   * Id of the voice that was chosen, which is not the default where the setting goes before it; empty if none was, or it
-   * is not there.
+   * Id of the chosen voice, which is not the default if the setting overrides it; empty if none was chosen, or it does
+   * not exist.
    *
    * @generated from field: string chosen_voice_id = 3;
    */
@@ -538,7 +538,7 @@ export const GetDefaultVoiceResponseSchema: GenMessage<GetDefaultVoiceResponse> 
  */
 export type SetDefaultVoiceRequest = Message<"sonant.v1.SetDefaultVoiceRequest"> & {
   /**
-   * Id or alias of a voice that is for everyone. Empty, in JSON null, takes the choice back.
+   * Id or alias of a voice that everyone may use. An empty id (null in JSON) withdraws the choice.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -559,7 +559,7 @@ export const SetDefaultVoiceRequestSchema: GenMessage<SetDefaultVoiceRequest> = 
  */
 export type SetDefaultVoiceResponse = Message<"sonant.v1.SetDefaultVoiceResponse"> & {
   /**
-   * The default voice from then on.
+   * The new default voice.
    *
    * @generated from field: sonant.v1.DefaultVoice default_voice = 1;
    */
@@ -664,8 +664,8 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that it uses, in order of preference; required to create one that is no blend. The binding of a
-   * clone can be moved, not removed.
+   * The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The
+   * binding of a clone can be moved, but not removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
@@ -679,31 +679,32 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   enabled?: boolean | undefined;
 
   /**
-   * Who may speak with it. Default: private, or where an admin makes it and it is no blend, everyone. Only keys with the
-   * scope admin give everyone. An update must state it.
+   * Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope
+   * admin can set everyone. An update must state it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
   access: VoiceAccess;
 
   /**
-   * Other names that requests may have for it, such as the ids of another vendor; those left out are removed. None may be
-   * the id of another voice, or an alias of another one of the same account; those of a voice for everyone are of everyone.
+   * Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be
+   * the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are
+   * valid for everyone.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
 
   /**
-   * In place of bindings, the voices of which it is blended: of one model whose voices blend, such as Kokoro's, that share
-   * a language, each once, with weights that are not all 0. It speaks with the accent of the first.
+   * The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a
+   * language, each once, with weights that are not all 0. The blend has the accent of the first.
    *
    * @generated from field: repeated sonant.v1.BlendPart blend = 9;
    */
   blend: BlendPart[];
 
   /**
-   * Lexicons that every request with it uses, by id, each once; the first that has a word wins.
+   * Lexicons that every request with it uses, by id, each once; the first one that defines a word applies.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -803,7 +804,7 @@ export const DescribeCloningResponseSchema: GenMessage<DescribeCloningResponse> 
   messageDesc(file_sonant_v1_voice, 21);
 
 /**
- * What an engine needs to clone a person.
+ * The requirements of an engine for cloning a person.
  *
  * @generated from message sonant.v1.CloningEngine
  */
@@ -837,7 +838,7 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
   needsReferenceText: boolean;
 
   /**
-   * The consent sentence by language; for other languages the caller chooses one.
+   * The consent sentence by language; the caller chooses one for other languages.
    *
    * @generated from field: map<string, string> consent_scripts = 5;
    */
@@ -936,7 +937,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   engines: string[];
 
   /**
-   * Who may speak with it. Default: private.
+   * Who may use it. Default: private.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 12;
    */
@@ -1209,21 +1210,21 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 1);
 
 /**
- * Who may speak with a voice.
+ * Who may use a voice.
  *
  * @generated from enum sonant.v1.VoiceAccess
  */
 export const VoiceAccess = {
   /**
-   * In a request, the default: private, or where an admin makes a voice that is no clone and no blend, everyone. Never sent
-   * in a response.
+   * In a request, the default: private, or everyone for an admin's voice that is neither a clone nor a blend. Never
+   * sent in a response.
    *
    * @generated from enum value: VOICE_ACCESS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The account that owns it, and keys with the scope `admin`. For others it does not exist.
+   * The account that owns it, and keys with the scope `admin`. It does not exist for others.
    *
    * @generated from enum value: VOICE_ACCESS_PRIVATE = 1;
    */
@@ -1238,7 +1239,7 @@ export const VoiceAccess = {
 } as const;
 
 /**
- * Who may speak with a voice.
+ * Who may use a voice.
  *
  * @generated from enum sonant.v1.VoiceAccess
  */
@@ -1251,8 +1252,8 @@ export const VoiceAccessSchema: GenEnum<VoiceAccess> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 2);
 
 /**
- * Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all
- * keys that descend from it.
+ * The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its
+ * descendants.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */
@@ -1287,8 +1288,8 @@ export const VoiceOwner = {
 } as const;
 
 /**
- * Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all
- * keys that descend from it.
+ * The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its
+ * descendants.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */
@@ -1301,7 +1302,7 @@ export const VoiceOwnerSchema: GenEnum<VoiceOwner> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 3);
 
 /**
- * What makes a voice the default one.
+ * The source of the default voice.
  *
  * @generated from enum sonant.v1.DefaultVoiceSource
  */
@@ -1328,7 +1329,7 @@ export const DefaultVoiceSource = {
   CHOICE: 2,
 
   /**
-   * Neither: it is the first that can speak, of those that the key may use.
+   * Neither: it is the first voice that can speak and that the key may use.
    *
    * @generated from enum value: DEFAULT_VOICE_SOURCE_ORDER = 3;
    */
@@ -1336,7 +1337,7 @@ export const DefaultVoiceSource = {
 } as const;
 
 /**
- * What makes a voice the default one.
+ * The source of the default voice.
  *
  * @generated from enum sonant.v1.DefaultVoiceSource
  */
@@ -1351,10 +1352,10 @@ export const DefaultVoiceSourceSchema: GenEnum<DefaultVoiceSource> = /*@__PURE__
 /**
  * Lists, creates and changes voices, and clones people who consent.
  *
- * For a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
- * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice is changed
- * and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED
- * (ACCESS_DENIED). Voices of engines are the operator's.
+ * For a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
+ * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice can be
+ * changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is
+ * PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.
  *
  * @generated from service sonant.v1.VoiceService
  */
@@ -1383,7 +1384,7 @@ export const VoiceService: GenService<{
     output: typeof GetVoiceResponseSchema;
   },
   /**
-   * Returns the default voice: the first of every list, and the voice of requests that name none where they need not.
+   * Returns the default voice: the first of every list, and the voice of requests that need not name one.
    *
    * @generated from rpc sonant.v1.VoiceService.GetDefaultVoice
    */
@@ -1393,8 +1394,8 @@ export const VoiceService: GenService<{
     output: typeof GetDefaultVoiceResponseSchema;
   },
   /**
-   * Chooses the default voice, at once and in every replica, or takes the choice back. The setting SONANT_DEFAULT_VOICE
-   * goes before the choice: the response tells which voice is the default then, and why.
+   * Chooses the default voice, at once and in every replica, or withdraws the choice. The setting SONANT_DEFAULT_VOICE
+   * overrides the choice: the response states the current default voice and its source.
    *
    * Fails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.
    *
@@ -1408,7 +1409,7 @@ export const VoiceService: GenService<{
   /**
    * Returns a sample of a voice: a sentence in its own language, as MP3.
    *
-   * Fails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.
+   * Fails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and with the failures of the engine.
    *
    * @generated from rpc sonant.v1.VoiceService.PreviewVoice
    */
@@ -1418,7 +1419,7 @@ export const VoiceService: GenService<{
     output: typeof PreviewVoiceResponseSchema;
   },
   /**
-   * Creates a voice that uses voices of engines, in order of preference, or is blended of several of one model.
+   * Creates a voice that uses voices of engines, in order of preference, or that blends several voices of one model.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.
    *
@@ -1430,7 +1431,7 @@ export const VoiceService: GenService<{
     output: typeof CreateVoiceResponseSchema;
   },
   /**
-   * Returns the engines that can clone a person, and what they need for it.
+   * Returns the engines that can clone a person, and their requirements.
    *
    * @generated from rpc sonant.v1.VoiceService.DescribeCloning
    */
@@ -1444,7 +1445,8 @@ export const VoiceService: GenService<{
    * the voice can speak. The clone's data is stored encrypted, and no call returns it.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem
-   * listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is stored then.
+   * listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and with the failures of the engine. After a
+   * failure, nothing is stored.
    *
    * @generated from rpc sonant.v1.VoiceService.CloneVoice
    */

@@ -2,7 +2,7 @@
 //      0 "OggS" | 0: version | flags: 1 continued, 2 first, 4 last | 8: position | 4: stream | 4: page
 //     22 4: CRC-32 of the page with this field zero, polynomial 0x04C11DB7, not reflected
 //     26 count | count sizes of one byte | bytes, as many as the sum of the sizes
-// Decoders get whole pages only: from a page that ends too early they would decode noise.
+// Decoders get only complete pages: they would decode noise from a truncated one.
 import { unreadable } from './track.ts';
 
 const headBytes = 27;

@@ -1,12 +1,12 @@
-// Renders a Failure as Cartesia's API does: `{"error_code","title","message","request_id"}` over HTTP, and an error message
-// on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx,
-// which is what an error has after which its context goes on.
+// Renders a Failure in Cartesia's format: `{"error_code","title","message","request_id"}` over HTTP, and an error
+// message on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and
+// ignore 4xx, which they take for an error after which the context continues.
 import { type Failure, failureTable } from '../../errors.ts';
 import { toMessage, withListUrl } from '../../http/failure-sentences.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
 import type { CartesiaMessage } from './events.ts';
 
-/** Its clients send the version of the API in it. */
+/** The header in which Cartesia's clients send the API version. */
 export const cartesiaHeader = 'cartesia-version';
 
 export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {

@@ -1,5 +1,5 @@
-// The messages of a client of Cartesia, as inputs of its contexts. `done` is the last message of a context; after `cancel`,
-// nothing else of it follows.
+// Converts the messages of a Cartesia client to inputs of its contexts. `done` is the last message of a context; after
+// `cancel`, no other message of it follows.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
@@ -17,13 +17,13 @@ import { createEventWriter, doneMessage } from './events.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
-  /** Without a delay each transcript is a phrase. */
+  /** Whether each transcript is a phrase, which is so without a delay. */
   takesPhrases: boolean;
-  /** Notes text of the turn. */
+  /** Adds text to the turn. */
   addText(text: string): void;
-  /** Notes that the client has asked for the end of a turn. */
+  /** Notes that the client has requested the end of a turn. */
   flush(): void;
-  /** Whether its last text has come. */
+  /** Whether its last text has arrived. */
   isEnded: boolean;
 }
 
@@ -65,14 +65,14 @@ export function createCartesiaProtocol(
     inputs.end();
   };
 
-  /** Tells that a context is not opened, which is its end. */
+  /** Reports that a context cannot be opened, which also ends it. */
   const refuse = (contextId: unknown, error: unknown) => {
     const context_id = String(contextId ?? '');
     void send({ ...toError(fromThrown(error)), context_id });
     if (context_id !== '') void send({ ...doneMessage, context_id });
   };
 
-  /** It goes on speaking, so that the status is one which clients do not take for its end. */
+  /** The context continues to speak, so its status must not be one that clients take for its end. */
   const endedMessage = (contextId: string) => {
     const message = `The context ${contextId} has received its last text and is still being spoken; use another one.`;
     return toErrorMessage(new Failure('invalid_request', { message }), requestId, { isHarmless: true });

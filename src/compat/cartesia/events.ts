@@ -1,5 +1,5 @@
-// The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
-// flushes count from 1.
+// Converts events of live speech to Cartesia's messages. Word times use one clock for all turns of a context; flushes
+// are numbered from 1.
 import type { LiveEvent } from '../../api/live-session.ts';
 import { encodeSilence } from '../../audio/formats.ts';
 import { emptyContextSeconds } from '../../http/live-start.ts';
@@ -11,7 +11,7 @@ export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string
 const statusOk = 200;
 const statusPartial = 206;
 
-/** `wasFlushed` tells, once a turn is over, whether a client has asked for its end. */
+/** `wasFlushed` returns, for an ended turn, whether a client has requested its end. */
 export function createEventWriter(
   { start, encoding }: Generation,
   wasFlushed: (turn: number) => boolean = () => false,
@@ -27,7 +27,7 @@ export function createEventWriter(
     return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
   };
   return {
-    /** More of what the turn says. */
+    /** Adds text of a turn. */
     addText: (turn: number, text: string) => written.addText(turn, text),
     async *write(event: LiveEvent): AsyncGenerator<CartesiaMessage> {
       switch (event.type) {
@@ -70,21 +70,21 @@ export function createEventWriter(
 
 export const doneMessage: CartesiaMessage = { type: 'done', done: true, status_code: statusOk };
 
-/** 16-bit samples as 32-bit floats, little-endian. */
+/** Converts 16-bit samples to 32-bit floats, little-endian. */
 export function toFloats(audio: Uint8Array): Uint8Array {
   const samples = new Int16Array(new Uint8Array(audio).buffer);
   return new Uint8Array(Float32Array.from(samples, (sample) => sample / 32_768).buffer);
 }
 
 interface TurnText {
-  /** What was not told yet. */
+  /** Text that was not reported yet. */
   rest: string;
-  /** How many code points were told. */
+  /** Number of code points that were reported. */
   toldChars: number;
 }
 
 class WrittenWords {
-  /** The turns that are not over, by number. */
+  /** Unfinished turns by number. */
   readonly #turns = new Map<number, TurnText>();
 
   addText(turn: number, text: string): void {

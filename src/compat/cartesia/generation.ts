@@ -1,9 +1,8 @@
-// What a client of Cartesia asks for, as the start of live speech and its text:
+// Parses a Cartesia client's request into the start of live speech and its text. Unsupported members (model, emotion,
+// volume) are ignored and reported, as Cartesia tolerates them; supported ones are never replaced by other values.
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed"}}
 //     {"context_id","cancel":true}
-// What has no meaning here (a model, an emotion, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
-// is never replaced by something else.
 import type { FormatName } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
@@ -15,12 +14,12 @@ export type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
 
 export interface Generation {
   start: LiveStart;
-  /** Of raw audio; undefined in a container. */
+  /** Encoding of raw audio; undefined for audio in a container. */
   encoding: Encoding | undefined;
   transcript: string;
-  /** Of a request over HTTP, whose events name it. */
+  /** Context of an HTTP request, which its events name. */
   contextId: string | undefined;
-  /** The names of members that were ignored. */
+  /** The ignored members. */
   ignored: readonly UnknownField[];
 }
 
@@ -34,20 +33,20 @@ const known =
   'transcript voice output_format language locale add_timestamps max_buffer_delay_ms speed generation_config'.split(
     ' ',
   );
-/** The members of objects in it, by the name of the object. */
+/** Known members of nested objects, by the object's name. */
 const knownWithin: Readonly<Record<string, readonly string[]>> = {
   voice: ['mode', 'id', '__experimental_controls'],
   output_format: ['container', 'encoding', 'sample_rate'],
   generation_config: ['speed'],
 };
 const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
-/** Of `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
+/** Names for `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
 const namedSteps: Readonly<Record<string, number>> = { slowest: -1, slow: -0.5, normal: 0, fast: 0.5, fastest: 1 };
 const speedPerStep = 0.4;
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
 
-/** The names of fields at Cartesia. */
+/** Cartesia's names of the fields. */
 const theirs: Readonly<Record<string, string>> = {
   voice_id: 'voice.id',
   output_format: 'output_format.encoding',
@@ -102,7 +101,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
     faults.push({ field: `output_format.${field}`, reason: 'enum', message });
     return { format: 'pcm', encoding: undefined, sampleRate };
   };
-  // What MP3 is encoded from is not heard.
+  // The encoding that MP3 is made from does not matter.
   if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
   if (container === 'wav') {
     if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
@@ -113,7 +112,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
 }
 
-/** The first that is given: the others are older names of it. */
+/** Uses the first member that is present; the others are its older names. */
 function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
   const exact = isObject(config) ? config.speed : undefined;

@@ -1,5 +1,6 @@
-// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and
-// GET /voices/{id}. The API key is in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
+// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and GET
+// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query's `api_key`. All of
+// it is live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
@@ -31,7 +32,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
 
   app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
     checkUpgrade(request, reply, options.isAllowedOrigin);
-    await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
+    await serveContexts<CartesiaWriter>({ ...options, api: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),
     );
     return reply;
@@ -84,7 +85,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   });
 }
 
-/** LiveKit's plugin for Node does not tell the type of its body. */
+/** LiveKit's plugin for Node sends no Content-Type. */
 async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
   headers['content-type'] ??= 'application/json';
 }
@@ -128,7 +129,7 @@ async function* eventsOf(
 const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
 const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
 const pageSizeDefault = 100;
-/** Their names of genders, by ours. */
+/** Cartesia's names of genders by Sonant's. */
 const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
 
 const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({

@@ -1,5 +1,5 @@
-// When each character of a text is heard: each is told once, in order, as soon as its word has been timed. Within a word the
-// time is divided evenly; what stands between two words takes the time between them.
+// Times of the characters of a text. Each character is reported once, in order, as soon as its word has been timed.
+// Time is divided evenly within a word; characters between two words get the time in between.
 import type { TimedWord } from '../../speech/word-timing.ts';
 
 export interface TimedChar {
@@ -12,15 +12,15 @@ export interface TimedChar {
 interface TurnText {
   chars: string[];
   told: number;
-  /** The first half of a surrogate pair, whose second half comes with the next text. */
+  /** First half of a surrogate pair; the second half arrives with the next text. */
   half: string;
 }
 
 export class CharacterTimes {
-  /** The turns that are not over, by number. */
+  /** Unfinished turns by number. */
   readonly #turns = new Map<number, TurnText>();
   #secondsBefore = 0;
-  /** When the last character that was told ends. */
+  /** End of the last reported character. */
   #lastMs = 0;
 
   addText(turn: number, text: string): void {
@@ -31,7 +31,7 @@ export class CharacterTimes {
     this.#turns.set(turn, known);
   }
 
-  /** The characters to the end of these words, with the punctuation and spaces that follow. */
+  /** Returns the characters up to the end of these words, including punctuation and spaces after them. */
   takeWords(turn: number, words: readonly Omit<TimedWord, 'text'>[]): TimedChar[] {
     const text = this.#turns.get(turn);
     if (!text) return [];
@@ -44,7 +44,7 @@ export class CharacterTimes {
     return timed;
   }
 
-  /** What is left of a turn that is over. */
+  /** Returns the remaining characters of an ended turn. */
   endTurn(turn: number, seconds: number): TimedChar[] {
     const text = this.#turns.get(turn);
     this.#turns.delete(turn);
@@ -68,7 +68,7 @@ export class CharacterTimes {
   }
 }
 
-/** Punctuation that closes, and white space. */
+/** End of the closing punctuation and white space. */
 function endOfGap({ chars, told }: TurnText): number {
   const follows = /^[^\p{L}\p{N}\s]*\s*/u.exec(chars.slice(told, told + gapCharsMax).join(''))?.[0] ?? '';
   return told + [...follows].length;
@@ -83,8 +83,8 @@ export interface Alignment {
 }
 
 /**
- * Divides characters over messages. Where times count from the message before, a message ends with a space: clients move
- * their clock by a message that completes a word.
+ * Divides characters over messages. If times count from the previous message, a message ends with a space, because
+ * clients advance their clock when a message completes a word.
  */
 export class AlignmentMessages {
   readonly #isAbsolute: boolean;
@@ -95,12 +95,12 @@ export class AlignmentMessages {
     this.#isAbsolute = isAbsolute;
   }
 
-  /** The next message, where there is one. */
+  /** The next message, if there is one. */
   put(timed: readonly TimedChar[], { endsTurn }: { endsTurn: boolean }): Alignment | undefined {
     this.#pending.push(...timed);
     const last = this.#pending.at(-1);
     if (this.#isAbsolute) return this.#take(this.#pending.length);
-    // A word is complete for these clients when a space follows it.
+    // For these clients, a word is complete when a space follows it.
     if (endsTurn && last && last.char !== ' ')
       this.#pending.push({ char: ' ', startMs: last.endMs, endMs: last.endMs });
     const count = this.#pending.findLastIndex(({ char }) => char === ' ') + 1;

@@ -1,9 +1,9 @@
-// The messages of a client of ElevenLabs, as inputs of its contexts:
+// Converts the messages of an ElevenLabs client to inputs of its contexts. Closing a context speaks its flushed text to
+// the end, and drops a text that was not flushed: that is how clients interrupt. Closing the socket first speaks all
+// text of all contexts. `isFinal` is the last message of a context.
 //     {"text":" ","context_id","voice_settings"}  {"text","context_id","flush"}  {"context_id","close_context":true}
-//     {"text":""}                                 keeps alive; ends the text where the connection has a single context
+//     {"text":""}                                 keeps alive; ends the text if the connection has a single context
 //     {"close_socket":true}
-// Closing a context speaks what was flushed to its end, and stops one whose text was not: that is how clients interrupt.
-// Closing the socket speaks all text of all contexts first. `isFinal` is the last message of a context.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
@@ -21,7 +21,7 @@ import type { SocketSettings } from './generation.ts';
 
 export interface ProtocolOptions {
   settings: SocketSettings;
-  /** Whether the connection has more than a single context. */
+  /** Whether the connection can have several contexts. */
   isMulti: boolean;
 }
 
@@ -106,7 +106,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
     }
   }
 
-  /** Tells the client, and ends the context. */
+  /** Reports the failure to the client, and ends the context. */
   #refuse(id: string, error: unknown): void {
     const context = this.#contexts.get(id);
     if (context && !context.writer.isClosing) {
@@ -125,7 +125,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
     this.#socket.close(1000);
   }
 
-  /** The connection stays until every context has spoken all of its text: a clean close means complete audio. */
+  /** The connection stays open until every context has spoken all its text: a clean close means complete audio. */
   #closeSocket(): void {
     this.#isClosing = true;
     for (const context of this.#contexts.all()) finish(context);
@@ -137,7 +137,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 }
 
-/** No text follows. */
+/** Ends the text of the context. */
 function finish({ writer, inputs }: Context): void {
   writer.isClosing = true;
   inputs.end();

@@ -1,10 +1,10 @@
-// Renders a Failure as ElevenLabs's API does: `{"detail":{"status","message","request_id"}}` over HTTP, and
+// Renders a Failure in ElevenLabs's format: `{"detail":{"status","message","request_id"}}` over HTTP, and
 // `{"error","contextId"}` on a WebSocket.
 import type { Failure } from '../../errors.ts';
 import { toMessage } from '../../http/failure-sentences.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
 
-/** Where its clients put the API key. */
+/** The header in which ElevenLabs's clients send the API key. */
 export const elevenLabsHeader = 'xi-api-key';
 
 export function toElevenLabsReply(failure: Failure, recipient: Recipient): FailureReply {
@@ -13,13 +13,13 @@ export function toElevenLabsReply(failure: Failure, recipient: Recipient): Failu
   return { status, headers, body: JSON.stringify({ detail }) };
 }
 
-/** `contextId` is undefined where a connection has a single context. */
+/** `contextId` is undefined if the connection has a single context. */
 export const toErrorMessage = (failure: Failure, contextId: string | undefined) => ({
   error: sentenceOf(failure),
   contextId,
 });
 
-/** Clients know these names. */
+/** The status names that clients know. */
 function statusOf({ reason, facts: { limitReason } }: Failure): string {
   if (limitReason === 'concurrency') return 'too_many_concurrent_requests';
   if (limitReason === 'characters') return 'quota_exceeded';

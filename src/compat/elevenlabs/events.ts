@@ -1,5 +1,5 @@
-// The events of live speech as ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`, audio and
-// times each in a message of its own, and `{"isFinal":true,"contextId"}` as the last.
+// Converts events of live speech to ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`,
+// with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last.
 import type { LiveEvent } from '../../api/live-session.ts';
 import { encodeSilence } from '../../audio/formats.ts';
 import type { Failure } from '../../errors.ts';
@@ -10,11 +10,11 @@ import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.t
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
-  /** Undefined where a connection has a single context. */
+  /** Undefined if the connection has a single context. */
   contextId: string | undefined;
   start: LiveStart;
   isAbsolute: boolean;
-  /** Called when no message has come for too long. */
+  /** Called when no message has arrived for too long. */
   onIdle(): void;
   onFailure(): void;
   contextIdleMs: number;
@@ -27,7 +27,7 @@ export class ElevenLabsWriter implements ContextWriter {
   #idle: NodeJS.Timeout | undefined;
   #turn = 0;
   #hasSound = false;
-  /** Whether the turn that text is added to has text. */
+  /** Whether the current turn has text. */
   hasText = false;
   isClosing = false;
 
@@ -36,7 +36,7 @@ export class ElevenLabsWriter implements ContextWriter {
     this.#alignments = new AlignmentMessages(context.isAbsolute);
   }
 
-  /** A message has come. */
+  /** Called when a message has arrived. */
   keepAlive(): void {
     const { onIdle, contextIdleMs } = this.#context;
     clearTimeout(this.#idle);

@@ -1,8 +1,8 @@
-// What a client of ElevenLabs asks for, as the start of live speech. Voice and format are in the address, the speed in the
-// body or in the first message of a context:
+// Parses an ElevenLabs client's request into the start of live speech. Voice and format are in the URL, the speed in
+// the body or in the first message of a context. Unsupported fields (model, bit rate, other voice settings) are
+// ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
 //     {"text","voice_settings":{"speed"}}
-// What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 import { liveSampleRatesHz } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
@@ -14,17 +14,17 @@ import type { LiveStart } from '../../speech/live-request.ts';
 export interface Generation {
   start: LiveStart;
   text: string;
-  /** The names of members that were ignored. */
+  /** The ignored members. */
   ignored: readonly UnknownField[];
 }
 
-/** What all contexts of a connection share. */
+/** Settings shared by all contexts of a connection. */
 export interface SocketSettings {
-  /** The start of a context with these settings of its voice. */
+  /** The start of a context with these voice settings. */
   startWith(voiceSettings: unknown): LiveStart;
-  /** Each text is a whole phrase: the end of one is the end of a sentence without waiting for more. */
+  /** Whether each text is a complete phrase, whose end also ends a sentence at once. */
   isAuto: boolean;
-  /** Times of characters count from the beginning of the context, otherwise from the end of the message before. */
+  /** Whether character times count from the start of the context, instead of from the end of the previous message. */
   isAbsolute: boolean;
   contextIdleMs: number;
   ignored: readonly UnknownField[];
@@ -32,19 +32,19 @@ export interface SocketSettings {
 
 const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
-/** Where a client may put its key. */
+/** Query parameters in which a client may send its key. */
 const keyNames = ['xi-api-key', 'api_key'];
 const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
 const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
 const settingNames = ['speed'];
 
-/** The names of fields at ElevenLabs. */
+/** ElevenLabs's names of the fields. */
 const theirs: Readonly<Record<string, string>> = {
   sample_rate: 'output_format',
   speaking_rate: 'voice_settings.speed',
 };
 
-/** The body of a request over HTTP, whose query is sorted with it. */
+/** Parses the body of an HTTP request together with its query. */
 export function parseGeneration(voiceId: string, query: Fields, body: Fields): Generation {
   const asked = sortFields(query, [...queryNames, ...keyNames], false);
   const given = sortFields(body, [...bodyNames, ...keyNames], false);
@@ -55,7 +55,7 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
   return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
 }
 
-/** The query of a WebSocket. */
+/** Parses the query of a WebSocket. */
 export function parseSocketSettings(voiceId: string, query: Fields): SocketSettings {
   const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
@@ -87,7 +87,7 @@ function toStart(
   return parseStartOf(start, theirs, faults);
 }
 
-/** Such as mp3_44100_128: the encoding, the sample rate, and a bit rate that is ours to choose. */
+/** Parses a format such as mp3_44100_128: encoding, sample rate, and bit rate, which Sonant chooses itself. */
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   const [, format, rate] = /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(String(given)) ?? [];
   const sample_rate = Number(rate);

@@ -1,6 +1,7 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
-// multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices, /v1/voices/{voice_id}, its
-// /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
+// multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
+// /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. An
+// unknown voice fails the upgrade.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
@@ -38,7 +39,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   addSockets(app, options);
 
-  /** `contentType` is by default that of the audio. */
+  /** `contentType` defaults to that of the audio. */
   const speak =
     (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
@@ -82,7 +83,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   app.get('/v1/voices/:voiceId/settings', got, async (request, reply) => (await readVoice(request, reply)).settings);
   app.get('/v1/voices/settings/default', listed, async () => voiceSettings);
 
-  // OpenAI's clients find another list at this path.
+  // OpenAI's clients get another list at this path.
   app.addConstraintStrategy(ofElevenLabs);
   const constraints = { [ofElevenLabs.name]: 'yes' };
   app.get('/v1/models', { ...listed, constraints }, async (request, reply) =>
@@ -101,13 +102,13 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
       checkUpgrade(request, reply, isAllowedOrigin);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
       const start = settings.startWith(undefined);
-      // Speaking nothing finds what would be refused.
+      // Speaks an empty text, to find failures before the response begins.
       const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
       await Array.fromAsync(nothing);
       reply.headers(ignoredHeaders(request, settings.ignored));
       const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
         new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
-      await serveContexts({ ...options, door: 'elevenlabs' }, [request, reply], open);
+      await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open);
       return reply;
     });
   }
@@ -120,17 +121,17 @@ async function* inputsOf(start: LiveStart, text: string): AsyncGenerator<LiveInp
   if (text !== '') yield { type: 'text', text };
 }
 
-/** Routes of requests that have ElevenLabs's header. */
+/** Matches requests with ElevenLabs's header. */
 const ofElevenLabs = {
   name: 'ofElevenLabs',
   storage: () => new Map() as never,
   deriveConstraint: ({ headers }: { headers: Fields }) => (elevenLabsHeader in headers ? 'yes' : undefined),
 };
 
-/** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
+/** Model names that clients expect. Any other name is accepted too, because each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
 
-/** Their defaults, of which only the speed has a meaning here. */
+/** ElevenLabs's defaults, of which only the speed has an effect here. */
 const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
 
 const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
@@ -154,7 +155,7 @@ const pageSizeDefault = 10;
 const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
 const voicePageQuery = Object.values(pageNames);
 
-/** Those with the words of `search`; the token of a page is the last voice of the one before. */
+/** Voices that match the words in `search`. The token of a page is the last voice of the previous page. */
 function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
   const { page, total, hasMore, next } = pageOfVoices(ready, query, pageNames, pageSizeDefault);
   return { ...listOf(page), has_more: hasMore, total_count: total, next_page_token: next };
@@ -162,7 +163,7 @@ function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
 
 function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
   const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
-  // Created here: the names take long to load, and few ask for them.
+  // Created on first use: the names take long to load, and are rarely requested.
   const languageNames = new Intl.DisplayNames('en', { type: 'language' });
   const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));
   return modelIds.map((id) => ({
@@ -197,7 +198,7 @@ async function* linesOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGe
   }
 }
 
-/** One object, whose audio leaves as it is spoken. */
+/** Yields one JSON object, whose audio is sent as it is spoken. */
 async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
   const all: TimedChar[] = [];
   let before = '{"audio_base64":"';

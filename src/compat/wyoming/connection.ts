@@ -1,6 +1,6 @@
-// A connection of a Wyoming client: its events are answered in their order, and one text is spoken at a time, as a call of
-// live speech. A failure is told in `error`, and the connection ends with it: clients wait for the end of the sound, and do
-// not read errors. A client that leaves stops its speech.
+// A connection of a Wyoming client. Events are answered in order, and one text is spoken at a time, as a call of live
+// speech. A failure is sent as `error` and closes the connection, because clients wait for the end of the audio and do
+// not read errors. If the client disconnects, its speech stops.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type Call, callerLeft } from '../../api/call.ts';
@@ -29,7 +29,7 @@ interface VoiceChoice {
   languageCode: string | undefined;
 }
 
-/** BCP-47 for an unknown language: that of the voice. */
+/** BCP-47 for an undetermined language: the voice's own language is used. */
 const ownLanguage = 'und';
 
 function textOf({ text }: WyomingData): string {
@@ -46,7 +46,7 @@ function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoi
   return { name: name || undefined, languageCode: language === null ? undefined : languageOf(language) };
 }
 
-/** Home Assistant's own codes have an underscore. */
+/** Home Assistant's language codes have an underscore. */
 function languageOf(given: unknown): string {
   const code = typeof given === 'string' ? toLanguageCode(given.replaceAll('_', '-')) : undefined;
   if (code !== undefined) return code;
@@ -57,7 +57,7 @@ function languageOf(given: unknown): string {
   });
 }
 
-/** The start of live speech in that voice, or a Failure where none of them is it. */
+/** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
 function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
   // Every voice of "en" speaks en-GB, but not every one has that accent.
@@ -83,7 +83,7 @@ export interface ConnectionOptions {
   runner: Pick<Runner, 'begin' | 'leaving'>;
   live: LiveOperations;
   voices: Pick<VoiceOperations, 'listReadyVoices'>;
-  /** The API key with which all clients speak. */
+  /** The API key used for all clients. */
   key: string;
 }
 
@@ -98,9 +98,9 @@ export class WyomingConnection {
   readonly #address: string;
   readonly #frames = new FrameReader();
   readonly #gone = new AbortController();
-  /** The text that comes in pieces, from `synthesize-start` to `synthesize-stop`. */
+  /** Text that arrives in pieces, from `synthesize-start` to `synthesize-stop`. */
   #streamed: PushQueue<LiveInput> | undefined;
-  /** What is spoken, to its end. */
+  /** Resolves when the current speech has ended. */
   #speech: Promise<void> | undefined;
   #call: RunningCall | undefined;
   #isEnded = false;
@@ -111,7 +111,7 @@ export class WyomingConnection {
     this.#address = socket.remoteAddress ?? '';
   }
 
-  /** Serves the client until it has left, or is told to. */
+  /** Serves the client until it disconnects or the connection is ended. */
   async serve(): Promise<void> {
     const { leaving } = this.#options.runner;
     using _ = onAbort(leaving, () => {
@@ -123,14 +123,15 @@ export class WyomingConnection {
     this.#socket.once('close', () => this.#leave());
     try {
       for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
-      // A client that sends no more may still listen; one that has gone is noticed when it is written to.
+      // A client that has closed its sending side may still receive audio. A client that is gone is noticed when it is
+      // written to.
       if (!this.#streamed) await this.#speech;
     } finally {
       this.#leave();
     }
   }
 
-  /** What comes after the end is not read as events, but it is read, so that the last answer is not lost with it. */
+  /** After the end, bytes are still read, so that the last answer is not lost, but no longer parsed as events. */
   async #take(bytes: Buffer): Promise<void> {
     try {
       if (this.#isEnded) return;
@@ -147,7 +148,7 @@ export class WyomingConnection {
       case 'ping':
         return this.#send('pong', { text: data.text ?? null });
       case 'synthesize':
-        // Home Assistant sends the whole text once more, for servers that know no pieces.
+        // Home Assistant sends the whole text once more, for servers that do not support pieces.
         return this.#streamed ? undefined : this.#speakWhole(data);
       case 'synthesize-start':
         if (this.#streamed) throw invalid('synthesize-start arrived before the synthesize-stop of the previous text.');
@@ -160,7 +161,7 @@ export class WyomingConnection {
         this.#streamed = undefined;
         return undefined;
       default:
-        // Of services that are not served here, such as the recognition of speech.
+        // Events of services that Sonant does not provide, such as speech recognition.
         return undefined;
     }
   }
@@ -191,7 +192,7 @@ export class WyomingConnection {
     await this.#speak(choice, inputs, () => this.#send('synthesize-stopped'));
   }
 
-  /** Begins when what was asked for before is spoken. Until the call has begun, nothing more is read. */
+  /** Waits for earlier speech to end. Nothing more is read until the call has begun. */
   async #speak(choice: VoiceChoice, inputs: PushQueue<LiveInput>, onSpoken?: () => Promise<void>): Promise<void> {
     await this.#speech;
     if (this.#isEnded) return;
@@ -244,10 +245,10 @@ export class WyomingConnection {
     yield* this.#options.live.liveSpeech(call, following({ type: 'start', start }, inputs.pull()));
   }
 
-  /** Admits a call with the operator's key, or throws what it is refused for. */
+  /** Admits a call with the operator's key. Throws a Failure if it is refused. */
   async #begin(operation: Operation): Promise<RunningCall> {
     const { runner, key } = this.#options;
-    const incoming = { door: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
+    const incoming = { api: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
     const call = runner.begin(incoming);
     try {
       await call.admit({ key }, operation);
@@ -257,13 +258,13 @@ export class WyomingConnection {
     }
   }
 
-  /** Resolves when the client has room for more. */
+  /** Resolves when the client's socket accepts more data. */
   async #send(type: string, data?: object, payload?: Uint8Array, signal = this.#gone.signal): Promise<void> {
     if (this.#isEnded || this.#socket.write(toFrame(type, data, payload))) return;
     await untilDrained(this.#socket, signal);
   }
 
-  /** Tells the client what went wrong, and ends the connection. */
+  /** Reports the failure to the client, and ends the connection. */
   #fail(error: unknown): void {
     if (this.#isEnded) return;
     if (error !== callerLeft) this.#socket.write(toFrame('error', toError(toFailure(error))));
@@ -295,7 +296,7 @@ async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): Asy
 const untilDrained = (socket: Socket, signal: AbortSignal): Promise<unknown> =>
   once(socket, 'drain', { signal }).catch(() => {});
 
-/** `code` is the reason of the table of failures. */
+/** `code` is the reason in the table of failures. */
 function toError({ reason, message, facts: { details = [] } }: Failure): object {
   const sentences = details.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
   return { text: details.length > 0 ? `${failureTable[reason].sentence} ${sentences}.` : message, code: reason };

@@ -1,11 +1,11 @@
-// The events of the Wyoming protocol on the wire: a line of JSON, then as many bytes of further data (a JSON object, merged
-// over that of the line) and of payload as the line says:
+// Events of the Wyoming protocol as bytes: a line of JSON, followed by further data (a JSON object, merged over that of
+// the line) and a payload, with lengths given in the line:
 //     {"type":"synthesize","data":{...},"data_length":N,"payload_length":M}\n<N bytes><M bytes>
 import { Failure } from '../../errors.ts';
 
 export type WyomingData = Readonly<Record<string, unknown>>;
 
-/** Without the payload: no event that is read here has one of use. */
+/** An event without its payload, which no supported event uses. */
 export interface WyomingEvent {
   type: string;
   data: WyomingData;
@@ -22,10 +22,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export class FrameReader {
   #held = Buffer.alloc(1024);
   #heldBytes = 0;
-  /** Of the event whose data or payload is awaited. */
+  /** Header of the event whose data or payload is incomplete. */
   #header: Header | undefined;
 
-  /** The events that are complete with these bytes; a Failure where they are none. */
+  /** Yields the events that these bytes complete. Throws a Failure if they are malformed. */
   *push(bytes: Buffer): Generator<WyomingEvent> {
     for (let rest = bytes; rest.length > 0; ) {
       if (this.#header) {
@@ -55,7 +55,7 @@ export class FrameReader {
     return { type, data: dataBytes === 0 ? data : { ...data, ...toObject(held.subarray(0, dataBytes), 'data') } };
   }
 
-  /** The memory doubles, so that bytes that come singly are not copied over and over. */
+  /** Doubles the buffer, so that single bytes are not copied repeatedly. */
   #hold(bytes: Buffer): void {
     const needed = this.#heldBytes + bytes.length;
     if (needed > this.#held.length) {
@@ -114,7 +114,7 @@ function checkSize(what: string, bytes: number, bytesMax: number): void {
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
 
-/** The bytes of an event. Clients read a line of 64 KiB at most, so that data stands after it. */
+/** The bytes of an event. Clients read lines of at most 64 KiB, so the data follows the line. */
 export function toFrame(type: string, data?: object, payload?: Uint8Array): Buffer {
   const dataBytes = Buffer.from(data ? JSON.stringify(data) : '');
   const sizes = {
@@ -125,7 +125,7 @@ export function toFrame(type: string, data?: object, payload?: Uint8Array): Buff
   return Buffer.concat([line, dataBytes, payload ?? new Uint8Array()]);
 }
 
-/** Of an event: its first line, the data after it, and the payload after that. */
+/** Limits of an event: its first line, the data after it, and the payload after that. */
 const lineBytesMax = 64 * 1024;
 const dataBytesMax = 256 * 1024;
 const payloadBytesMax = 64 * 1024;

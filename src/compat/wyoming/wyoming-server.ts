@@ -1,6 +1,6 @@
-// The listener of the Wyoming protocol (Home Assistant): JSON lines and audio over TCP. The protocol has no authentication:
-// all clients speak with one key, and only this machine and the listed addresses may connect. Drained, it accepts no more
-// connections, ends those that are silent, and lets what is spoken finish for a while.
+// The listener of the Wyoming protocol (Home Assistant): JSON lines and audio over TCP. The protocol has no
+// authentication: all clients use one key, and only this machine and the listed addresses may connect. When drained, it
+// accepts no connections, ends silent ones, and gives running speech time to finish.
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runner } from '../../api/runner.ts';
@@ -13,16 +13,16 @@ import { wyomingConnectionsMax } from './frames.ts';
 export interface WyomingServerOptions extends ConnectionOptions {
   runner: Runner;
   address: ListenAddress;
-  /** Addresses and CIDR blocks besides this machine. */
+  /** Addresses and CIDR blocks, in addition to this machine. */
   allowed: readonly string[];
   onRefused(address: string): void;
-  /** Called with faults that no client is told of. */
+  /** Called with faults that no client receives. */
   onFault(fault: unknown): void;
 }
 
 export interface WyomingServer {
   readonly port: number;
-  /** Lets what is spoken finish within `timeoutMs`, then ends it, and closes. */
+  /** Lets running speech finish within `timeoutMs`, then ends it and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -38,10 +38,10 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
     }
     open.delete(socket);
   };
-  // A client that has said all may end its half of the connection, and still gets its answer.
+  // A client that has sent everything may close its sending side, and still gets its answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress = '' } = socket;
-    // Followed by 'close', which the connection watches.
+    // 'close' follows, which the connection watches.
     socket.on('error', () => socket.destroy());
     if (isAllowed(remoteAddress)) open.set(socket, serve(socket));
     else {
@@ -68,7 +68,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
   return { port, drain: (timeoutMs) => (drained ??= drain(timeoutMs)) };
 }
 
-/** A connection that broke, or was closed before its client had ended it. */
+/** Whether the connection broke, or was closed before its client had ended it. */
 const isLoss = (error: unknown): boolean =>
   ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'].includes(
     (error as NodeJS.ErrnoException | undefined)?.code ?? '',

@@ -2,7 +2,7 @@
 // that served the console. An error response is thrown as an ApiError.
 /** @import { FailureBody } from './wire.d.ts' */
 
-/** An error response of the API. Where fields are invalid, its message is what is wrong with each. */
+/** An error response of the API. If fields are invalid, its message lists the faults. */
 export class ApiError extends Error {
   /** @param {FailureBody} body */
   constructor(body) {
@@ -117,7 +117,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
  */
 function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
-  // What the system takes a file for may be wrong; its name tells the kind.
+  // The system's type of the file may be wrong; the service detects it from the file's name.
   const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody || file ? 'POST' : 'GET'),

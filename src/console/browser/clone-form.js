@@ -180,7 +180,7 @@ function createSubmitProgress() {
 }
 
 /**
- * Errors that need no request to the service.
+ * Returns the errors that can be found without calling the service.
  * @param {{ reference_audio: Blob | undefined, consent_audio: Blob | undefined }} files
  * @param {boolean} isAgreed
  */

@@ -1,5 +1,5 @@
-// What the speaker says in the two recordings: a passage to read aloud or free speech, and the consent sentence. If the
-// engine requires no sentence in the language, the speaker writes one.
+// The texts for the two recordings: a passage to read aloud or free speech, and the consent sentence. If the engine
+// requires no sentence in the language, the speaker writes one.
 /** @import { CloningEngine } from './wire.d.ts' */
 import { consentScriptFor, consentSeconds, samplePassageFor } from './cloning-options.js';
 import { element, fill } from './element.js';
@@ -49,7 +49,7 @@ export function createCloneScripts({ reference, consent }) {
       const text = samplePassageFor(languageCode);
       fill(passage, ...toPassage(text, languageCode));
       referenceText.hidden = !engine.needs_reference_text;
-      // A transcript that the user edited stays.
+      // A transcript that the user has edited is kept.
       if (transcript.value === passageText) transcript.value = text ?? '';
       passageText = text ?? '';
       reference.setLength(engine.sample_seconds);

@@ -1,5 +1,5 @@
-// What voice cloning requires: the languages and engines to choose from, the length of the recordings, and the consent
-// sentence to say.
+// Requirements of voice cloning: the available languages and engines, the length of the recordings, and the consent
+// sentence.
 /** @import { CloningEngine } from './wire.d.ts' */
 
 /** Used if the engine requires no sentence of its own; in other languages the speaker writes one. */

@@ -121,7 +121,7 @@ function toDrawing({ title, days, toText, unit }, width) {
 }
 
 /**
- * A bar that stands on the floor, with rounded upper corners.
+ * A bar that stands on the axis, with rounded upper corners.
  * @param {number} x
  * @param {number} floor
  * @param {number} wide

@@ -53,7 +53,7 @@ export function showFieldErrors(form, errors) {
     invalid.push(control);
     return false;
   });
-  // The API may report errors in another order than that of the form.
+  // The API may report errors in another order than the fields of the form.
   invalid.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
   invalid[0]?.focus();
   return unmatched;

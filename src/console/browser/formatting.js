@@ -23,7 +23,7 @@ export function toRelativeTime(time) {
 }
 
 /**
- * When something happened. It is never in the future, also if the clock of this device is behind.
+ * The time of an event, never in the future, even if this device's clock is behind.
  * @param {string} time
  */
 export const toTimeAgo = (time) => toRelativeTime(new Date(Math.min(Date.parse(time), Date.now())).toISOString());
@@ -32,7 +32,7 @@ export const toTimeAgo = (time) => toRelativeTime(new Date(Math.min(Date.parse(t
 export const toCount = (count) => count.toLocaleString();
 
 /**
- * Such as "8.2 s", "4 min 12 s", "3 h 5 min".
+ * For example "8.2 s", "4 min 12 s" or "3 h 5 min".
  * @param {number} seconds
  */
 export function toDuration(seconds) {

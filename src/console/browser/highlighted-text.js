@@ -42,7 +42,7 @@ export function createHighlightedText(attributes) {
     },
     clear,
     /**
-     * Highlights the word that is spoken at that time.
+     * Highlights the word spoken at this time.
      * @param {readonly Word[]} words In the order of their times.
      * @param {number} seconds
      */

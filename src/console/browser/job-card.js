@@ -1,4 +1,4 @@
-// A job: how far it is, its chapters, its sound when it is done, and what can be done with it.
+// A job: its progress, its chapters, its audio when it is done, and its actions.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Job } from './wire.d.ts' */
 import { serviceUrl } from './api.js';
@@ -7,7 +7,7 @@ import { element, fill } from './element.js';
 import { toCount, toDuration, toTimeAgo } from './formatting.js';
 import { icon } from './icon.js';
 
-/** The file at the address that served the console, whatever the public address is. @param {string} url */
+/** The file below the URL that served the console, whatever the public URL is. @param {string} url */
 const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('/') + 1)}`;
 
 /** @param {Job} job */

@@ -1,5 +1,5 @@
-// Makes a job of a book: a file is dropped or chosen, the service reads its chapters, and the user chooses which of them are
-// spoken, by which voice and into which format.
+// Makes a job from a book: a file is dropped or chosen, the service reads its chapters, and the user chooses chapters,
+// a voice and a format.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Book, Job, Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
@@ -19,7 +19,7 @@ export function createJobForm({ pageContext, voices, onMade }) {
   const file = element('input', { type: 'file', id: 'book-file', accept: accepted });
   const state = element('p', { class: 'hint', role: 'status' });
   const chosen = element('div', { class: 'job-choices' });
-  /** The file that was chosen last is the one that is read. */
+  /** Only the latest chosen file is read. */
   let count = 0;
 
   /** @param {File} [given] */
@@ -127,7 +127,7 @@ function choicesOf(book, voices, onStart) {
 }
 
 /**
- * The first voice that speaks the language of the book is chosen.
+ * Preselects the first voice that speaks the book's language.
  * @param {Book} book
  * @param {readonly Voice[]} voices
  */

@@ -1,4 +1,4 @@
-// The jobs of the key, the newest first, each kept as it is at present; above them the form that makes one of a book.
+// The jobs of the key, newest first, each kept up to date; above them is the form that makes one from a book.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Job } from './wire.d.ts' */
 import { element, fill } from './element.js';

@@ -1,4 +1,4 @@
-// Watches a job until it has ended: by events, and again from the last one where the connection is lost.
+// Watches a job until it has ended: by events, resumed after the last one when the connection is lost.
 /** @import { Api } from './api.js' */
 /** @import { Job } from './wire.d.ts' */
 import { ApiError } from './api.js';
@@ -21,7 +21,7 @@ export async function watchJob({ api, id, signal, onJob }) {
       const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(id)}/events`, { headers, signal });
       if (reply.status === 204 || !reply.body) return;
       for await (const event of readEvents(reply.body)) {
-        // The events end before the job does: asked again, the service states why.
+        // The events ended before the job. The next request states the reason.
         if (!event.data.job) break;
         last = event.id || last;
         onJob(event.data.job);
@@ -29,7 +29,7 @@ export async function watchJob({ api, id, signal, onJob }) {
       }
     } catch (error) {
       if (signal.aborted) return;
-      // It was deleted meanwhile.
+      // The job was deleted in the meantime.
       if (error instanceof ApiError && error.status === 404) return;
       if (error instanceof ApiError && error.status < 500) throw error;
     }

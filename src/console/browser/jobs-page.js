@@ -1,4 +1,4 @@
-// The Jobs page: books and other long texts that are spoken in the background. What it is made of is loaded when it is shown.
+// The Jobs page: books and other long texts that are spoken in the background. Its modules are loaded when it is shown.
 /** @import { Page } from './page.d.ts' */
 import { element, fill } from './element.js';
 import { loading } from './notices.js';

@@ -21,7 +21,7 @@ const codes = (texts) =>
   element('span', { class: 'chips' }, ...texts.map((text) => element('code', { class: 'chip' }, text)));
 
 /**
- * When the key ended, or will.
+ * Time at which the key ended or will end.
  * @param {ApiKey} key
  */
 function toEnd({ status, expires_at, revoked_at }) {

@@ -1,4 +1,5 @@
-// One lexicon: its entries in a table, each to be heard, stored at once for all replicas; its export, its voices, its end.
+// One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
+// it, lists its voices, and deletes it.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon, LexiconEntry, Voice } from './wire.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';

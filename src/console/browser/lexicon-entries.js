@@ -1,4 +1,4 @@
-// The entries of a lexicon as a table to edit. Of many, those that match the search are shown, as far as they fit a page.
+// The entries of a lexicon as an editable table. Of many entries, the first that match the search are shown.
 /** @import { LexiconEntry } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';

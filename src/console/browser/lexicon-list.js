@@ -1,4 +1,4 @@
-// The lexicons of the key, below the Voices page: listed, made empty, and imported from a file.
+// The lexicons of the key, below the Voices page: lists them, creates empty ones, and imports files.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon } from './wire.d.ts' */
 import { element, fill } from './element.js';

@@ -1,4 +1,4 @@
-// Plays how an entry of a lexicon is said, whether the lexicon is stored or not: as the markup that the entry stands for.
+// Plays the pronunciation of a lexicon entry, stored or not, by speaking the equivalent markup.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { LexiconEntry } from './wire.d.ts' */
 import { createSamplePlayer } from './sample-player.js';

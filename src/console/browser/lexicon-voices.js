@@ -1,4 +1,4 @@
-// The voices that a lexicon is bound to: every request with one of them uses it.
+// The voices that use a lexicon for every request.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon, Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';

@@ -1,5 +1,5 @@
-// The WebSocket of live speech: opened by a ticket when there is something to send, and again when it is lost. Messages wait
-// until it is open. An error that the service names ends it; the next message opens another.
+// The WebSocket of live speech: opened with a ticket when there is something to send, and again after it was lost.
+// Messages wait until it is open. An error from the service closes it; the next message opens another.
 /** @import { Api } from './api.js' */
 import { ApiError, serviceUrl } from './api.js';
 
@@ -36,7 +36,7 @@ export class LiveConnection {
     this.#options = options;
   }
 
-  /** Opens it, unless it is open or about to be. */
+  /** Opens it, unless it is open or opening. */
   open() {
     if (this.state === 'closed' || this.state === 'failed') void this.#connect();
   }
@@ -48,7 +48,7 @@ export class LiveConnection {
     this.open();
   }
 
-  /** Closes it for good, or until the next message. */
+  /** Closes it permanently, or until the next message. */
   close() {
     this.#leave();
     this.#show('closed', 'Not connected');
@@ -70,7 +70,7 @@ export class LiveConnection {
     this.#show('connecting', this.#tries === 0 ? 'Connecting …' : `Connecting again, ${this.#tries} of ${triesMax} …`);
     try {
       const ticket = await this.#options.api.requestJson(`${path}/tickets`, { method: 'POST', signal });
-      // Below the console's own address, which a proxy may have changed.
+      // Uses the console's own URL as the base, since a proxy may have changed it.
       const { search } = new URL(ticket.live_url);
       if (!signal.aborted) this.#listen(new WebSocket(serviceUrl.replace(/^http/, 'ws') + path + search));
     } catch (error) {

@@ -1,10 +1,10 @@
-// Plays the sound of live speech as it arrives, without an end, and tells by the clock of the audio context how much of it
-// has been heard. Stopping discards what has not been played, within the next block of samples.
+// Plays the audio of live speech as it arrives, and reports from the clock of the audio context how much of it was
+// audible. Stopping discards everything that was not played, within the next block of samples.
 import { createPlaybackContext, openOutput } from './player.js';
 
-/** Without more samples for this long, those that are buffered are played. */
+/** If no samples arrive for this long, the buffered ones are played. */
 const pauseMs = 150;
-/** The audio context rests this long after the last sound. */
+/** The audio context is suspended this long after the last audio. */
 const restMs = 2000;
 
 export class LivePlayer {
@@ -13,11 +13,11 @@ export class LivePlayer {
   #onStart;
   /** @type {import('./player.js').Output | undefined} */
   #output;
-  /** Samples that came before there was an output. @type {Int16Array[]} */
+  /** Samples that arrived before there was an output. @type {Int16Array[]} */
   #early = [];
   #pushed = 0;
   #run = 0;
-  /** Where in the run sound begins whose start is to be reported, in samples. @type {number[]} */
+  /** Positions in the run, in samples, where awaited audio starts. @type {number[]} */
   #starts = [];
   /** @type {PlaybackReport} */
   #last = { number: 0, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };
@@ -42,7 +42,7 @@ export class LivePlayer {
     });
   }
 
-  /** The context plays only after a gesture of the user; call it in one. */
+  /** Resumes the audio context; browsers allow this only within a user gesture. */
   wake() {
     clearTimeout(this.#restTimer);
     if (this.#context.state === 'suspended') void this.#context.resume();
@@ -53,7 +53,7 @@ export class LivePlayer {
     this.#restTimer = setTimeout(() => void this.#context.suspend(), restMs);
   }
 
-  /** The next samples are the beginning of something that is waited for. */
+  /** Declares that the next samples are the start of awaited audio. */
   expectStart() {
     this.#starts.push(this.#pushed);
   }
@@ -68,13 +68,13 @@ export class LivePlayer {
     this.#pauseTimer = setTimeout(() => this.pause(), pauseMs);
   }
 
-  /** No more samples follow for now. */
+  /** Declares that no more samples follow for now. */
   pause() {
     clearTimeout(this.#pauseTimer);
     this.#output?.post({ isPause: true });
   }
 
-  /** Discards what has not been played; positions begin at 0 again. */
+  /** Discards everything that was not played; positions begin at 0 again. */
   stop() {
     this.#output?.post({ begin: ++this.#run });
     clearTimeout(this.#pauseTimer);

@@ -1,10 +1,10 @@
-// Colours the marks of a text, with the CSS Custom Highlight API: tags and pauses, and the content of what changes how it is
-// said. Browsers without it show the text as it is.
+// Colours the markup of a text with the CSS Custom Highlight API: tags and pauses, and the content of elements that
+// change how it is spoken. Browsers without the API show the text uncoloured.
 import { markupOf } from './markup-kind.js';
 
 const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/gi;
 const tagPattern = /<!--[\s\S]*?-->|<(\/?)([\w:-]+)(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
-/** What is coloured between its tags, by the name of the highlight. */
+/** Elements whose content is coloured, by the name of the highlight. */
 const contentKinds = /** @type {const} */ ({
   emphasis: 'stress',
   prosody: 'stress',
@@ -18,7 +18,7 @@ const contentKinds = /** @type {const} */ ({
 /** @typedef {{ kind: string, from: number, to: number }} Stretch */
 
 /**
- * The stretches of a text that are coloured.
+ * The ranges of a text that are coloured.
  * @param {string} text
  * @returns {Stretch[]}
  */

@@ -1,6 +1,6 @@
-// How a text is marked, as the service reads it: an SSML document, a text with pause tags, or neither.
+// Detects the markup of a text in the same way as the service: an SSML document, a text with pause tags, or neither.
 
-/** White space, a byte order mark, the XML declaration and comments may come before the document. */
+/** White space, a byte order mark, the XML declaration and comments may precede the document. */
 const documentPattern = /^[\s\ufeff]*(?:<\?xml[^>]*\?>\s*|<!--[\s\S]*?-->\s*)*<(?:[^\s<>/:="']{1,40}:)?speak[\s/>]/;
 const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/i;
 

@@ -1,5 +1,6 @@
-// A toolbar that writes marks into a text: pause tags in plain text, elements in an SSML document. What is selected becomes
-// the content of the mark, and the value that the user may want to change is selected. Each insertion can be undone.
+// A toolbar that inserts markup: pause tags in plain text, elements in an SSML document. The selected text becomes the
+// content of the element, and then the value that the user may want to change is selected. Each insertion can be
+// undone.
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
@@ -110,7 +111,7 @@ export function createMarkupToolbar({ textField, voices }) {
 }
 
 /**
- * One button is reached with Tab, the others with arrow keys.
+ * Only one button is reached with Tab; arrow keys reach the others.
  * @param {HTMLElement} root
  * @param {number} index
  */
@@ -142,7 +143,7 @@ function write(field, { tag, close = '' }) {
   const { selectionStart, selectionEnd, value } = field;
   const [from, to] = withinDocument(value, selectionStart, selectionEnd, close !== '' || tag.startsWith('<'));
   const content = value.slice(from, to);
-  // What has no content stands before what is selected.
+  // An element without content is inserted before the selection.
   replace(field, from, to, close === '' ? tag + content : `${tag}${content}${close}`);
   const quoted = /^.*[":]([^":]*)["\]]/s.exec(tag);
   const start = from + (quoted ? quoted[0].length - 1 - (quoted[1]?.length ?? 0) : tag.length);
@@ -150,7 +151,7 @@ function write(field, { tag, close = '' }) {
 }
 
 /**
- * A mark stands inside the document and never in a tag.
+ * Elements are inserted inside the document and never inside a tag.
  * @param {string} value
  * @param {number} from
  * @param {number} to
@@ -185,7 +186,7 @@ function toPlain(field) {
   const paused = field.value.replace(/<break\b[^>]*\btime=["']([^"']*)["'][^>]*>/g, '[pause:$1]');
   const text = new DOMParser().parseFromString(paused, 'text/xml');
   const isFaulty = text.querySelector('parsererror') !== null;
-  // A document that cannot be read loses what looks like a tag.
+  // If a document is malformed, everything that looks like a tag is removed.
   const plain = isFaulty ? paused.replace(/<[^>]*>/g, '') : (text.documentElement.textContent ?? '');
   replace(field, 0, field.value.length, plain.trim());
 }
@@ -199,7 +200,7 @@ function toPlain(field) {
 function replace(field, from, to, text) {
   field.focus();
   field.setSelectionRange(from, to);
-  // The one way to insert that browsers let users undo; it is deprecated, and without a successor.
+  // The only way to insert text that users can undo. It is deprecated, but has no successor.
   if (document.execCommand('insertText', false, text)) return;
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new Event('input', { bubbles: true }));

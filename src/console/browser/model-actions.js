@@ -1,4 +1,5 @@
-// Gets, cancels and removes a model: asks where a licence must be accepted or something is lost, and reports what became of it.
+// Installs, cancels and removes a model: asks if a licence must be accepted or data would be lost, and reports the
+// result.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { VoiceModel } from './wire.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
@@ -43,7 +44,7 @@ export async function cancelInstall({ name, title }, { api, notify }) {
 }
 
 /**
- * Makes the voice the default one, unless the settings of the service name another.
+ * Makes the voice the default voice, unless the service's settings name another.
  * @param {string} voiceId
  * @param {ActionContext} context
  */
@@ -57,7 +58,7 @@ export async function makeDefault(voiceId, { api, notify }) {
 }
 
 /**
- * Removes the model, or what was fetched of it. Returns whether the user has confirmed that.
+ * Removes the model or its partial download. Returns whether the user has confirmed.
  * @param {VoiceModel} model
  * @param {ActionContext} context
  */

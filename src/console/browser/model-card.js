@@ -1,5 +1,5 @@
-// The card of a model: its facts and licence, how far its installation is, its voices, and the buttons that apply. It is changed
-// in place, so that the focus stays where it is.
+// The card of a model: its facts and licence, the progress of its installation, its voices, and its buttons. It is
+// updated in place, so that the focus is kept.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { VoiceModel } from './wire.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
@@ -67,7 +67,7 @@ export function createModelCard({ model: first, canInstall, pageContext, preview
     buttons.show(next, { mayChange: hasScope(installScope), canInstall });
     fill(result, toResult(next));
     result.classList.toggle('field-error', next.install?.state === 'failed');
-    // What has listeners or the focus is only replaced when it changes.
+    // Elements with listeners or the focus are replaced only if they change.
     const state = JSON.stringify([next.installed, next.voice_ids]);
     if (state === shown) return;
     shown = state;
@@ -114,7 +114,7 @@ function createButtons({ act, title }) {
       const isBusy = isUnderWay(model);
       keepFocus(root, () => {
         get.hidden = !mayChange || !canInstall || installed || isBusy;
-        // Another process can only be stopped where it runs.
+        // An installation by another process can only be stopped there.
         cancel.hidden = !mayChange || !isBusy || install?.state === 'elsewhere';
         discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
         remove.hidden = !mayChange || !installed || isBusy;
@@ -162,7 +162,7 @@ function toResult({ install, installed, fetched_bytes }) {
 }
 
 /**
- * Makes its best voice the default one.
+ * Makes its best voice the default voice.
  * @param {VoiceModel} model
  * @param {PageContext} pageContext
  */

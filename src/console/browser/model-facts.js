@@ -1,4 +1,4 @@
-// What a model is and how far its installation is, in words and as a progress bar.
+// The facts of a model and the progress of its installation, in words and as a progress bar.
 /** @import { Child } from './element.js' */
 /** @import { ModelInstall, VoiceModel } from './wire.d.ts' */
 import { element, fill } from './element.js';
@@ -32,7 +32,7 @@ export function toVoicesText({ voices }) {
 }
 
 /**
- * A link to where the licence is stated, if that is a web page.
+ * A link to the page that states the licence, if it is a web page.
  * @param {VoiceModel} model
  * @returns {Child}
  */
@@ -73,7 +73,7 @@ function toStateText({ library }, { state, bytes_done, bytes_total, bytes_per_se
 }
 
 /**
- * The share that is done of what is under way; undefined where that is not known.
+ * Completed share of the current step; undefined if unknown.
  * @param {ModelInstall} install
  */
 function shareOf({ state, bytes_done, bytes_total, unpacked }) {
@@ -82,7 +82,7 @@ function shareOf({ state, bytes_done, bytes_total, unpacked }) {
   return isFetched && bytes_total ? bytes_done / bytes_total : undefined;
 }
 
-/** A bar with a line of text, which `show` changes in place. Hidden while nothing is under way. */
+/** A bar with a line of text, which `show` updates. Hidden while nothing is in progress. */
 export function createInstallBar() {
   const bar = element('progress', { max: 1 });
   const line = element('p', { class: 'hint' });

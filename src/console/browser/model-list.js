@@ -1,5 +1,5 @@
-// The models that can be got, below the Voices page: filtered by language and state, with their progress while any is under
-// way.
+// The installable models, below the Voices page: filtered by language and state, with their progress during an
+// installation.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
 import { element, fill } from './element.js';
@@ -54,7 +54,7 @@ export async function showModelList(pageContext) {
     const { language = '', state = '' } = Object.fromEntries(new FormData(filters));
     const found = [...cards.values()].filter(({ model }) => isWanted(model, String(language), String(state)));
     const roots = found.map(({ card }) => card.root);
-    // Moving what has the focus would take the focus away.
+    // Moving a focused element would remove the focus.
     if (roots.length !== list.children.length || roots.some((each, i) => list.children[i] !== each)) fill(list, roots);
     const text =
       found.length === cards.size
@@ -87,7 +87,7 @@ const head = () => [
 ];
 
 /**
- * What keeps the user from getting models, or comes with the first one.
+ * Why the user cannot install models, or what the first one also installs.
  * @param {readonly VoiceModel[]} models
  * @param {boolean} canInstall
  * @param {boolean} mayChange
@@ -147,7 +147,7 @@ function isWanted(model, language, state) {
 }
 
 /**
- * Says what became of an installation.
+ * Announces the result of an installation.
  * @param {VoiceModel} before
  * @param {VoiceModel} now
  * @param {(text: string) => void} notify

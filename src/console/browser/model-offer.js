@@ -1,5 +1,5 @@
-// Offers one natural voice on the Speak page, to those who may install it and have none so far: its size and licence, a
-// button, the progress. It can be dismissed for good.
+// Offers one natural voice on the Speak page to users who may install it and have none yet: its size and licence, a
+// button, and the progress. It can be dismissed permanently.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
 import { readItem, storeItem } from './browser-storage.js';

@@ -1,4 +1,4 @@
-// Reads the models, and again and again while one of them is under way.
+// Reads the models, repeatedly while one of them is being installed.
 /** @import { VoiceModels } from './wire.d.ts' */
 import { isUnderWay } from './model-facts.js';
 
@@ -6,7 +6,7 @@ const pollMs = 1_000;
 const retryMs = 5_000;
 
 /**
- * Returns the function that reads the models now, and further on while it has to.
+ * Returns a function that reads the models now, and again as long as necessary.
  * @param {object} options
  * @param {() => Promise<VoiceModels>} options.read
  * @param {AbortSignal} options.signal

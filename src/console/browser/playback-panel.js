@@ -71,7 +71,7 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
       const ownCount = ++startCount;
       // Both playbacks may share one audio context, so the old one closes first.
       await playback?.close();
-      // Meanwhile the user may have clicked again or left the page.
+      // The user may have clicked again or left the page in the meantime.
       if (ownCount !== startCount || signal.aborted) return;
       const speech = getSpeech();
       playback = new Playback({

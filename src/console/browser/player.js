@@ -1,5 +1,5 @@
-// Plays 16-bit samples while they arrive, through an audio context of their own sample rate, so that nothing is resampled.
-// All samples stay in memory, so that playback can seek to any position.
+// Plays 16-bit samples while they arrive, through an audio context with the samples' own rate, so that nothing is
+// resampled. All samples stay in memory, so that playback can seek to any position.
 import { PlaybackQueue } from './playback-queue.js';
 
 /**
@@ -35,7 +35,7 @@ export class Player {
   #isClosed = false;
   /** The sample at which the current run started. */
   #from = 0;
-  /** Numbers the runs: each seek starts a new one, and late reports of the run before are ignored. */
+  /** Number of the run: each seek starts a new one, and late reports of the previous run are ignored. */
   #run = 0;
   /** @type {PlaybackReport} */
   #last = { number: 0, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };
@@ -170,7 +170,7 @@ export class Player {
 }
 
 /**
- * What plays the samples that are posted to it.
+ * Opens an output that plays the samples posted to it.
  * @param {AudioContext} context
  * @param {(report: PlaybackReport) => void} onReport
  */

@@ -1,4 +1,4 @@
-// Loads the voices that can speak, for the pages that need one, and says why where there are none.
+// Loads the voices that can speak, and explains why if there are none.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';

@@ -7,7 +7,7 @@ import { hasMicrophone } from './microphone.js';
 import { Recording } from './recording.js';
 import { createRecordingWaveform } from './recording-waveform.js';
 
-/** A recording whose recent peaks are all below this is too quiet; one with a peak above the other is too loud. */
+/** If all recent peaks are below the first value, the recording is too quiet; if one is above the second, too loud. */
 const quietPeak = 0.03;
 const loudPeak = 0.98;
 const recentPeaks = 40;
@@ -28,7 +28,7 @@ const recentPeaks = 40;
 /** @param {RecordingFieldOptions} options */
 export function createRecordingField({ name, label, signal }) {
   const waveform = createRecordingWaveform(signal);
-  // Not live, since it changes several times per second.
+  // `aria-live` is off because the value changes several times a second.
   const time = element('output', { class: 'time', 'aria-label': 'Length', 'aria-live': 'off' });
   const advice = element('p', { class: 'hint', id: `${name}-advice`, role: 'status' });
   const errorText = element('p', { class: 'field-error', id: `${name}-error`, role: 'alert' });

@@ -8,7 +8,7 @@ import { toWav } from './wav-file.js';
 const decodeRateHz = 48_000;
 
 export class Recording {
-  /** The file to upload, once there is one. @type {Blob | undefined} */
+  /** The file to upload, once it exists. @type {Blob | undefined} */
   file;
   /** The peak of each block of samples, 0 to 1. @type {number[]} */
   peaks = [];
@@ -67,7 +67,7 @@ export class Recording {
       const decoded = await context.decodeAudioData(await file.arrayBuffer());
       this.#set(file, peaksOf(decoded.getChannelData(0)), decoded.duration);
     } catch {
-      // The service decodes formats that this browser may not.
+      // The service can decode formats that this browser cannot.
       this.#set(file, [], 0);
     }
   }

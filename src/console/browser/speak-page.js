@@ -64,7 +64,7 @@ function showSpeakForm(context, voices) {
   });
   const offer = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
   void offerModel(offer, context, {
-    // To choose it shows the page anew, which would end what plays.
+    // Choosing a voice shows the page again, which would end the playback.
     mayChoose: () => !panel.hasPlayed,
     onVoice(voiceId) {
       storeItem(voiceItem, voiceId, 'device');
@@ -107,7 +107,7 @@ function showSpeakForm(context, voices) {
 const toSpeech = (values, text) => ({ ...values, markup: markupOf(text), chunks: toChunks(text) });
 
 /**
- * Offers a natural voice to who may install one.
+ * Offers a natural voice to users who may install one.
  * @param {HTMLElement} root
  * @param {PageContext} context
  * @param {import('./model-offer.js').OfferOptions} options
@@ -123,7 +123,7 @@ async function offerModel(root, context, options) {
 }
 
 /**
- * The button Marks, which opens a toolbar; a text that has marks opens it at once.
+ * The button Marks, which opens a toolbar. A text with markup opens it at once.
  * @param {{ context: PageContext, textField: HighlightedText, voices: readonly Voice[] }} options
  */
 function createMarks({ context, textField, voices }) {

@@ -58,7 +58,7 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
       urls.set(name, pending);
       const url = await pending;
       element('a', { href: url, download: `${speech.voiceId}.${name}` }).click();
-      // The user may have chosen another format meanwhile.
+      // The user may have chosen another format in the meantime.
       link.hidden = !url.startsWith('http') || format.value !== name;
       link.href = url;
       fill(link, `Link to the ${name.toUpperCase()}`);

@@ -78,7 +78,7 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   };
 }
 
-/** Leaves the language of each sentence to the service. */
+/** Lets the service choose the language of each sentence. */
 const automatic = 'auto';
 
 /** @param {string} code */

@@ -1,5 +1,5 @@
-// The field of the Talk page: what is typed in it is passed on word by word, and can then no longer be changed. A paste
-// arrives at once, or in pieces, as a language model would write it. Enter ends the turn and clears the field.
+// The text field of the Talk page: typed text is passed on word by word, and can then no longer be changed. Pasted text
+// is passed on at once, or in pieces at the pace of a language model. Enter ends the turn and clears the field.
 import { element } from './element.js';
 import { completeLength, feedTokens } from './text-feed.js';
 
@@ -17,7 +17,7 @@ import { completeLength, feedTokens } from './text-feed.js';
 export function createComposer({ onText, onEnd, onFocus, notify }) {
   const { field, pace, paceField } = createFields();
   let sent = '';
-  /** Of a paste in pieces. */
+  /** Aborts a paste that is passed on in pieces. */
   let feeding = new AbortController();
 
   const clear = () => {
@@ -78,7 +78,7 @@ export function createComposer({ onText, onEnd, onFocus, notify }) {
     pace: paceField,
     end,
     clear,
-    /** Whether there is something that was not sent, or not ended. */
+    /** Whether there is text that was not sent, or whose turn was not ended. */
     get hasText() {
       return field.value !== '';
     },

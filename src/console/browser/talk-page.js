@@ -1,5 +1,5 @@
-// The Talk page: text is spoken while it is typed, and can be interrupted. It shows what was heard and what was not, and how
-// soon the sound came.
+// The Talk page: speaks text while it is typed, and can be interrupted. Shows which text was heard, and the delay
+// before the first audio.
 /** @import { PageContext, Page } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
@@ -61,7 +61,7 @@ function showTalk(context, voices) {
     session.interrupt();
     controls.show();
   };
-  /** Only when a setting was changed: the connection of before speaks with the old ones. */
+  /** Settings of the current connection. A change requires a new one. */
   let spokenWith = '';
   const restart = () => {
     const chosen = JSON.stringify(settings.values);

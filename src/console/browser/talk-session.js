@@ -1,5 +1,5 @@
-// Live speech as the page sees it: turns of text, the sound that comes for them, and interruptions. It plays what arrives,
-// and knows at each moment which turn and which word is being heard.
+// The page's live speech session: turns of text, the audio for them, and interruptions. Plays arriving audio, and knows
+// at each moment which turn and which word is being heard.
 /** @import { Api } from './api.js' */
 /** @import { ConnectionState } from './live-connection.js' */
 /** @import { Speech } from './speech-stream.js' */
@@ -24,9 +24,9 @@ export class TalkSession {
   #connection;
   /** @type {LivePlayer | undefined} */
   #player;
-  /** Those that are not over, and those whose interruption is not answered. @type {TalkTurn[]} */
+  /** Unfinished turns, and turns whose interruption is unanswered. @type {TalkTurn[]} */
   #turns = [];
-  /** The turn whose sound arrives. @type {TalkTurn | undefined} */
+  /** The turn whose audio is arriving. @type {TalkTurn | undefined} */
   #sounding;
   /** Half a sample at the end of a piece. */
   #odd = new Uint8Array();
@@ -60,7 +60,7 @@ export class TalkSession {
     return this.#turns.find(({ state }) => state === 'open');
   }
 
-  /** Whether something is being said, or about to be. */
+  /** Whether something is being spoken or about to be. */
   get isSpeaking() {
     return this.#live.length > 0;
   }
@@ -69,7 +69,7 @@ export class TalkSession {
     return this.#open !== undefined;
   }
 
-  /** Connects, and makes the output ready; call it in a gesture of the user. */
+  /** Connects, and prepares the output; must be called in a user gesture. */
   prepare() {
     this.#audio().wake();
     this.#connection.open();
@@ -90,7 +90,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** Ends the turn: what there is of it is spoken. */
+  /** Ends the turn: its remaining text is spoken. */
   flush() {
     const turn = this.#open;
     if (!turn) return;
@@ -99,7 +99,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** Stops the sound at once, and tells the service what was heard. */
+  /** Stops playback at once and reports the playback position to the service. */
   interrupt() {
     const live = this.#live;
     if (live.length === 0) return;
@@ -111,7 +111,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** The settings have changed: the next turn begins with them. */
+  /** Called when the settings have changed: the next turn uses them. */
   restart() {
     this.#stop('interrupted');
     this.#forget();
@@ -148,7 +148,7 @@ export class TalkSession {
     return { heard, playedMs };
   }
 
-  /** What has arrived is still played; the rest will not come. */
+  /** Received audio is still played; the rest will not arrive. */
   #lose() {
     for (const turn of this.#live) {
       if (turn.state === 'ended' && turn.isComplete) continue;
@@ -160,7 +160,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** The numbers of turns begin at 0 in each connection. */
+  /** Turn numbers begin at 0 in each connection. */
   #forget() {
     this.#turns = this.#live;
     for (const turn of this.#turns) turn.index = -1;
@@ -168,7 +168,7 @@ export class TalkSession {
     this.#odd = new Uint8Array();
   }
 
-  /** The turn with that number: those that have none get theirs in their order. @param {number} index */
+  /** The turn with this number. Turns without a number get theirs in order. @param {number} index */
   #turnOf(index) {
     const known = this.#turns.find((turn) => turn.index === index);
     if (known) return known;
@@ -181,16 +181,16 @@ export class TalkSession {
   #take(message) {
     if (message.type === 'interrupted') return this.#takeInterrupted(message);
     const turn = message.turn === undefined ? undefined : this.#turnOf(message.turn);
-    // What was on its way when the turn was interrupted is not played.
+    // Audio that was in transit when the turn was interrupted is not played.
     if (message.type === 'info') this.#sounding = undefined;
     if (!turn || turn.state === 'interrupted') return;
     if (message.type === 'info') {
       const player = this.#audio();
-      // Interruptions before it are all answered.
+      // All earlier interruptions are answered.
       this.#turns = this.#live;
       this.#sounding = turn;
       this.#odd = new Uint8Array();
-      // Its first sound is waited for, unless something before it is still heard.
+      // Its first audio is awaited, unless earlier audio is still playing.
       turn.begin(player.pushedSeconds);
       if (player.seconds >= player.pushedSeconds) player.expectStart();
     } else if (message.type === 'timestamps') turn.addWords(message.words);
@@ -206,7 +206,7 @@ export class TalkSession {
   #takeInterrupted({ turn: index, text_spoken: spoken, text_remaining: remaining }) {
     const stopped = this.#turns.filter(({ state }) => state === 'interrupted');
     const turn = stopped.find((each) => each.index === index) ?? stopped.find((each) => each.index === undefined);
-    // The service numbers an interruption of nothing too.
+    // The service also numbers an interruption of nothing.
     if (!turn || spoken + remaining !== turn.text) return;
     turn.index = index;
     turn.correct(spoken);

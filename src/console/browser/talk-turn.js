@@ -1,5 +1,5 @@
-// A turn of live speech in the page: what was written, what of it has been heard, and how soon its sound came. The word
-// that is being heard is marked; what was cut off by an interruption is struck through.
+// A turn of live speech in the page: its text, how much of it was heard, and the delay of its audio. The word being
+// heard is marked; text cut off by an interruption is struck through.
 import { element, fill } from './element.js';
 import { toDuration } from './formatting.js';
 import { createIndexOf } from './text-chunks.js';
@@ -10,29 +10,29 @@ import { createIndexOf } from './text-chunks.js';
  * @typedef {{ to: number, start: number, from: number }} HeardWord The indices of a word in the text, and when it begins.
  */
 
-/** The end of a sentence, and the space behind it. */
+/** The end of a sentence, and the space after it. */
 const sentenceEnd = /[.!?…。！？]["'”’)\]]*\s*/g;
 
 export class TalkTurn {
   text = '';
   /** @type {TurnState} */
   state = 'open';
-  /** Its number in the session of the service, once that is known. @type {number | undefined} */
+  /** Its number in the service's session, once known. @type {number | undefined} */
   index;
-  /** Where its sound begins and ends in that of the player. @type {number | undefined} */
+  /** Start and end of its audio in the player. @type {number | undefined} */
   startSeconds;
   endSeconds = 0;
-  /** Whether all of its sound has arrived. */
+  /** Whether all its audio has arrived. */
   isComplete = false;
   heardSeconds = 0;
   root;
   #view;
   /** @type {HeardWord[]} */
   #words = [];
-  /** Where the words end whose times came first. */
+  /** End of the words whose times arrived first. */
   #firstEnd = 0;
   #shown = -2;
-  /** What was sent, and when. @type {{ to: number, atMs: number }[]} */
+  /** Sent text, and when it was sent. @type {{ to: number, atMs: number }[]} */
   #sends = [];
   #infoMs = Infinity;
   #soundMs = 0;
@@ -53,19 +53,19 @@ export class TalkTurn {
     this.#show();
   }
 
-  /** Nothing more is written in it. */
+  /** Ends the text of the turn. */
   end() {
     this.#sends.push({ to: Infinity, atMs: performance.now() });
     this.#set('ended');
   }
 
-  /** Its first sound is about to arrive. @param {number} startSeconds */
+  /** Called when its first audio is about to arrive. @param {number} startSeconds */
   begin(startSeconds) {
     this.#infoMs = performance.now();
     this.startSeconds = this.endSeconds = startSeconds;
   }
 
-  /** Its first sound was played, with nothing before it. @param {number} atMs */
+  /** Called when its first audio was played, with nothing before it. @param {number} atMs */
   noteSound(atMs) {
     this.#soundMs = atMs;
     this.#showAccount();
@@ -80,18 +80,18 @@ export class TalkTurn {
     this.#showAccount();
   }
 
-  /** How long the first sound took from the last character that was needed for it. */
+  /** Delay of the first audio after the last character that it needed. */
   get firstSoundMs() {
     if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
     sentenceEnd.lastIndex = this.#firstEnd;
     const end = sentenceEnd.exec(this.text) ? sentenceEnd.lastIndex : this.text.length;
-    // Where a sentence ends shows with the word after it, unless a flush or a pause ended it.
+    // The next word shows where a sentence ends, unless a flush or a pause ended it.
     const before = this.#sends.filter(({ atMs }) => atMs <= this.#infoMs);
     const needed = before.find(({ to }) => to > end) ?? before.at(-1);
     return needed && Math.max(0, this.#soundMs - needed.atMs);
   }
 
-  /** Shows what has been heard. @param {number} playedSeconds The position of the player. */
+  /** Shows the text that was heard. @param {number} playedSeconds The position of the player. */
   hear(playedSeconds) {
     if (this.startSeconds === undefined || this.state === 'interrupted' || this.state === 'lost') return;
     const ends = this.endSeconds;
@@ -100,13 +100,13 @@ export class TalkTurn {
     this.#show();
   }
 
-  /** Cut off while it was being heard, or before. @param {'interrupted' | 'lost'} state */
+  /** Marks the turn as cut off, while it was being heard or before. @param {'interrupted' | 'lost'} state */
   cutOff(state) {
     this.#set(state);
     this.#split(this.#words[this.#wordNow()]?.to ?? 0);
   }
 
-  /** What the service says was heard. @param {string} textSpoken */
+  /** Replaces the local estimate with the service's `text_spoken`. @param {string} textSpoken */
   correct(textSpoken) {
     this.#split(textSpoken.length);
   }

@@ -1,7 +1,7 @@
-// How text that is being written is passed on: word by word while it is typed, and a paste, if so chosen, in pieces at the
+// Passes on text while it is being written: word by word while it is typed, and a paste, if requested, in pieces at the
 // pace of a language model.
 
-/** A word is complete before a space or a mark; scripts without spaces are passed on as they are. */
+/** A word is complete before a space or a mark; text in scripts without spaces is passed on unchanged. */
 const completePattern =
   /[\s.!?…,;:)\]"”。！？、，；：\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const tokenPattern = /\s*\S{1,4}|\s+$/gu;

@@ -28,7 +28,7 @@ export const usagePage = {
       content.setAttribute('aria-busy', 'true');
       try {
         const shown = await toContent(pageContext, days, await names);
-        // The user may have chosen another range meanwhile.
+        // The user may have chosen another range in the meantime.
         if (current !== days) return;
         fill(content, ...shown);
         fill(status, `${days} days: ${content.querySelector('strong')?.textContent} characters.`);

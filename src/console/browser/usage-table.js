@@ -1,5 +1,5 @@
-// A table of usage by voice or by key, largest first, with the share of each in all characters. Its roles are stated, since a
-// phone shows its rows as blocks, and browsers then no longer take it for a table.
+// A table of usage by voice or by key, largest first, with the share of each in all characters. Its roles are explicit,
+// because a phone shows its rows as blocks, which browsers do not expose as a table.
 /** @import { Usage } from './wire.d.ts' */
 import { element } from './element.js';
 import { toCount, toDuration } from './formatting.js';

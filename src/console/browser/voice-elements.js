@@ -19,7 +19,7 @@ export const statusChip = ({ status }) =>
   status !== 'ready' && element('span', { class: `chip ${status}` }, statusLabels[status]);
 
 /**
- * Shown on what not every key may use.
+ * The chip that marks a private voice.
  * @param {Pick<Voice, 'access'>} voice
  */
 export const accessChip = ({ access }) => access === 'private' && element('span', { class: 'chip' }, 'private');

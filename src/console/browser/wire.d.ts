@@ -104,7 +104,7 @@ export interface Usage {
   groups: (UsageSum & { group: string })[];
 }
 
-/** How far the installation of a model is. */
+/** Progress of a model installation. */
 export interface ModelInstall {
   state:
     | 'queued'

@@ -1,10 +1,8 @@
-// Stores clips in a folder:
-//
+// Stores clips in a folder. A commit syncs the draft to disk, renames it and syncs the folder; renaming is atomic, so a
+// clip is complete or does not exist. Old drafts are removed when the folder is opened. A removed folder is created
+// again on demand.
 //     drafts/aud_01JD...X7.3f9c2a61   a draft; the random suffix makes it unique
 //     X7/aud_01JD...X7                a clip, in the folder of the last two characters of its key
-//
-// A commit syncs the draft to the disk, renames it and syncs the folder: rename is atomic, so a clip is complete or does
-// not exist. Old drafts are swept when the folder is opened. A folder that was removed is made again when it is needed.
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +12,7 @@ import { makeFolder } from '../../runtime/files.ts';
 import { SlotQueue } from '../../runtime/slot-queue.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, type StoredClip } from './clip-store.ts';
 
-/** A draft that was not written to for this long is abandoned, and so is a clip of that age without a row. */
+/** A draft without writes for this long is abandoned, as is a clip of this age without a row. */
 const abandonedAfterMs = 60 * 60 * 1000;
 
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
@@ -111,7 +109,7 @@ class LocalClips implements ClipStore {
   }
 }
 
-/** A new file; its folder is made again if it is gone. */
+/** Opens a new file. Its folder is created again if it is missing. */
 async function openNew(path: string, folder: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);
@@ -122,7 +120,7 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
   }
 }
 
-/** None where the folder is gone. */
+/** File names in the folder; empty if it does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -137,7 +135,7 @@ class LocalDraft implements ClipDraft {
   readonly #path: string;
   readonly #target: string;
   readonly #onEnd: () => void;
-  /** The chain of all writes so far; after a failure, every later one fails too. */
+  /** The chain of all writes so far. After a failure, every later write fails too. */
   #done: Promise<void> = Promise.resolve();
   #isEnded = false;
 
@@ -208,7 +206,7 @@ async function moveInto(from: string, to: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Without this, a power failure may undo a rename. */
+/** Without this, a power failure could undo a rename. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -233,7 +231,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
     await rm(path);
     return true;
   } catch (error) {
-    // Its writer or another sweep has removed it.
+    // Its writer or another sweep has already removed it.
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
@@ -249,7 +247,7 @@ async function withStorageFailures<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** Translates errors of the file system; others are bugs and pass unchanged. */
+/** Translates errors of the file system. Other errors are bugs and pass unchanged. */
 function toStorageFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof Failure || code === undefined) return error;
@@ -262,7 +260,7 @@ const pieceBytes = 32 * 1024;
 const readsMax = 16;
 
 interface FileReads {
-  /** The bytes of the range; none where it is empty. The file is closed at the end. */
+  /** A stream of the bytes in the range, which may be empty. The file is closed at the end. */
   open(file: FileHandle, range: ByteRange): Readable;
 }
 
@@ -275,7 +273,7 @@ class FileBody extends Readable {
   readonly #file: FileHandle;
   readonly #slots: SlotQueue;
   readonly #ending = new AbortController();
-  /** The bytes that are still to be read begin and end here; the last is included. */
+  /** Range of the bytes that are still to be read, both inclusive. */
   #at: number;
   readonly #last: number;
 
@@ -299,7 +297,7 @@ class FileBody extends Readable {
     this.#file.close().then(() => done(error), done);
   }
 
-  /** Null at the end. */
+  /** Returns null at the end. */
   async #next(): Promise<Uint8Array | null> {
     const length = Math.min(pieceBytes, this.#last + 1 - this.#at);
     if (length <= 0) return null;

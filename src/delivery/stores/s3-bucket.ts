@@ -1,4 +1,4 @@
-// The S3 calls that the clip store needs, on one bucket. Each is limited by s3-client.ts and fails with a Failure.
+// The S3 calls of the clip store, on one bucket. s3-client.ts limits each call and converts errors to Failures.
 import type { Readable } from 'node:stream';
 import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
@@ -6,9 +6,9 @@ import type { ByteRange } from './clip-store.ts';
 import { absentIf, openS3Client, type S3, type S3Address, type Timeouts, toStorageFailure } from './s3-client.ts';
 
 export interface StoredObject {
-  /** The size of the whole object, whatever the range. */
+  /** Size of the whole object, whatever the range. */
   byteCount: number;
-  /** Undefined where the range is past the end. */
+  /** Undefined if the range is past the end. */
   body?: { stream: Readable; byteCount: number };
 }
 
@@ -39,7 +39,7 @@ export class S3Bucket {
     this.#s3 = s3;
   }
 
-  /** Throws a Failure where the store does not answer. */
+  /** Throws a Failure if the store does not answer. */
   async check(): Promise<void> {
     const { sdk, client, check } = this.#s3;
     await check((limit) => client.send(new sdk.HeadBucketCommand({ Bucket: this.#name }), limit));
@@ -57,7 +57,7 @@ export class S3Bucket {
     const input = { ...this.#at(path), ...(range && { Range: `bytes=${range.first}-${range.last}` }) };
     const command = new sdk.GetObjectCommand(input);
     const got = await call((limit) => client.send(command, limit)).catch(absentIf('NoSuchKey', 'InvalidRange'));
-    // The range is past the end, or there is no object: HEAD shows which.
+    // Either the range is past the end or the object does not exist; HEAD shows which.
     if (!got) return range && this.head(path);
     const body = { stream: got.Body as Readable, byteCount: got.ContentLength ?? 0 };
     const whole = range ? Number(/\/(\d+)$/.exec(got.ContentRange ?? '')?.[1]) : body.byteCount;
@@ -72,7 +72,7 @@ export class S3Bucket {
     await carry(bytes.length, (limit) => client.send(command, limit), signal);
   }
 
-  /** Deletes one object; not every store has the call that deletes many. */
+  /** Deletes one object, because not every store supports deleting many. */
   async remove(path: string): Promise<void> {
     const { sdk, client, call } = this.#s3;
     await call((limit) => client.send(new sdk.DeleteObjectCommand(this.#at(path)), limit));
@@ -105,7 +105,7 @@ export class S3Bucket {
     return (await carry(bytes.length, (limit) => client.send(command, limit), signal)).ETag!;
   }
 
-  /** Makes the object of the parts with these ETags; some stores copy them, which takes time. */
+  /** Combines the parts with these ETags into the object. Some stores copy them, which takes time. */
   async finishUpload(upload: Upload, etags: readonly string[]): Promise<void> {
     const { sdk, client, carry } = this.#s3;
     const Parts = etags.map((ETag, i) => ({ ETag, PartNumber: i + 1 }));
@@ -133,7 +133,7 @@ export class S3Bucket {
     }
   }
 
-  /** When the credentials expire, and the links signed with them; undefined where they do not. */
+  /** Time at which the credentials, and the links signed with them, expire; undefined if they do not. */
   async credentialsExpireAtMs(): Promise<number | undefined> {
     try {
       return (await this.#s3.linking.config.credentials()).expiration?.getTime();

@@ -1,28 +1,28 @@
 // Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout,
 // within which transient errors are tried three times. Errors of the store are `storage_unavailable`, or `storage_full`
-// where it reports that.
+// if it reports that.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
 import { onAbort } from '../../runtime/abort.ts';
 
 export interface S3Address {
-  /** Empty for Amazon's. */
+  /** Empty for Amazon's endpoint. */
   endpoint: string;
-  /** The address of the same service for clients, if it differs. */
+  /** URL of the same service for clients, if it differs. */
   publicEndpoint?: string;
   /** Without them, the SDK finds credentials itself. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
 export interface Timeouts {
-  /** Until the connection is open. */
+  /** Timeout for opening a connection. */
   connectMs: number;
-  /** Until the store answers a check. */
+  /** Timeout of a check. */
   checkMs: number;
-  /** Until a call with up to 1 MiB is answered: one attempt, and all attempts. */
+  /** Timeouts of calls with up to 1 MiB: for one attempt, and for all attempts. */
   attemptMs: number;
   callMs: number;
-  /** The same for a call with a part of 5 MiB, or one that makes the store assemble parts. */
+  /** Timeout of calls with a part of 5 MiB, or that make the store assemble parts. */
   uploadAttemptMs: number;
   uploadMs: number;
 }
@@ -40,9 +40,9 @@ const usualTimeouts: Timeouts = {
 };
 const attemptsMax = 3;
 const smallBytesMax = 1 << 20;
-/** Every reader holds one; as many again are left for writers. */
+/** One socket per reader, and as many again for writers. */
 const socketsMax = 8192;
-/** The region that other services expect where none is set. */
+/** The region that other services expect if none is set. */
 const usualRegion = 'us-east-1';
 
 const load = async () => {
@@ -67,7 +67,7 @@ export async function openS3Client(address: S3Address, changed: Partial<Timeouts
   const { connectMs, checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = timeouts;
   const sdk = await load();
   const client = await createClient(sdk, endpoint, address, connectMs);
-  /** Signs links; the signature includes the host. */
+  /** A client that signs links; a signature includes the host. */
   const linking =
     publicEndpoint === '' || publicEndpoint === endpoint
       ? client
@@ -82,7 +82,7 @@ export async function openS3Client(address: S3Address, changed: Partial<Timeouts
     call: <Answer>(send: Send<Answer>) => call(small, send),
     /** A call that only checks whether the store is available. */
     check: <Answer>(send: Send<Answer>) => call({ attemptMs: checkMs, callMs: checkMs }, send),
-    /** A call that sends `byteCount` bytes, or until the signal aborts. */
+    /** A call that sends `byteCount` bytes. The signal can abort it. */
     carry: <Answer>(byteCount: number, send: Send<Answer>, signal?: AbortSignal) =>
       call(byteCount > smallBytesMax ? large : small, send, signal),
     close(): void {
@@ -104,7 +104,7 @@ async function createClient(
     // Many stores other than Amazon's reject the SDK's default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Otherwise every part would take a connection of its own.
+    // Otherwise every part would use a connection of its own.
     expectContinueHeader: false,
     maxAttempts: attemptsMax,
     requestHandler: {
@@ -121,7 +121,10 @@ async function createClient(
   return new sdk.S3Client({ ...settings, region });
 }
 
-/** One call with all its attempts, limited here since the SDK does not limit its pauses between attempts. */
+/**
+ * One call with all its attempts. The total is limited here, because the SDK does not limit the pauses between
+ * attempts.
+ */
 async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send: Send<Answer>, signal?: AbortSignal) {
   const sending = new AbortController();
   const ended = Promise.withResolvers<never>();
@@ -141,7 +144,7 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
   }
 }
 
-/** Returns undefined for an error with one of these names; rethrows others. */
+/** Returns undefined for an error with one of these names, and rethrows others. */
 export const absentIf =
   (...names: string[]) =>
   (error: unknown): undefined => {

@@ -1,10 +1,7 @@
-// Stores clips in a bucket of any S3-compatible service:
-//
+// Stores clips in a bucket of any S3-compatible service. A draft is a multipart upload, which no reader sees. After a
+// failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
+// down. Leftovers of crashes are removed after a day.
 //     {prefix}X7/aud_01JD...X7     a clip, under the last two characters of its key, as in local-clips.ts
-//     a multipart upload           a draft, which no reader sees
-//
-// After a failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
-// down. What crashes left behind is swept after a day.
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
@@ -13,15 +10,15 @@ import type { S3Bucket, StoredObject, Upload } from './s3-bucket.ts';
 
 export interface S3ClipsOptions {
   bucket: S3Bucket;
-  /** Empty, or ending with a slash. */
+  /** Empty, or ends with a slash. */
   prefix: string;
   /** How long the store may send nothing while a reader waits. */
   stallMs?: number;
-  /** An upload that began this long ago is abandoned, and so is a clip of that age without a row. */
+  /** An upload of this age is abandoned, as is a clip of this age without a row. */
   abandonedAfterMs?: number;
 }
 
-/** A body up to this size is fetched at once, so that a slow reader does not hold its connection. */
+/** A smaller body is fetched at once, so that a slow reader does not hold a connection. */
 const smallBytes = 16 * 1024;
 
 /** The path of a clip in the bucket. */
@@ -131,7 +128,7 @@ export class S3Clips implements ClipStore {
   }
 }
 
-/** The buffer for a slow reader, besides that of the connection. */
+/** Read buffer for a slow reader, in addition to the connection's. */
 const readBytes = 128 * 1024;
 
 class S3Body extends Readable {
@@ -146,7 +143,7 @@ class S3Body extends Readable {
     this.#source = source;
     this.#missingBytes = byteCount;
     this.#stallMs = stallMs;
-    // It may fail before its reader has attached; the reader gets the error when it does.
+    // It may fail before its reader has attached; the reader still gets the error.
     this.on('error', () => undefined);
     source.on('data', (bytes: Uint8Array) => this.#push(bytes));
     source.pause();
@@ -186,16 +183,16 @@ class S3Body extends Readable {
   }
 }
 
-/** The smallest size that S3 allows for a part that is not the last. */
+/** The smallest part that S3 allows, except for the last one. */
 const partBytes = 5 << 20;
-/** The initial buffer of the first part: most clips are short. */
+/** Initial buffer of the first part, because most clips are short. */
 const shortBytes = 64 * 1024;
 
 interface S3DraftOptions {
   bucket: S3Bucket;
   path: string;
   contentType: string;
-  /** Receives failures of the store. */
+  /** Called with failures of the store. */
   onFault(fault: unknown): void;
   onEnd(clearing: Promise<void>): void;
 }
@@ -203,12 +200,12 @@ interface S3DraftOptions {
 class S3Draft implements ClipDraft {
   readonly #options: S3DraftOptions;
   readonly #discarded = new AbortController();
-  /** The chain of all writes so far; after a failure, every later one fails too. */
+  /** The chain of all writes so far. After a failure, every later write fails too. */
   #done: Promise<void> = Promise.resolve();
   readonly #first = new Part(shortBytes);
   #filling = new Part(partBytes);
   #upload: Promise<Upload> | undefined;
-  /** The ETags of the parts, from the second on. */
+  /** The ETags of the parts, from the second part on. */
   readonly #sent: Promise<string>[] = [];
   #fault: unknown;
   #isEnded = false;
@@ -243,7 +240,7 @@ class S3Draft implements ClipDraft {
     }
   }
 
-  /** Uploaded parts are removed in the background; those that cannot be removed now are left to the sweep. */
+  /** Uploaded parts are removed in the background. Parts that cannot be removed now are left to the sweep. */
   async discard(): Promise<void> {
     if (this.#isEnded) return;
     this.#discarded.abort();
@@ -260,7 +257,7 @@ class S3Draft implements ClipDraft {
     await bucket.finishUpload(upload, await Promise.all([first, ...this.#sent]));
   }
 
-  /** Starts to send the filled part once the part before it has arrived. */
+  /** Starts to send the filled part once the previous part has arrived. */
   async #send(): Promise<void> {
     const { bucket, path, contentType } = this.#options;
     const { bytes } = this.#filling;

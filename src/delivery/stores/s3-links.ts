@@ -1,5 +1,5 @@
-// Links to clips in the store itself. A signed link is valid for an hour at most, never longer than the clip or the
-// credentials, and is reused for the first half of that, so that every client has at least the other half to start the
+// Links to clips in the store itself. A signed link is valid for at most an hour, never longer than the clip or the
+// credentials. It is reused during the first half of its life, so that every client has at least half to start the
 // download. A public link is valid as long as the clip exists.
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
@@ -7,7 +7,7 @@ import { toS3Path } from './s3-clips.ts';
 export interface LinkedClip {
   key: string;
   contentType: string;
-  /** The name for saving it. */
+  /** File name for saving the audio. */
   fileName: string;
   expiresAtMs: number;
 }
@@ -31,7 +31,7 @@ export const createPublicLinks =
   });
 
 export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix: string }): LinkTo {
-  /** By key; the oldest first. */
+  /** By key, oldest first. */
   const links = new Map<string, { url: string; renewAtMs: number }>();
 
   const sign = async ({ key, contentType, fileName, expiresAtMs }: LinkedClip) => {
@@ -43,7 +43,7 @@ export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix
       seconds: Math.ceil(lifeMs / 1000),
       contentType,
       disposition: `inline; filename="${fileName}"`,
-      // Correct for the last client that gets the link: never beyond the expiry of the clip.
+      // Valid for the last client that gets the link: never beyond the expiry of the clip.
       cacheControl: `public, max-age=${secondsUntil(expiresAtMs - lifeMs / 2)}, immutable`,
     });
     const [oldest] = links.keys();

@@ -1,7 +1,6 @@
-// eSpeak NG's library, loaded into this process: each text sounds as the program `espeak-ng` speaks it, byte for byte, and
-// as it does alone. The library goes on where the text before left it, in the flutter of its pitch and elsewhere, and has
-// no call to begin anew; so its static memory is put back before each text. `openLibrary` throws where that cannot be done,
-// or does not have the effect.
+// Loads eSpeak NG's library into this process. Each text sounds exactly as if the program `espeak-ng` spoke it alone.
+// The library keeps state between texts and has no call to reset it, so its static memory is restored before each text.
+// `openLibrary` throws if that is impossible or has no effect.
 
 import { createHash } from 'node:crypto';
 import koffi from 'koffi';
@@ -9,25 +8,25 @@ import { samplesOf } from '../../audio/pcm.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.ts';
 
-/** How much sound there is in a callback. */
+/** Length of audio per callback. */
 const bufferMs = 500;
-/** UTF-8, phonemes in brackets, a pause at the end: the flags with which the program calls it for `-b 1`. */
+/** The flags that the program uses for `-b 1`: UTF-8, phonemes in brackets, a pause at the end. */
 const synthFlags = 0x1 | 0x100 | 0x1000;
 const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
-/** espeak_EVENT: its type, the position in the text and the sample, each an i32. */
+/** Layout of espeak_EVENT: its type, the position in the text and the sample, each an i32. */
 const event = { bytes: 40, position: 8, sample: 20 };
 const eventKinds = { none: 0, word: 1, end: 5 };
-/** The library has so many events for so much sound at most. */
+/** Largest number of events in this much audio. */
 const eventsMax = bufferMs / 5 + 20;
-/** Sound below is silence. */
+/** Quieter samples count as silence. */
 const audiblePeak = 64;
-/** The seed that a new process begins with. */
+/** The seed of a new process. */
 const firstSeed = 1;
 const nothing = Buffer.from('\0');
 
 export interface EspeakLibrary {
   facts: LibraryFacts;
-  /** Speaks until `isStopped`; returns where the words are, if that is asked for. */
+  /** Speaks until `isStopped` returns true. Returns the positions of words, if requested. */
   speak(request: LibraryRequest, onSound: (bytes: Uint8Array) => void, isStopped: () => boolean): SoundMark[];
   isReadable(file: number): boolean;
 }
@@ -52,7 +51,7 @@ export function openLibrary(name: string): EspeakLibrary {
     memory.restore();
     calls.srand(firstSeed);
     if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
-    // Consumes the change of voice, which is memory that the library frees, so that it can be kept.
+    // Consumes the event of the voice change, whose memory the library frees, so that the state can be saved.
     listener.listen(undefined);
     calls.synth(nothing, synthFlags);
     memory.keep();
@@ -68,7 +67,7 @@ export function openLibrary(name: string): EspeakLibrary {
   return { facts, speak, isReadable: calls.isReadable };
 }
 
-/** Throws where a text does not sound the same after another. */
+/** Throws if a text sounds different after another text. */
 function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFacts): void {
   const voices = parseEspeakVoices(voiceTable);
   const voice = voices.find(({ languageCodes }) => languageCodes.includes('en')) ?? voices[0];
@@ -91,11 +90,11 @@ function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFact
 interface Listening {
   onSound(bytes: Uint8Array): void;
   isStopped(): boolean;
-  /** Where marks are added, if they are wanted. */
+  /** Marks are added here, if requested. */
   marks?: SoundMark[];
 }
 
-/** What the library calls with sound. It has one buffer of sound and one of events, which are not looked up each time. */
+/** The callback for audio. The library has one audio buffer and one event buffer, so their views are cached. */
 function createListener(view: (address: Address, byteLength: number) => ArrayBuffer) {
   let listening: Listening | undefined;
   let sound = { address: 0n, bytes: new Uint8Array() };
@@ -153,13 +152,13 @@ const headerBytes = 64;
 const programHeadersMax = 64;
 
 interface StaticMemory {
-  /** Keeps what is there. */
+  /** Saves the current state. */
   keep(): void;
-  /** Puts back what was kept last. */
+  /** Restores the last saved state. */
   restore(): void;
 }
 
-/** The memory of the library that has this function; undefined where its format is another. */
+/** The static memory of the library that contains this function; undefined if its file format is unknown. */
 function openStaticMemory({ view, baseOf, pageBytes }: NativeMemory, symbol: bigint): StaticMemory | undefined {
   const base = baseOf(symbol);
   if (base === undefined) return undefined;
@@ -199,19 +198,19 @@ function writableAreas(view: NativeMemory['view'], base: bigint, pageBytes: numb
     .map(({ from, to }) => new Uint8Array(view(base + BigInt(from), to - from)));
 }
 
-/** A place in memory. */
+/** An address in memory. */
 type Address = bigint;
 
-/** How memory is seen, and where a library begins in it. */
+/** Access to memory and to the base address of a library. */
 interface NativeMemory {
   view(address: Address, byteLength: number): ArrayBuffer;
   baseOf(symbol: Address): Address | undefined;
-  /** The path of the library. */
+  /** Path of the library that contains the symbol. */
   fileOf(symbol: Address): string | undefined;
   pageBytes: number;
 }
 
-/** Called with sound and the events in it, and at the end without; another result than 0 ends the synthesis. */
+/** Called with audio and its events, and at the end with null. A result other than 0 ends the synthesis. */
 type OnSound = (samples: Address | null, count: number, events: Address) => number;
 
 const addressBytes = 8;
@@ -222,7 +221,7 @@ export function openNativeCalls(library: string) {
   const poll = own.func('int poll(void *files, unsigned long count, int ms)');
   const srand = own.func('void srand(unsigned int seed)');
   const pageBytes: number = own.func('int getpagesize()')();
-  /** dladdr(3): the first of four words is the path of the library, the second where it begins. */
+  /** dladdr(3) returns four words: the first is the path of the library, the second its base address. */
   const find = (symbol: Address): Buffer | undefined => {
     const found = Buffer.alloc(4 * addressBytes);
     return dladdr(symbol, found) === 0 ? undefined : found;
@@ -242,12 +241,12 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether there is something to read from the file, or its other end is closed, at once or after waiting for it. */
+    /** Whether the file has data to read or its other end is closed; with `isAwaited`, waits for that. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;
     },
-    /** Has the system kill this process when its parent ends. Linux only. */
+    /** Asks the system to kill this process when its parent ends. Linux only. */
     endWithParent(): void {
       if (process.platform === 'linux') own.func('int prctl(int option, unsigned long signal)')(1, 9);
     },
@@ -268,7 +267,7 @@ function openEspeakCalls(name: string) {
   const soundType = koffi.proto('int SonantOnSound(void *samples, int count, void *events)');
   return {
     symbol: library.symbol('espeak_Info') as Address,
-    /** Synchronous, with sound given to the callback. Returns the sample rate. */
+    /** Synchronous mode, with audio passed to the callback. Returns the sample rate. */
     initialize: (bufferMs: number): number => initialize(2, bufferMs, null, 0),
     version: (): string => info(null),
     dataFolder(): string {
@@ -279,7 +278,7 @@ function openEspeakCalls(name: string) {
     onSound: (callback: OnSound): void => setCallback(koffi.register(callback, koffi.pointer(soundType))),
     setVoice: (file: string): number => setVoice(file),
     setParameter: (parameter: number, value: number): number => setParameter(parameter, value, 0),
-    /** The text ends with a zero. */
+    /** The text must end with a zero byte. */
     synth: (text: Buffer, flags: number): number => synth(text, text.length, 0, 1, 0, flags, null, null),
     voiceTable: (): string => voiceTableOf(listVoices(null)),
   };
@@ -287,13 +286,13 @@ function openEspeakCalls(name: string) {
 
 const genders = '-MF-';
 
-/** The voices as `espeak-ng --voices` prints them; see espeak-voices.ts. */
+/** The table of voices as `espeak-ng --voices` prints it; see espeak-voices.ts. */
 function voiceTableOf(list: Address): string {
   const rows: string[] = [];
   for (let n = 0; ; n++) {
     const voice: Address = koffi.decode(list, n * addressBytes, 'void *');
     if (!voice) return rows.join('\n');
-    // espeak_VOICE: three addresses, then bytes, of which the first is the gender.
+    // espeak_VOICE: three addresses, then bytes; the first byte is the gender.
     const name: string = koffi.decode(voice, 0, 'char *');
     const file: string = koffi.decode(voice, 2 * addressBytes, 'char *');
     const gender = genders[koffi.decode(voice, 3 * addressBytes, 'uint8')] ?? '-';
@@ -304,7 +303,7 @@ function voiceTableOf(list: Address): string {
   }
 }
 
-/** A byte for the priority and then a name that ends with a zero, and so on until a priority is 0. */
+/** Pairs of a priority byte and a zero-terminated name, until a priority is 0. */
 function languagesOf(list: Address): { priority: number; code: string }[] {
   const languages: { priority: number; code: string }[] = [];
   for (let at = 0; ; ) {

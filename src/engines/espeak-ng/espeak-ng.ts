@@ -1,6 +1,6 @@
-// eSpeak NG: small, fast, more than a hundred languages. It is what the operator installed, never bundled, since it is GPL.
-// Its library speaks in small processes of its own, one segment at a time in each, with exact times of words; where the
-// library is not installed, the engine is absent.
+// eSpeak NG: small, fast, more than a hundred languages. The operator must install it; it is never bundled, because of
+// its GPL licence. Its library runs in small child processes, one segment at a time in each, and gives exact word
+// times. The engine is absent if the library is not installed.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Failure, toFailure } from '../../errors.ts';
@@ -23,11 +23,11 @@ import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } 
 export interface EspeakNgOptions {
   /** Name or path. */
   library?: string;
-  /** Where the facts of the library are stored; default: nowhere. */
+  /** Folder in which facts about the library are stored. Default: they are not stored. */
   dataDir?: string;
   processesMax?: number;
   idleMsMax?: number;
-  /** How long a process may go on with an aborted segment before it is killed. */
+  /** How long a process may work on an aborted segment before it is killed. */
   stopMsMax?: number;
   /** Called with the id of each process that is started. */
   onStart?(pid: number | undefined): void;
@@ -40,26 +40,29 @@ const libraryUsual = 'libespeak-ng.so.1';
 const amplitude = 80;
 const usualWordsPerMinute = 175;
 /**
- * More than there are cores. The library speaks a sentence in 5 ms, and under load the service is about as late to read it and to
- * send the next one: meanwhile another process has the core.
+ * More processes than cores. The library speaks a sentence in 5 ms, and under load the service is as late to read it
+ * and to send the next; another process then uses the core.
  */
 const processesUsual = availableParallelism() + 2;
 const startMsMax = 30_000;
 const stopMsUsual = 2_000;
 const idleMsUsual = 600_000;
-/** A process needs little memory for itself, and one thread. */
+/** A process needs little memory and only one thread. */
 const childFlags = ['--max-semi-space-size=1', '--max-old-space-size=64', '--v8-pool-size=0'];
 const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
-/** It speaks hundreds of times faster than real time: later, it hangs. */
+/** Speech is hundreds of times faster than real time, so a later first sound means that the process hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
-/** Within these, words per minute give the rate within 3 %; beyond, texts and languages differ too much. */
+/** Within these, words per minute give the rate to within 3 %. Beyond them, texts and languages differ too much. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
 const toWordsPerMinute = (rate: number): number => Math.round(usualWordsPerMinute * rate ** (1 / 1.07));
 
-/** Factors on the pitch: eSpeak NG's measure of 0 to 99 is 50 for 1, and 69 more for an octave (measured with version 1.51). */
+/**
+ * Pitch factors. eSpeak NG's scale of 0 to 99 has 50 for factor 1, and 69 more for an octave (measured with version
+ * 1.51).
+ */
 const pitches = { min: 0.61, max: 1.6 };
 const toPitch = (factor: number): number => Math.round(50 + 69 * Math.log2(factor));
 
@@ -67,13 +70,13 @@ const messageOf = (error: unknown): string => (toFailure(error).cause as Error).
 
 const koffiMissing = 'koffi is not installed';
 
-/** What is not installed, and which package brings it; undefined for another fault. */
+/** The missing library and the package that contains it; undefined for other faults. */
 function missingPackage(fault: string): string | undefined {
   if (fault === koffiMissing) return `${koffiMissing}; install it with "npm install koffi"`;
   return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
 }
 
-/** Undefined if the library is not installed. Throws if it does not work here, or if another one was asked for. */
+/** Undefined if the library is not installed. Throws if it does not work, or if a configured library is missing. */
 export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engine | undefined> {
   try {
     return await openLibrary(options);
@@ -105,7 +108,7 @@ async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
       isRepeatable: true,
       readsNumbers: true,
       segmentCharsMax,
-      // Its sound comes while it works on a segment, so that a short one is heard no sooner.
+      // Audio arrives while a segment is being spoken, so a short segment would not start earlier.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       firstSoundMsMax,
@@ -170,7 +173,7 @@ function openHost(
   });
 }
 
-/** The path of koffi, which loads the library. */
+/** Path of koffi, which loads the library. */
 function findLoader(): string {
   try {
     return import.meta.resolve('koffi');
@@ -223,8 +226,8 @@ export const espeakNg = defineEngine({
 });
 
 /**
- * Removes what eSpeak NG would execute: control characters (\1 starts a command, \0 ends the text) and phonemes in double
- * brackets.
+ * Removes text that eSpeak NG would execute: control characters (\1 starts a command, \0 ends the text) and phonemes in
+ * double brackets.
  */
 const toPlainText = (text: string): string =>
   text
@@ -235,7 +238,7 @@ const toPlainText = (text: string): string =>
 
 const isControl = (char: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(char);
 
-/** For each code point of the plain text, the index in the text where it comes from. */
+/** For each code point of the plain text, its index in the original text. */
 function toSourceIndices(text: string, plain: string): number[] {
   const source = text.toWellFormed();
   const indices: number[] = [];
@@ -244,7 +247,7 @@ function toSourceIndices(text: string, plain: string): number[] {
   for (const char of plain) {
     indices.push(at);
     if (source.startsWith(char, at)) at += char.length;
-    // A space is in place of all control characters in a row, or was put between two brackets.
+    // A space replaces a run of control characters, or was inserted between two brackets.
     else while (at < source.length && isControl(source[at]!)) at++;
   }
   return indices;
@@ -252,7 +255,7 @@ function toSourceIndices(text: string, plain: string): number[] {
 
 interface SpokenText {
   text: string;
-  /** For each code point of it, the index in the segment's text where it comes from. */
+  /** For each code point, its index in the segment's text. */
   sourceIndices(): number[];
 }
 
@@ -288,17 +291,17 @@ interface MarkedSound {
   sampleCount: number;
 }
 
-/** Quotation marks and the like before a word. */
+/** Quotation marks and similar signs before a word. */
 const opening = /(?:^|\s)([^\s\p{L}\p{N}]+)$/u;
 
 interface Begun {
   from: number;
   sample: number;
-  /** Until where the word before it is heard. */
+  /** End of the previous word in the audio. */
   beforeUntil: number;
 }
 
-/** `indices` has the index in the text for each code point of what the library was given. */
+/** `indices` has the index in the text for each code point that was passed to the library. */
 function toWordTimes(
   text: string,
   indices: readonly number[],
@@ -327,7 +330,7 @@ function toWordTimes(
   });
 }
 
-/** The words of a stretch of text; where there are none, what else is said there. */
+/** The words of a range of text, or its other spoken parts if it has no words. */
 function partsOf(text: string, from: number, to: number): { from: number; to: number; letters: number }[] {
   const parts = [...text.slice(from, to).matchAll(/\S+/g)].map(({ 0: part, index }) => {
     const letters = part.match(/[\p{L}\p{N}]/gu)?.length ?? 0;

@@ -1,5 +1,5 @@
-// Pronunciations for eSpeak NG: the International Phonetic Alphabet to the names of its phonemes, as it reports them itself
-// (`espeak-ng --ipa`, version 1.51). Consonants are the same in all its languages; vowels are those that a language has.
+// Converts IPA to the names of eSpeak NG's phonemes, as reported by `espeak-ng --ipa` (version 1.51). Consonants are
+// the same in all its languages; vowels depend on the language.
 
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
@@ -19,7 +19,7 @@ const common = table(`
   .set('.', '')
   .set(' ', ']] [[');
 
-/** By language. */
+/** Vowels by language. */
 const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
   en: table(`
     ɪ = I; ʊ = U; ʌ = V; ɐ = V; æ = a; ɑː = A:; ɑ = A:; ɒ = 0; ɜː = 3:; ɜ = 3:; ɝ = 3:; ɝː = 3:; ɚ = 3; ɔː = O:; eɪ = eI
@@ -40,7 +40,7 @@ const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 };
 const symbolCharsMax = 3;
 
-/** Undefined where there is a sound in it that eSpeak NG does not name in that language. */
+/** Undefined if eSpeak NG has no name in that language for one of the sounds. */
 export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
   const vowels = own[languageCode.toLowerCase().split('-', 1)[0]!];
   if (!vowels) return undefined;

@@ -1,8 +1,7 @@
-// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints:
+// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints. One voice per language, the first in the
+// table. Skipped are malformed rows, voices that need MBROLA, and languages without a BCP-47 tag ("piqd").
 //     Pty Language       Age/Gender VoiceName          File                 Other Languages
 //      5  fr-be           --/M      French_(Belgium)   roa/fr-BE            (fr 8)
-// One voice a language, the first of the table. Left out are rows that are not of this shape, voices that need MBROLA,
-// and languages that BCP-47 has no tag for ("piqd").
 import type { Voice } from '../engine.ts';
 
 const usualGainDb = 1;
@@ -23,18 +22,18 @@ const byCode: ReadonlyMap<string, number> = new Map(
   gains.flatMap(([codes, gainDb]) => codes.split(' ').map((code) => [code, gainDb] as const)),
 );
 
-/** In decibels. A voice that is not in the table is as loud as most are. */
+/** In decibels. A voice that is not in the table gets the usual gain. */
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
-/** A voice of the table, which does not state the version of the library. */
+/** A voice of the table, which does not state the library's version. */
 export interface EspeakVoice extends Omit<Voice, 'version'> {
-  /** Names the voice to eSpeak NG; its language does not, since some languages have two voices. */
+  /** Identifies the voice to eSpeak NG. Its language would not, since some languages have two voices. */
   file: string;
 }
 
 const voicesMax = 1_000;
 
-/** Created when it is first asked: the names take long to load. */
+/** Created on first use: the names take long to load. */
 let languageNames: Intl.DisplayNames | undefined;
 const englishNameOf = (languageCode: string): string | undefined => {
   const options = { type: 'language', languageDisplay: 'standard', fallback: 'none' } as const;
@@ -50,7 +49,7 @@ function toCanonical(languageCode: string): string | undefined {
   }
 }
 
-/** The BCP-47 tag for eSpeak NG's own code. Subtags that are not valid become private: en-US-x-nyc. */
+/** The BCP-47 tag for a code of eSpeak NG. Invalid subtags become private: en-US-x-nyc. */
 function toLanguageTag(code: string): string | undefined {
   const subtags = code.split('-');
   for (let length = subtags.length; length > 0; length--) {
@@ -61,7 +60,7 @@ function toLanguageTag(code: string): string | undefined {
   return undefined;
 }
 
-/** "French (Belgium)" where English has a name for the language, else eSpeak NG's own: "English (Lancaster)". */
+/** "French (Belgium)" if English has a name for the language, else eSpeak NG's own name: "English (Lancaster)". */
 function nameOf(languageCode: string, ownName: string): string {
   const named = languageCode.includes('-x-') ? undefined : englishNameOf(languageCode);
   return named ?? ownName.replaceAll('_', ' ').trim();
@@ -90,7 +89,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   };
 }
 
-/** The voices of the table, each id once; none where the text is no such table. */
+/** The voices of the table, each id once; empty if the text is not such a table. */
 export function parseEspeakVoices(table: string): EspeakVoice[] {
   const voices = new Map<string, EspeakVoice>();
   for (const row of table.split('\n')) {

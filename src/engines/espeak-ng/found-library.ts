@@ -1,7 +1,7 @@
-// What the library was found to be, stored in the data folder, so that a start need not load it:
+// Stores facts about the library in the data folder, so that a start need not load it. They are valid until something
+// changes in the folders where libraries are searched, in the library or in its data. A missing library is stored too;
+// other faults are not, since they may be gone at the next start.
 //     espeak-ng.json   { "key": "<settings and system>", "state": "<digest>", "facts": {...} }     or "fault": "<why not>"
-// It holds while nothing has changed in the places where a library is looked for, in the library and in its data; then it is
-// looked at anew. That the library is missing is stored, too. Any other fault is not: it may be gone the next time.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const bytesMax = 1_048_576;
 
 export interface FoundLibrary {
   facts?: LibraryFacts;
-  /** Why it does not speak. */
+  /** Why the library does not speak. */
   fault?: string;
 }
 
@@ -22,17 +22,17 @@ interface StoredLibrary extends FoundLibrary {
 }
 
 export interface FoundLibraries {
-  /** Undefined where it is to be found out. */
+  /** Undefined if nothing valid is stored. */
   read(): FoundLibrary | undefined;
   keep(found: FoundLibrary): void;
-  /** It turned out otherwise. */
+  /** Called when the stored facts turned out to be wrong. */
   forget(): void;
 }
 
-/** Where system loaders look; a package that is installed changes one of them. */
+/** Folders that system loaders search. Installing a package changes one of them. */
 const searched = ['/etc/ld.so.cache', '/lib', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
 
-/** Whether system loaders report with this that a library is not installed. */
+/** Whether this message of a system loader means that a library is not installed. */
 export const isMissing = (fault: string): boolean => /no such file|image not found/i.test(fault);
 
 const stampOf = (path: string): string => {
@@ -46,7 +46,7 @@ function* within(path: string): Generator<string> {
   for (const name of readdirSync(path).sort()) yield* within(join(path, name));
 }
 
-/** Where the facts are those of one library, the state of its files counts as well. */
+/** Facts about one library also depend on the state of its files. */
 function stateOf(facts: LibraryFacts | undefined, paths: string): string {
   const hash = createHash('sha256');
   for (const path of [...searched, ...paths.split(':').filter(Boolean)]) hash.update(`${stampOf(path)}\n`);
@@ -54,7 +54,7 @@ function stateOf(facts: LibraryFacts | undefined, paths: string): string {
   return hash.digest('base64url');
 }
 
-/** In this data folder; `loader` is what loads the library. */
+/** Stores facts in this data folder. `loader` is the path of the module that loads the library. */
 export function openFoundLibraries(dataDir: string, library: string, loader: string): FoundLibraries {
   const { ESPEAK_DATA_PATH, LD_LIBRARY_PATH = '', HOME } = process.env;
   const { version, platform, arch } = process;
@@ -69,7 +69,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
         if (stored.key !== key || stored.state !== stateOf(facts, LD_LIBRARY_PATH)) return undefined;
         return { ...(facts && { facts }), ...(fault && { fault }) };
       } catch {
-        // It was never written, or is no longer what it should be.
+        // The file was never written or is damaged.
         return undefined;
       }
     },
@@ -81,7 +81,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
         writeFileSync(draft, `${JSON.stringify(stored)}\n`);
         renameSync(draft, path);
       } catch {
-        // Where the folder is missing or not writable, each start finds it out.
+        // If the folder is missing or not writable, each start inspects the library again.
         rmSync(draft, { force: true });
       }
     },

@@ -1,6 +1,6 @@
-// The child process in which eSpeak NG's library speaks, one segment at a time. It is a worker of the engine's host; its
-// argument is the name of the library, and library-frames.ts has the format of its input and output. It waits for a line,
-// speaks, and looks for "stop" at each callback, so it needs no event loop. It exits when its parent is gone.
+// The child process in which eSpeak NG's library speaks, one segment at a time. It is a worker of the engine's host;
+// its argument is the name of the library, and library-frames.ts has the format of input and output. It reads its input
+// synchronously (also "stop" at each callback), so it needs no event loop. It exits when its parent does.
 import { readSync, writeSync } from 'node:fs';
 import { openLibrary } from './espeak-library.ts';
 import {
@@ -14,18 +14,18 @@ import {
 } from './library-frames.ts';
 
 const [input, output] = [0, 1];
-/** A process is replaced after so many segments, or when it has grown by so much. */
+/** A process is replaced after this many segments, or after this much growth. */
 const segmentsMax = 20_000;
 const growthBytesMax = 67_108_864;
-/** Memory is looked at once in so many segments. */
+/** Memory is checked once per this many segments. */
 const segmentsPerLook = 64;
-/** The first sound is sent when there is so much. */
+/** The first audio is sent when it has this many bytes. */
 const firstBytes = 4_096;
 
 let read = Buffer.alloc(0);
 const piece = Buffer.alloc(65_536);
 
-/** The next line; undefined where no more follow. */
+/** Returns the next line; undefined at the end of the input. */
 function readLine(): string | undefined {
   for (;;) {
     const end = read.indexOf(10);
@@ -52,7 +52,7 @@ function writeFrame(kind: FrameKind, payload: Uint8Array): void {
   write(frame);
 }
 
-/** Even in length, so that samples stay aligned. */
+/** The length is even, so that samples stay aligned. */
 const writeText = (kind: FrameKind, text: string): void =>
   writeFrame(kind, Buffer.from(Buffer.byteLength(text) % 2 === 0 ? text : `${text} `));
 
@@ -63,7 +63,7 @@ function writeMarks(marks: readonly SoundMark[]): void {
   writeFrame(frameKinds.marks, payload);
 }
 
-/** Sends sound in frames that are not too small. */
+/** Sends audio in frames that are not too small. */
 function createSoundWriter() {
   const frame = Buffer.alloc(headBytes + soundBytesMax);
   frame.writeUInt32LE(frameKinds.sound, 0);
@@ -101,10 +101,10 @@ function serve(name: string): void {
   let isWorn = false;
   for (let count = 1; ; count++) {
     let line = readLine();
-    // What was to be stopped has ended meanwhile.
+    // The segment to stop has already ended.
     while (line === 'stop') line = readLine();
     if (line === undefined) return;
-    // "stop" may have been read along with the request.
+    // "stop" may have been read together with the request.
     const isStopped = () => read.length > 0 || library.isReadable(input);
     const marks = library.speak(JSON.parse(line) as LibraryRequest, sound.add, isStopped);
     sound.end();
@@ -119,7 +119,7 @@ function serve(name: string): void {
 try {
   serve(process.argv[2]!);
 } catch (error) {
-  // The parent reads why from stderr, if it is there.
+  // The parent reads the reason from stderr.
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
-// The output of the child process: frames, each of 8 bytes and then a payload of even length, all little-endian:
+// The protocol of the child process. Output: frames with a head of 8 bytes and a payload of even length, little-endian.
+// Input: a JSON line per segment (LibraryRequest), and the line "stop" while one is spoken.
 //     kind u32   length u32   payload
 //     ready   JSON: LibraryFacts              sound   samples, s16
 //     marks   rows of three i32: SoundMark    done    u32: whether the process is worn out
-// Its input: a line of JSON for each segment (LibraryRequest), and the line "stop" while one is spoken.
 
 import { samplesOf } from '../../audio/pcm.ts';
 import type { PipeCodec } from '../../runtime/worker-links.ts';
@@ -13,9 +13,9 @@ export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 export interface LibraryFacts {
   version: string;
   sampleRateHz: number;
-  /** As `espeak-ng --voices` prints it. */
+  /** The output of `espeak-ng --voices`. */
   voiceTable: string;
-  /** The library itself, and the folder of its data. */
+  /** Paths of the library and of its data folder. */
   files: readonly string[];
 }
 
@@ -28,24 +28,24 @@ export interface LibraryRequest {
   marks: boolean;
 }
 
-/** Where in the sound a word begins, or ends for which there is no next one. */
+/** Position in the audio where a word begins, or where the last word ends. */
 export interface SoundMark {
-  /** The code point of the text that begins the word, from 1; 0 for an end. */
+  /** Index from 1 of the word's first code point; 0 for an end. */
   position: number;
   sample: number;
-  /** Until where the sound before is not silent. */
+  /** End of the audible part of the audio before it. */
   audibleUntil: number;
 }
 
 export const headBytes = 8;
 export const markBytes = 12;
-/** No frame of sound is longer: with its head it is as long as what Node reads at once. */
+/** Longest audio frame: with its head, as long as one read of Node. */
 export const soundBytesMax = 65_528;
 const payloadBytesMax = 1_048_576;
 
 const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);
 
-/** Returns the marks of a segment after its sound. */
+/** Returns the marks of a segment after its audio. */
 export const libraryCodec: PipeCodec<LibraryRequest, Int16Array, LibraryFacts, SoundMark[]> = {
   encode: (request) => `${JSON.stringify(request)}\n`,
   cancel: 'stop\n',
@@ -73,9 +73,9 @@ const toMarks = (payload: Buffer): SoundMark[] =>
   }));
 
 interface FrameListener {
-  /** Sound as it arrives, also a part of a frame. */
+  /** Called with audio as it arrives, possibly part of a frame. */
   onSound(samples: Int16Array): void;
-  /** Any other frame, whole. */
+  /** Called with any other frame when it is complete. */
   onFrame(kind: FrameKind, payload: Buffer): void;
 }
 

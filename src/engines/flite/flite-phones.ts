@@ -1,10 +1,10 @@
-// Pronunciations for flite: the International Phonetic Alphabet to its phones, those of American English (Arpabet), with the
-// stress of a vowel behind it: təˈmɑːtoʊ is "t ax m aa1 t ow". A sound that English has not is none of them.
+// Converts IPA to flite's phones, which are those of American English (Arpabet) with the stress after the vowel:
+// təˈmɑːtoʊ becomes "t ax m aa1 t ow". Sounds that English lacks cannot be converted.
 
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
 
-/** By their length, so that a diphthong is not read as two vowels. */
+/** Sorted by length, so that a diphthong is not read as two vowels. */
 const phones = toRows(`
   ɜːr = er; ɜr = er; ɝː = er; ɝ = er; ɚ = er; ɜː = er; ɜ = er; ər = er; eɪ = ey; ei = ey; aɪ = ay; ai = ay; ɔɪ = oy
   oɪ = oy; aʊ = aw; au = aw; oʊ = ow; əʊ = ow; ou = ow; iː = iy; i = iy; ɪ = ih; ᵻ = ih; ɨ = ih; ɛː = eh; ɛ = eh
@@ -14,11 +14,11 @@ const phones = toRows(`
   n = n; ŋ = ng; l = l; ɫ = l; ɹ = r; r = r; j = y; w = w
 `).sort(([a], [b]) => b.length - a.length);
 const vowelPattern = /^[aeiou]/;
-/** What only divides syllables, or is secondary. */
+/** Syllable separators and marks of secondary stress. */
 const silentPattern = /[ .ˌː]/;
 const sounds = new Set(phones.map(([ipa]) => ipa));
 
-/** Undefined where there is a sound in it that flite has not. */
+/** Undefined if flite lacks one of the sounds. */
 export function toFlitePhones(written: string): string | undefined {
   const ipa = withoutModifiers(written, (sound) => sounds.has(sound));
   const found: string[] = [];
@@ -40,10 +40,10 @@ export function toFlitePhones(written: string): string | undefined {
     }
   }
   if (found.some((phone) => phone.endsWith('1'))) return found.join(' ');
-  // A word without a stress mark has its stress on its first vowel.
+  // In a word without a stress mark, the first vowel is stressed.
   const first = found.findIndex((phone) => vowelPattern.test(phone));
   return first < 0 ? undefined : found.with(first, `${found[first]}1`).join(' ');
 }
 
-/** The phones as flite reports them when it has said them. */
+/** The phones as flite reports them after speaking. */
 export const toPhoneNames = (phones: string): string[] => phones.split(' ').map((phone) => phone.replace(/\d$/, ''));

@@ -1,32 +1,32 @@
-// flite itself: a WebAssembly command that reads in.txt and writes out.wav, both of them in memory.
-//   flite -voice rms --setf duration_stretch=1 [-psdur] -f in.txt -o out.wav
-// It writes a WAV header of 44 bytes, then for each utterance opens out.wav again, patches the header and appends samples.
-// One instance is used again and again: before each run its memory is put back as it was at birth, so that a run depends
-// on nothing but its own input. After a trap, an exit or an exception the instance is thrown away.
+// flite itself: a WebAssembly command that reads in.txt and writes out.wav, both in memory. It writes a WAV header of
+// 44 bytes; for each utterance it opens out.wav again, patches the header and appends samples. One instance is reused:
+// its memory is reset before each run, so that a run depends only on its input. After a trap, an exit or an exception
+// the instance is discarded.
+//     flite -voice rms --setf duration_stretch=1 [-psdur] -f in.txt -o out.wav
 import { join } from '../../audio/pcm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
 
 /**
- * The linker's .rodata in the one build that wasi.ts lets through: 17 of its 17.2 MB, the voices and the
- * dictionary. Nothing writes there (no byte changed in 2700 runs with hostile text), and so it is not put back.
+ * The read-only data (voices and dictionary, 17 of 17.2 MB) in the only build that wasi.ts accepts. Nothing writes
+ * there (no byte changed in 2700 runs with hostile text), so it is not reset.
  */
 const readOnly = { from: 1024, to: 17_087_080 };
-/** The stack lies just above, growing down: one that runs over shows here first. */
+/** The stack ends just above this range and grows down, so an overflow changes it first. */
 const tripwireBytes = 64 * 2 ** 10;
-/** wasm memory never shrinks: an instance that has grown past this is not used again. */
+/** WebAssembly memory never shrinks, so an instance larger than this is not reused. */
 const reusedMemoryBytesMax = 64 * 2 ** 20;
 const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
 export interface FliteRun {
-  /** All but the input and the output. */
+  /** Arguments besides input and output. */
   args: readonly string[];
   text: string;
-  /** Files it may read besides, by path. */
+  /** Further files that flite may read, by path. */
   files?: ReadonlyMap<string, Uint8Array>;
-  /** Takes the sound of one utterance; may throw to end the run. */
+  /** Called with the audio of one utterance. May throw to end the run. */
   onSound?(samples: Int16Array, sampleRateHz: number): void;
-  /** Takes a line of what `-ps` and `-psdur` print, before the sound of its utterance. */
+  /** Called with each line that `-ps` and `-psdur` print, before the audio of its utterance. */
   onLine?(line: string): void;
 }
 
@@ -38,12 +38,12 @@ export class FliteProgram {
     this.#module = module;
   }
 
-  /** What is held between runs. */
+  /** Memory held between runs. */
   get memoryBytes(): number {
     return this.#instance?.memoryBytes ?? 0;
   }
 
-  /** Runs to the end, or throws: whatever `onSound` threw, or why the program failed. */
+  /** Runs to the end. Throws the error of `onSound`, or why the program failed. */
   run(run: FliteRun): void {
     const instance = this.#instance ?? new Instance(this.#module);
     this.#instance = undefined;
@@ -52,7 +52,7 @@ export class FliteProgram {
   }
 }
 
-/** An instance whose memory can be put back. */
+/** An instance whose memory can be reset. */
 class Instance {
   readonly #host = new WasiHost();
   readonly #memory: WasmMemory;
@@ -105,7 +105,7 @@ class Instance {
 
 function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   const sound = wavFile(run.onSound ?? (() => {}));
-  // Without a line end, flite forgets a last sentence of one word: "Are you there? Yes."
+  // Without a line end, flite drops a last sentence of one word: "Are you there? Yes."
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;
@@ -114,7 +114,7 @@ function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
     if (!bytes) return undefined;
     const file = fileOf(bytes);
     const read: WasiFile['read'] = (at, into) => {
-      // A file is never read past its end unless some of it is missing.
+      // flite reads past the end of a file only if the file is truncated.
       if (at >= bytes.length && into.length > 0) throw new Error(`${path} ends too soon`);
       return file.read(at, into);
     };
@@ -122,7 +122,10 @@ function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   };
 }
 
-/** out.wav as flite writes it. An utterance is whole when the file is closed; only then is the header's rate true. */
+/**
+ * out.wav as flite writes it. An utterance is complete when the file is closed; only then is the rate in the header
+ * correct.
+ */
 function wavFile(onSound: (samples: Int16Array, sampleRateHz: number) => void): WasiFile {
   const header = new Uint8Array(wavHeaderBytes);
   let size = 0;

@@ -1,24 +1,24 @@
-// Prepares text for flite, which traps on long runs of punctuation, makes half an hour of sound out of a line of dollar
-// signs, and breaks a word at every letter that is not ASCII. The result is printable ASCII in tokens of bounded length,
-// each with its range in the original text. Numbers and dates are spelled out before, outside the engine.
+// Prepares text for flite, which traps on long runs of punctuation, makes half an hour of audio from a line of dollar
+// signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each with
+// its range in the original text. Numbers and dates are spelled out before, outside the engine.
 import anyAscii from 'any-ascii';
 import type { Segment } from '../engine.ts';
 
-/** What is spoken for a stretch of the original text without white space: always a letter or a digit in it. */
+/** The spoken form of a range of text without white space. It always contains a letter or a digit. */
 export interface SpokenToken {
   from: number;
   to: number;
   spoken: string;
-  /** In flite's phones, where it is not to be pronounced by its letters. */
+  /** Pronunciation in flite's phones, if it differs from the spelling. */
   phones?: string;
 }
 
-/** Longer stretches are cut, so that no endless number or word reaches flite. */
+/** Longer tokens are cut, so that no endless number or word reaches flite. */
 const tokenCharsMax = 40;
 const punctuationRunMax = 3;
-/** Signs read out in one token; the rest of them are silent. */
+/** Number of signs that are read out in one token; further signs are silent. */
 const signsPerTokenMax = 3;
-/** The longest text of one run of flite. */
+/** Longest text of one run of flite. */
 const partCharsMax = 240;
 
 const signs = new Map([
@@ -37,26 +37,26 @@ const signs = new Map([
 ]);
 const anySign = new RegExp(`(?!\\$\\d)[${[...signs.keys()].join('')}]`, 'gu');
 const pictures = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|\ufffd/gu;
-/** Marks without a sound or a width of their own, between or upon others. */
+/** Characters without sound or width between or on other characters. */
 const joiners = /\u200b|\u200c|\u200d|\u20e3|\ufe0e|\ufe0f/g;
 const sumOfMoney = /([€£¥])(\d+(?:[.,]\d+)*)/g;
 const fraction = /(?<=\d)(?=[¼-¾⅐-⅞])/g;
 const pause = /[.,;:!?]/;
 
-/** The tokens of `text` in which there is something to say. */
+/** The tokens of `text` that have something to speak. */
 export function toSpokenTokens(text: string): SpokenToken[] {
   const tokens: SpokenToken[] = [];
   for (const { 0: token, index } of text.matchAll(new RegExp(`\\S{1,${tokenCharsMax}}`, 'gu'))) {
     const spoken = toAscii(token);
     const before = tokens.at(-1);
     if (/[a-z0-9]/i.test(spoken)) tokens.push({ from: index, to: index + token.length, spoken });
-    // flite hears a pause only where the mark stands on a word.
+    // flite makes a pause only if the mark is attached to a word.
     else if (before && !pause.test(before.spoken.at(-1)!)) before.spoken += pause.exec(spoken)?.[0] ?? '';
   }
   return tokens;
 }
 
-/** The tokens with the stated pronunciations: the tokens of a range become one. */
+/** Applies the stated pronunciations; the tokens of each range become one. */
 export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phonemes'] = []): SpokenToken[] {
   const stated: SpokenToken[] = [];
   for (const token of tokens) {
@@ -71,11 +71,11 @@ export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phon
   return stated;
 }
 
-/** What flite reads: plain text, or the little of SSML that it knows. */
+/** The input of flite: plain text, or its small subset of SSML. */
 export const toFliteText = (tokens: readonly SpokenToken[]): string =>
   tokens.map(({ spoken, phones }) => (phones ? `<phoneme ph="${phones}">${spoken}</phoneme>` : spoken)).join(' ');
 
-/** The tokens in groups, one for each run of flite. */
+/** Groups tokens, one group for each run of flite. */
 export function toParts(tokens: readonly SpokenToken[]): SpokenToken[][] {
   const parts: SpokenToken[][] = [];
   let length = Number.POSITIVE_INFINITY;

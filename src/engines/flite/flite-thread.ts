@@ -1,6 +1,5 @@
-// What runs in a thread of flite: it speaks one segment at a time, in one run of flite for each part, and sends the
-// sound of each utterance as it is made, with the times of its words. A run that traps is repeated once in a fresh
-// instance, unless some of its sound was sent.
+// A worker thread of flite. It speaks one segment at a time, one part per run, and sends the audio and word times of
+// each utterance as it is made. A run that traps is repeated once in a new instance, unless some of its audio was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import { serveTasks, type TaskControl } from '../../runtime/host-child.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
@@ -12,20 +11,20 @@ import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
   module: WasmModule;
-  /** Imported voices, by the path that `-voice` names. */
+  /** Imported voices by the path for `-voice`. */
   voiceFiles: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A segment, ready to be spoken. */
+/** A segment that is prepared for flite. */
 export interface FliteTask {
   args: readonly string[];
-  /** The voice's own; undefined while it is not known yet. */
+  /** The voice's sample rate; undefined until it is known. */
   sampleRateHz: number | undefined;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;
 }
 
-/** Pieces are cut to this, so that memory is freed as they are read. */
+/** Audio is sent in pieces of this length, so that memory is freed as they are read. */
 const pieceSecondsMax = 1;
 const knownWordsMax = 4096;
 const phonesArgs = ['-voice', 'kal16', '--setf', 'duration_stretch=0.2', '-ps'];
@@ -76,7 +75,7 @@ serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }
   };
 });
 
-/** The times in the segment of words in an utterance, which begins so many seconds into it and is so many long. */
+/** Converts word times of an utterance, which begins at `startSeconds`, to times in the segment. */
 const toSegmentTimes = (times: readonly WordTime[], startSeconds: number, lengthSeconds: number): WordTime[] =>
   times.map((word) => ({
     ...word,
@@ -102,19 +101,20 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskCo
 }
 
 /**
- * The phones of words spoken alone, by which words are found in the sound. flite lists them: one run for all new words, each in
- * a paragraph and so in a line of its own, with the fastest voice at the highest speed. The most recent words are cached.
+ * Phones of words spoken alone, which are needed to find words in the audio. One run of flite lists them for all new
+ * words, each in its own paragraph and so on its own line, with the fastest voice at the highest speed. Recent words
+ * are cached.
  */
 class WordPhones {
   readonly #program: FliteProgram;
-  /** The least recently used comes first. */
+  /** The least recently used word comes first. */
   readonly #known = new Map<string, readonly string[]>();
 
   constructor(program: FliteProgram) {
     this.#program = program;
   }
 
-  /** For each of what is spoken, its phones: at least one. */
+  /** The phones of each word: at least one. */
   of(spoken: readonly string[]): (readonly string[])[] {
     const words = spoken.map(toBareWord);
     const unknown = [...new Set(words)].filter((word) => !this.#known.has(word));
@@ -137,7 +137,7 @@ class WordPhones {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
-    // Where lines and words do not pair, letters stand in for phones: only their number counts then.
+    // If lines and words do not correspond, letters replace phones: only their number matters then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');
@@ -146,7 +146,7 @@ class WordPhones {
   }
 }
 
-/** Without marks at its edges, or within where they would end an utterance. */
+/** Removes marks at the edges of a word, and inner marks that would end an utterance. */
 const toBareWord = (spoken: string): string =>
   spoken
     .replace(/[^a-z0-9]+(?= |$)/gi, '')

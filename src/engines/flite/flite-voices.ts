@@ -1,8 +1,8 @@
-// The voices that are always there: the four of flite, and three that are these at another pitch. Their gains bring them to
-// -21 LUFS, measured with ffmpeg's ebur128 over twelve sentences.
+// The built-in voices: four of flite, and three of them at another pitch. Their gains bring them to -21 LUFS (measured
+// with ffmpeg's ebur128 over twelve sentences).
 import type { Voice } from '../engine.ts';
 
-/** A voice, and what flite needs to speak with it. */
+/** A voice with flite's parameters for it. */
 export interface Speaker {
   voice: Voice;
   args: readonly string[];
@@ -13,14 +13,14 @@ export interface Speaker {
   isPitched?: boolean;
 }
 
-/** flite's own names. Never `kal`: it speaks at 8 kHz, and flite falls back on it for any name that it does not know. */
+/** flite's model names. `kal` is excluded: it has 8 kHz, and flite uses it for any unknown name. */
 type Model = 'rms' | 'awb' | 'slt' | 'kal16';
 
 interface StockVoice {
   voiceId: string;
   character: string;
   model: Model;
-  /** Mean pitch, where it is not the model's own. It moves every model but rms. */
+  /** Mean pitch, if it differs from the model's. It works for every model but rms. */
   pitchHz?: number;
   gainDb: number;
 }
@@ -63,7 +63,7 @@ export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, cha
     args: ['-voice', model, ...(pitchHz === undefined ? [] : ['--setf', `int_f0_target_mean=${pitchHz}`])],
     stretch,
     sampleRateHz,
-    // Nothing changes that of rms.
+    // The pitch of rms cannot be changed.
     isPitched: model !== 'rms',
   };
 });

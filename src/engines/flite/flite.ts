@@ -1,6 +1,6 @@
-// flite, the engine that is always present: English in seven voices, small, fast and the same on every machine, and voices
-// that the operator imports. It is a WebAssembly program that runs in worker threads, so that the event loop is never held;
-// it is compiled, and threads start, with the first segments. A segment is spoken by one thread.
+// flite, the engine that is always present: English in seven voices, small, fast and identical on every machine, plus
+// voices that the operator imports. It is a WebAssembly program in worker threads, so it does not block the event loop.
+// Threads start with the first segments.
 import { existsSync } from 'node:fs';
 import { access, copyFile, rename, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -31,7 +31,7 @@ import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
 /** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
-/** Of the models that it moves. */
+/** Pitch factors of the models that support them. */
 const pitches = { min: 0.5, max: 2 };
 const segmentCharsMax = 160;
 const stageName = '.import-';
@@ -40,7 +40,10 @@ const threadsMax = 64;
 const auditionMsMax = 10_000;
 const startMsMax = 60_000;
 const stopMsMax = 25;
-/** Longer, because other threads take the next tasks: to start a thread costs more than the rest of most tasks. */
+/**
+ * Longer for background work, because other threads take the next tasks, and starting a thread costs more than the rest
+ * of most tasks.
+ */
 const backgroundStopMsMax = 2_000;
 
 export interface FliteOptions {
@@ -77,7 +80,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       // The next segment is made while one is read, but the last thread is left to other requests.
       segmentsAtOnce: threads > 2 ? 2 : 1,
       segmentsSpokenMax: threads,
-      // A thread that sends nothing for so long hangs: most segments take less than a second.
+      // A thread that sends nothing for this long hangs: most segments take less than a second.
       firstSoundMsMax: 20_000,
       stallMsMax: 10_000,
     },
@@ -135,7 +138,7 @@ async function inspect(dataDir: string): Promise<EngineReport> {
   try {
     await readWasm();
     const { length } = await readVoiceFiles(dataDir);
-    // Imported voices are checked by having them speak.
+    // Imported voices are checked by speaking with them.
     if (length > 0) await tryOut(dataDir);
     const own = length === 0 ? '' : ` and ${length} of your own`;
     return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };
@@ -144,7 +147,7 @@ async function inspect(dataDir: string): Promise<EngineReport> {
   }
 }
 
-/** Adds a voice file to the data folder after it has spoken in a folder of its own. */
+/** Adds a voice file to the data folder after it has been tested in a separate folder. */
 async function importVoiceFile({
   path,
   dataDir,
@@ -190,12 +193,12 @@ export const flite = defineEngine({
   importVoice: importVoiceFile,
 });
 
-/** Speaks the phrase by which voices are checked, with the voice that `args` name. */
+/** Speaks the test phrase with the voice that `args` name. */
 type Audition = (args: readonly string[]) => AsyncIterable<SpokenPcm>;
 
 const auditionText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.';
 
-/** flite falls back on a voice of 8 kHz; no voice worth importing has so low a rate. */
+/** If a voice cannot be read, flite falls back on a voice of 8 kHz; no voice worth importing has such a low rate. */
 const sampleRateHzMin = 16_000;
 const audiblePeak = 300;
 
@@ -246,7 +249,7 @@ const languageCodesOf = (country = ''): string[] => {
   return ['en'];
 };
 
-/** The feature as a label, where the voice file states it. */
+/** The feature as a label, if the voice file states it. */
 const labelOf = (name: string, features: ReadonlyMap<string, string>): Record<string, string> => {
   const value = features.get(name);
   return value === undefined || value === 'unknown' || value === 'none' ? {} : { [name]: value.toLowerCase() };

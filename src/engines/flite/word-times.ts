@@ -1,7 +1,6 @@
-// From phones to words. flite says when each phone of an utterance ends ("pau:0.164 hh:0.255 ax:0.304 ..."), but not of
-// which word it is. So the phones heard are laid along the phones that the words have when each is said alone, at the
-// least cost in phones changed, dropped or added, and every word gets the time of those that fell to it. Where an
-// utterance ends is found the same way: after the word, among those that end with a mark, where the cost is least.
+// Assigns phones to words. flite reports when each phone of an utterance ends ("pau:0.164 hh:0.255 ax:0.304 ..."), but
+// not its word. So the reported phones are aligned with the phones of the words spoken alone, at the least cost of
+// changed, dropped and added phones. The end of an utterance is found likewise, among the words that end with a mark.
 import type { WordTime } from '../engine.ts';
 import type { SpokenToken } from './flite-text.ts';
 
@@ -11,18 +10,18 @@ export interface Phone {
   endSeconds: number;
 }
 
-/** What is spoken for a stretch of text, and its phones when said alone. */
+/** A spoken range of text, and its phones when spoken alone. */
 export interface ExpectedWord extends Omit<SpokenToken, 'phones'> {
   phones: readonly string[];
 }
 
 const silence = 'pau';
-/** flite ends utterances at these, and nowhere else. */
+/** flite ends utterances only at these marks. */
 const utteranceEnd = /[.:?!]['")]*$/;
 const gapCost = 1;
 const changeCost = 0.9;
 
-/** The phones in a line of `-psdur`, pauses left out. */
+/** Parses the phones in a line of `-psdur`, without pauses. */
 export function parsePhones(line: string): Phone[] {
   let startSeconds = 0;
   return line
@@ -36,7 +35,7 @@ export function parsePhones(line: string): Phone[] {
     .filter(({ name }) => name !== silence);
 }
 
-/** The times of the words in an utterance, the first of `words` and so many of them as it has. */
+/** Times of the words in an utterance, which contains the first words of `words`. */
 export function timeWords(words: readonly ExpectedWord[], heard: readonly Phone[]): WordTime[] {
   if (words.length === 0 || heard.length === 0) return [];
   const expected = words.flatMap(({ phones }, word) => phones.map((name) => ({ name, word })));
@@ -51,7 +50,7 @@ interface ExpectedPhone {
   word: number;
 }
 
-/** costs[i][j]: the least cost of laying the first j phones heard along the first i expected. */
+/** costs[i][j]: least cost of aligning the first j reported phones with the first i expected ones. */
 function alignmentCosts(expected: readonly ExpectedPhone[], heard: readonly Phone[]): number[][] {
   const costs = [heard.map((_, j) => j * gapCost).concat(heard.length * gapCost)];
   for (const [i, { name }] of expected.entries()) {
@@ -66,7 +65,7 @@ function alignmentCosts(expected: readonly ExpectedPhone[], heard: readonly Phon
   return costs;
 }
 
-/** How many words the utterance has. */
+/** Number of words in the utterance. */
 function wordCountOf(words: readonly ExpectedWord[], costs: readonly number[][], heardCount: number): number {
   let phoneCount = 0;
   let best = { count: words.length, cost: Number.POSITIVE_INFINITY };
@@ -79,7 +78,7 @@ function wordCountOf(words: readonly ExpectedWord[], costs: readonly number[][],
   return best.count;
 }
 
-/** For each word, how many of the phones heard lie before its end. */
+/** For each word, the number of reported phones before its end. */
 function phoneEnds(
   expected: readonly ExpectedPhone[],
   costs: readonly number[][],
@@ -89,7 +88,7 @@ function phoneEnds(
   const ends: number[] = Array(words.length).fill(0);
   let i = words.reduce((sum, { phones }) => sum + phones.length, 0);
   let j = heard.length;
-  // What is heard after the last expected phone, or before the first, belongs to the word there.
+  // Phones after the last expected phone, or before the first one, belong to the word there.
   ends[words.length - 1] = j;
   while (i > 0 && j > 0) {
     const { name, word } = expected[i - 1]!;
@@ -104,7 +103,7 @@ function phoneEnds(
   return ends;
 }
 
-/** A word to which no phones fell shares the time of the one before it, or at the beginning of the one after. */
+/** A word without phones shares the time of the previous word, or at the start, of the next one. */
 function toTimes(words: readonly ExpectedWord[], ends: readonly number[], heard: readonly Phone[]): WordTime[] {
   const times: WordTime[] = [];
   let heardFrom = 0;

@@ -1,5 +1,6 @@
-// Google's client, reduced to what the engine needs: it is imported when the engine opens, and signs in. Its own retries and
-// timeouts are turned off. It has no method for cloning keys; these are requested by REST, with the client's login.
+// Google's client, reduced to the calls of this engine. It is imported when the engine opens, and signs in. Its own
+// retries and timeouts are off. Cloning keys are requested by REST with the client's login, since the client has no
+// method for them.
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
@@ -11,11 +12,11 @@ import type { ListedVoice } from './google-voices.ts';
 export interface GoogleLogin {
   /** Path of a service account's file, or "adc" for the login of the environment. */
   credentials: string;
-  /** A host, or "http://127.0.0.1:1234" for an emulator on this machine, which is spoken to without a login. */
+  /** A host, or "http://127.0.0.1:1234" for a local emulator, which needs no login. */
   endpoint: string;
 }
 
-/** One of Google's own, by name, or a clone, by its key. */
+/** A voice of Google by name, or a clone by key. */
 export interface GoogleVoice {
   languageCode: string;
   name?: string;
@@ -68,7 +69,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     port: Number(port) || usualPort,
     ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
   });
-  // Awaited here, or a login that fails would be an unhandled rejection.
+  // Awaited here, since a failed login would otherwise be an unhandled rejection.
   await client.initialize().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
@@ -81,9 +82,9 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
         return { name: name ?? '', languageCodes: languageCodes ?? [], gender: String(ssmlGender) };
       });
     },
-    /** The bytes of a WAV, all at once. */
+    /** Returns the bytes of a complete WAV. */
     async speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer> {
-      // The sample rate is the voice's own, and the WAV states it.
+      // No sample rate is requested: the WAV states the voice's own.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
       const options = { input: { text }, voice: toSelection(voice), audioConfig };
       const [{ audioContent }] = await answered(
@@ -92,16 +93,16 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
       );
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
-    /** The bytes of bare samples as they are made, of all the texts in one call. */
+    /** Yields the bytes of raw samples as they are made, for all texts in one call. */
     stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
-    /** Where REST is spoken, and the headers that sign in there. */
+    /** URL of the REST API, and the headers that authenticate there. */
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: (): Promise<void> => client.close(),
   };
 }
 
-/** The login of a service account, which signs for itself, or that of the environment. */
+/** The login of a service account, which signs for itself, or of the environment. */
 async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
   const broken = (why: string) =>
@@ -111,7 +112,7 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   });
   const authClient = new JWT({ scopes: [scope] });
   try {
-    // The parser's message is dropped: it would quote parts of the private key.
+    // The parser's message is dropped, because it would quote parts of the private key.
     authClient.fromJSON(JSON.parse(file));
   } catch {
     throw broken('is not the JSON key file of a Google service account');
@@ -147,19 +148,19 @@ async function* streamSpeech(
   const call = client.streamingSynthesize(traced(calling));
   let isLeft = false;
   const leave = () => {
-    // Once: what is cancelled while the client closes cannot be cancelled again.
+    // Cancelled at most once: a call that is cancelled while the client closes cannot be cancelled again.
     if (!isLeft) call.cancel();
     isLeft = true;
     call.destroy();
   };
-  // After cancellation, its errors do not matter.
+  // Errors after the cancellation are ignored.
   call.on('error', () => undefined);
   using _ = onAbort(signal, leave);
   try {
     const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
     call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
     for (const text of texts) call.write({ input: { text } });
-    // At once: where the end of the texts is open, Google gives up after five seconds.
+    // Ended at once: if the stream of texts stays open, Google gives up after five seconds.
     call.end();
     for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
     signal.throwIfAborted();
@@ -173,13 +174,13 @@ async function* streamSpeech(
 
 interface GoogleStatus {
   code?: number;
-  /** By gRPC, the sentence alone; the message then begins with the code. */
+  /** The message without the code, in gRPC errors. */
   details?: string;
   message?: string;
   statusDetails?: readonly unknown[];
 }
 
-/** By their numbers. */
+/** Names by code number. */
 const codeNames: readonly string[] = (
   'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED ' +
   'RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS ' +
@@ -197,17 +198,19 @@ const codeOfHttp: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** Quotas are counted by the minute; where Google does not say how much of it is left, half of one is waited for. */
+/** Quotas are counted per minute. If Google does not state the remaining time, half a minute is assumed. */
 const quotaSeconds = 30;
-/** It may pass, at an unknown time. */
+/** A temporary fault of unknown duration. */
 const passingSeconds = 0;
 const sentenceCharsMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
-/** A call without a login: refused, or not available at the moment. */
+/** The message for a call whose login failed or is temporarily unavailable. */
 const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
-/** What a code means, and where it may pass, when to try again if Google does not say; any other is an `engine_error`. */
+/**
+ * Failures by status code, with the retry delay if a temporary fault states none. All other codes are `engine_error`.
+ */
 const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: number }>> = {
   UNAVAILABLE: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
   ABORTED: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
@@ -221,7 +224,7 @@ const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: nu
   DEADLINE_EXCEEDED: { reason: 'engine_timeout' },
 };
 
-/** The Failure for what Google answered, or for what kept it from answering. */
+/** The Failure for an error that Google returned, or for a failed connection. */
 export function googleFailure(error: unknown, secret = ''): Failure {
   if (error instanceof Failure) return error;
   const { code, details, message, statusDetails = [] } = error as GoogleStatus;
@@ -237,7 +240,10 @@ export function googleFailure(error: unknown, secret = ''): Failure {
   return new Failure(reason, { retryAfterSeconds: delaySecondsOf(statusDetails) ?? retryAfterSeconds }, cause);
 }
 
-/** The same status where it came by REST, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`. */
+/**
+ * Converts a REST error, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`, to the same
+ * status.
+ */
 export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatus {
   const { error } = (answer ?? {}) as { error?: { status?: unknown; message?: unknown; details?: unknown } };
   const named = codeNames.indexOf(String(error?.status));
@@ -249,11 +255,11 @@ export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatu
   };
 }
 
-/** Whether Google would speak the same text in shorter sentences. */
+/** Whether Google would accept the text in shorter sentences. */
 export const isSentenceTooLong = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Error && tooLong.test(error.cause.message);
 
-/** RetryInfo's delay: `{seconds, nanos}` in gRPC, "12.5s" in JSON. */
+/** The delay in RetryInfo: `{seconds, nanos}` in gRPC, "12.5s" in JSON. */
 function delaySecondsOf(details: readonly unknown[]): number | undefined {
   for (const detail of details) {
     const { retryDelay } = (detail ?? {}) as { retryDelay?: string | { seconds?: unknown; nanos?: unknown } };
@@ -267,7 +273,7 @@ function delaySecondsOf(details: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** Google may quote what it refuses, or the beginning of it. */
+/** Removes the secret, because Google may quote refused input or the start of it. */
 function withoutSecret(sentence: string, secret: string): string {
   if (secret === '') return sentence;
   const hidden = '(cloning key)';

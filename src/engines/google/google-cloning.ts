@@ -1,9 +1,9 @@
-// Instant custom voice: a cloning key, made of two recordings, with which a voice is spoken. There is a REST method only,
-// in v1beta1, open to projects that Google has admitted:
+// Instant custom voice: a cloning key that is made from two recordings. It exists only as a REST method of v1beta1, for
+// projects that Google has admitted. The key is the voice: whoever has it can speak with it. No Failure contains it,
+// and bodies with status 200 are never quoted.
 //     POST /v1beta1/voices:generateVoiceCloningKey
 //     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
 //      "voice_talent_consent": likewise, "consent_script", "language_code"}   answers   {"voiceCloningKey"}
-// The key is the voice: whoever has it speaks with it. It is in no Failure, and what comes with status 200 is not quoted.
 
 import { toFloat } from '../../audio/level.ts';
 import type { Pcm } from '../../audio/pcm.ts';
@@ -16,7 +16,7 @@ import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google
 
 const path = '/v1beta1/voices:generateVoiceCloningKey';
 const makeMsMax = 60_000;
-/** Google's quota for a project. */
+/** Google's quota per project. */
 const clonesPerMinute = 10;
 const keyCharsMax = 1 << 20;
 const answerBytesMax = 2 << 20;
@@ -46,7 +46,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
 }
 
 async function requestKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
-  // Signing in takes no signal.
+  // Abandons the work on abort, since signing in accepts no signal.
   const headers = await withAbort(signal, client.signIn());
   headers.set('Content-Type', 'application/json');
   const body = JSON.stringify({
@@ -94,7 +94,7 @@ function toAudio({ samples, sampleRateHz }: Pcm) {
   return { audio_config, content: Buffer.from(file).toString('base64') };
 }
 
-/** Only rejected recordings are the caller's to correct. */
+/** Only rejected recordings are faults that the caller can correct. */
 function refusalOf(httpStatus: number, answer: unknown): Failure {
   const failure = googleFailure(toGoogleStatus(httpStatus, answer));
   if (httpStatus !== 400) return failure;

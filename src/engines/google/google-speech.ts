@@ -1,13 +1,13 @@
-// A segment as Google speaks it. Chirp 3 HD voices and clones send sound as it is made, in one call; other voices are called
-// once a piece. A segment within the engine's limit is one piece; longer text is cut. Google charges for what it speaks, so
-// nothing is requested twice, except text with a sentence that it found too long.
+// Speaks a segment with Google. Chirp 3 HD voices and clones stream audio in one call; other voices need one call per
+// piece. A segment within the engine's limit is one piece. Google charges for all spoken text, so nothing is requested
+// twice, except text with a sentence that Google found too long.
 import type { Pcm } from '../../audio/pcm.ts';
 import type { Segment } from '../engine.ts';
 import { barePcm, wavPcm } from '../pcm-stream.ts';
 import { type GoogleClient, type GoogleVoice, isSentenceTooLong, streamRateHz } from './google-client.ts';
 import { isStreaming, languageOf, toGoogleLanguage } from './google-voices.ts';
 
-/** Three bytes of UTF-8 each at most, so that any segment is one piece. */
+/** At most three bytes of UTF-8 per character, so that any segment is one piece. */
 export const segmentCharsMax = 1_600;
 /** Google accepts 5000 bytes. It does not state how long a sentence may be; voices differ. */
 const roomy: PieceLimits = { bytesMax: 4_800, sentenceBytesMax: 500 };
@@ -24,7 +24,7 @@ export function speakSegment(client: GoogleClient, segment: Segment, signal: Abo
   return callAll(client, texts, toSpeaker(segment), signal);
 }
 
-/** Makes as many calls as the voice needs. A call refused for its sentences is made again, in smaller pieces. */
+/** Makes as many calls as the voice needs. A call that is refused for its sentences is repeated in smaller pieces. */
 async function* callAll(
   client: GoogleClient,
   texts: readonly string[],
@@ -59,14 +59,14 @@ function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): Googl
     const named = { languageCode: languageOf(voice), name: voice.voiceId };
     return { voice: named, streams: isStreaming(voice), speakingRate };
   }
-  // Always as a stream: where logging is on, Google's client logs other calls in full, with the key.
+  // Always streamed: with logging on, Google's client logs other calls completely, including the key.
   const cloningKey = Buffer.from(clone).toString('utf8');
   // A bare language gets the region of the clone.
   const own = voice.languageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? languageCode;
   return { voice: { languageCode: toGoogleLanguage(own), cloningKey }, streams: true, speakingRate };
 }
 
-/** Without lone surrogates, and without control characters except tabs and new lines. */
+/** Removes lone surrogates, and control characters except tabs and new lines. */
 const toPlainText = (text: string): string =>
   text.toWellFormed().replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ');
 
@@ -75,9 +75,9 @@ async function* once(bytes: Promise<Buffer>): AsyncGenerator<Buffer> {
 }
 
 interface PieceLimits {
-  /** Of a piece; room enough for any one character. */
+  /** Limit of a piece; large enough for any single character. */
   bytesMax: number;
-  /** Of a sentence, or of what is left of one, within a piece. */
+  /** Limit of a sentence, or of its remaining part, within a piece. */
   sentenceBytesMax: number;
 }
 
@@ -85,22 +85,25 @@ type Cut = (text: string) => Iterable<string>;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
-/** A lone surrogate is none of these, and passes as a character of its own. */
+/** A lone surrogate matches none of these, and is a separate character. */
 const clauses: Cut = (text) =>
   text.match(/.*?(?:[,;:\u2013\u2014\u2026)\]]+\s+|[\u060c\u061b\u3001\uff0c\uff1a\uff1b]|\n|$)/gsu) ?? [];
 const words: Cut = (text) => text.match(/\S+\s*|\s+/gu) ?? [];
 
 const segments = (granularity: 'sentence' | 'word' | 'grapheme'): Cut => {
-  // Made on first use: its data takes a while to load.
+  // Created on first use, because its data takes long to load.
   let segmenter: Intl.Segmenter | undefined;
   return (text) => {
-    // What language a text is in hardly matters to where it may be cut; dictionaries are chosen by script.
+    // The language hardly affects where text may be cut; dictionaries are chosen by script.
     segmenter ??= new Intl.Segmenter('en', { granularity });
     return Iterator.from(segmenter.segment(text)).map(({ segment }) => segment);
   };
 };
 const sentences = segments('sentence');
-/** From rough to fine; words without spaces between them, as in Thai or Chinese, are found by dictionary. */
+/**
+ * Ways to cut a sentence, from coarse to fine. A dictionary finds words in scripts without spaces, such as Thai or
+ * Chinese.
+ */
 const withinSentences: readonly Cut[] = [clauses, words, segments('word'), segments('grapheme'), (text) => text];
 
 export function cutText(text: string, { bytesMax, sentenceBytesMax }: PieceLimits): string[] {
@@ -108,7 +111,7 @@ export function cutText(text: string, { bytesMax, sentenceBytesMax }: PieceLimit
   let piece = '';
   for (const sentence of sentences(text)) {
     for (const [index, part] of cutWithin(sentence, Math.min(sentenceBytesMax, bytesMax)).entries()) {
-      // Two parts of one sentence in one piece would be that sentence again.
+      // Two parts of one sentence in the same piece would form that sentence again.
       if (piece !== '' && (index > 0 || bytesOf(piece) + bytesOf(part) > bytesMax)) {
         pieces.push(piece);
         piece = '';
@@ -119,7 +122,7 @@ export function cutText(text: string, { bytesMax, sentenceBytesMax }: PieceLimit
   return piece === '' ? pieces : [...pieces, piece];
 }
 
-/** The text in as few parts as the first cut that suffices gives. */
+/** Cuts the text into as few parts as possible, with the coarsest cut that suffices. */
 function cutWithin(text: string, bytesMax: number, [cut, ...finer] = withinSentences): string[] {
   if (bytesOf(text) <= bytesMax || cut === undefined) return [text];
   const parts: string[] = [];

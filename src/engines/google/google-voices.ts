@@ -1,10 +1,8 @@
-// Google's stock voices as Sonant's. Their names tell what they are,
-//     en-US-Chirp3-HD-Charon   language, kind, speaker
-// and are their ids here. Voices of other names need a model besides, and are not offered; neither are kinds that take no
-// speaking rate.
+// Google's stock voices. Their names are their ids here and state language, kind and speaker: en-US-Chirp3-HD-Charon.
+// Voices with other names, which also need a model, and kinds without a speaking rate are not offered.
 import type { Voice } from '../engine.ts';
 
-/** As ListVoices returns it. */
+/** A voice as ListVoices returns it. */
 export interface ListedVoice {
   name: string;
   languageCodes: readonly string[];
@@ -27,13 +25,13 @@ function parseName(name: string): NameParts | undefined {
   return languageCode && kind && speaker ? { languageCode, kind, speaker } : undefined;
 }
 
-/** Whether Google streams the sound as it is made. */
+/** Whether Google streams audio for this voice while it is made. */
 export const isStreaming = ({ voiceId }: Voice): boolean => parseName(voiceId)?.kind === streamingKind;
 
 /** The language of a stock voice in Google's code, which requests must repeat. */
 export const languageOf = ({ voiceId }: Voice): string => parseName(voiceId)!.languageCode;
 
-/** The voices whose names are, or begin with, one of `wanted`; all that stream where `wanted` is empty. */
+/** The voices whose names equal or begin with one of `wanted`; all streaming voices if `wanted` is empty. */
 export function toVoices(listed: readonly ListedVoice[], wanted: readonly string[], engine: string): Voice[] {
   const voices = new Map<string, Voice>();
   for (const { name, languageCodes, gender } of listed.slice(0, voicesMax)) {
@@ -59,7 +57,7 @@ export function toVoices(listed: readonly ListedVoice[], wanted: readonly string
   return [...voices.values()];
 }
 
-/** Each once, and none that is no language at all. */
+/** Canonical codes without duplicates and invalid codes. */
 function canonical(codes: readonly string[]): string[] {
   const known = codes.flatMap((code) => {
     try {
@@ -78,10 +76,10 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
-/** What a clone made in en-US speaks besides; other clones do not. */
+/** Languages that a clone made in en-US also speaks. Other clones speak only their own. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
-/** By language, in canonical form. */
+/** By language in canonical form. */
 export const consentScripts: Readonly<Record<string, string>> = {
   'ar-XA': 'أنا مالك هذا الصوت وأوافق على أن تستخدم Google هذا الصوت لإنشاء نموذج صوتي اصطناعي.',
   'bn-IN': 'আমি এই ভয়েসের মালিক এবং আমি একটি সিন্থেটিক ভয়েস মডেল তৈরি করতে এই ভয়েস ব্যবহার করে Google-এর সাথে সম্মতি দিচ্ছি।',
@@ -123,7 +121,7 @@ export const consentScripts: Readonly<Record<string, string>> = {
   'zh-CN': '我是此声音的拥有者并授权谷歌使用此声音创建语音合成模型',
 };
 
-/** As Google calls the language: always with a region, and Mandarin by its own code. */
+/** Google's code of the language: always with a region, and a special code for Mandarin. */
 export function toGoogleLanguage(languageCode: string): string {
   const { language, region } = new Intl.Locale(languageCode);
   const known = Object.keys(consentScripts).find((code) => code.startsWith(`${language}-`));

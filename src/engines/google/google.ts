@@ -1,5 +1,5 @@
-// Google Cloud Text-to-Speech: its stock voices, whose list is refreshed from time to time, and clones. It is enabled by
-// naming a login; without one, Google's client is not loaded.
+// Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
+// enables it; without one, Google's client is not loaded.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
 import { defineEngine, type Engine, type EngineReport } from '../engine.ts';
@@ -12,13 +12,13 @@ import { toVoices } from './google-voices.ts';
 const name = 'google';
 
 export interface GoogleOptions extends GoogleLogin {
-  /** Names of voices, or prefixes of names; empty for all voices that stream. */
+  /** Names or prefixes of voices; empty for all streaming voices. */
   voices: readonly string[];
   segmentsPerMinute: number;
   cloneSegmentsPerMinute: number;
   segmentsSpokenMax: number;
   refreshMs?: number;
-  /** Whether to fail when the list is not available now. */
+  /** Whether to fail if the list is not available at the start. */
   isListNeeded?: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
-      // Each call counts in full, however short, and its sound arrives as it is made.
+      // Each call counts fully, however short, and its audio arrives as it is made.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       segmentsSpokenMax,
@@ -71,7 +71,7 @@ const isHere = (given: string) => /^http:\/\/(localhost|127\.0\.0\.1|\[::1\]):\d
 
 const isWanted = ({ credentials, endpoint }: GoogleOptions): boolean => credentials !== '' || isHere(endpoint);
 
-/** Why it does not work, for the operator: never a word of the credentials. */
+/** The reason why the engine does not work, for the operator. Never contains credentials. */
 function whyNot(error: unknown, { endpoint }: GoogleOptions): string {
   const { message, facts, cause } = toFailure(error);
   return facts.message ?? `${endpoint}: ${(cause as Error | undefined)?.message ?? message}`;

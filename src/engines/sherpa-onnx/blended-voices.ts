@@ -1,7 +1,7 @@
-// The blends of voices that are wanted, as voices of the models that are offered. The styles of blends fill pages, each as
-// many as the model has speakers, and a page is a model of its own: loaded in processes of its own, beside those of the
-// voices that it is made of, which notice nothing. A style keeps its place while it is wanted, and a place that is free is
-// taken by the next, so that a page changes only where a blend is added; the page before then ends with the requests under way.
+// Blends of voices, as voices of the offered models. The styles of blends fill pages with as many places as the model
+// has speakers. A page is a separate model with its own processes, so the original voices are not affected. A style
+// keeps its place while it is in use and free places are reused, so a page changes only when a blend is added; the old
+// page ends with its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
@@ -9,24 +9,24 @@ import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import { type Speaker, toBlended } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
 
-/** A model whose speakers are blends, with what is known of their gains. */
+/** A model whose speakers are blends, and their known gains. */
 export interface BlendPage {
   model: Model & { blended: BlendedSpeakers };
   gains: Gains;
 }
 
-/** A blend whose parts are there. */
+/** A blend whose parts all exist. */
 interface Recipe {
   offered: OfferedModel;
   style: BlendedStyle;
-  /** As they were given. */
+  /** The parts in the given order. */
   parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
 }
 
 export interface BlendedVoicesOptions {
-  /** The stored gains of the speakers of a page. */
+  /** Reads the stored gains of a page's speakers. */
   readGains(model: Model): Promise<Gains>;
-  /** Pages have come or gone, or are others. */
+  /** Called when pages were added, removed or replaced. */
   onChange(): void;
 }
 
@@ -36,7 +36,7 @@ export class BlendedVoices {
   readonly #options: BlendedVoicesOptions;
   readonly #found = new WeakMap<Voice, FoundVoice>();
   #offered: readonly OfferedModel[] = [];
-  /** Every voice that may be a part, by its id. */
+  /** All voices that can be part of a blend, by id. */
   #parts = new Map<string, { offered: OfferedModel; position: number }>();
   #places = new Map<string, { page: BlendPage; sid: number }>();
   #blends: readonly Blend[] = [];
@@ -52,17 +52,17 @@ export class BlendedVoices {
     return this.#pages;
   }
 
-  /** Another object after each change; undefined while no model has styles to blend. */
+  /** Replaced after each change; undefined while no model has styles to blend. */
   get blending(): Blending | undefined {
     return this.#parts.size > 0 ? this.#blending : undefined;
   }
 
-  /** The voice as it was when it was answered, also after it has changed or is not wanted any more. */
+  /** The voice as it was when it was returned, even if it has changed or is no longer used. */
   find(voice: Voice): FoundVoice | undefined {
     return this.#found.get(voice);
   }
 
-  /** The models that are offered. Pages of others end. */
+  /** Sets the offered models. Pages of other models end. */
   setModels(offered: readonly OfferedModel[]): void {
     this.#offered = offered.filter(({ model, speakers }) => model.styles !== undefined && speakers.length > 1);
     this.#parts = new Map(
@@ -110,7 +110,7 @@ export class BlendedVoices {
     return { offered, style: { key, parts: summed }, parts };
   }
 
-  /** Gives every style that is wanted a place. The result is whether a page is another than before. */
+  /** Assigns a place to every style in use. Returns whether a page was replaced. */
   #arrange(): boolean {
     const before = this.#pages;
     const recipes = this.#blends.flatMap((blend) => this.#recipeOf(blend) ?? []);
@@ -130,11 +130,11 @@ export class BlendedVoices {
     return this.#pages.length !== before.length || this.#pages.some((page) => !before.includes(page));
   }
 
-  /** Those that were measured before, by this process or another. */
+  /** Reads gains that were measured before, by this process or another. */
   async #readGains({ model }: BlendPage): Promise<void> {
     const stored = await this.#options.readGains(model);
     const page = this.#pages.find((each) => each.model === model);
-    // Where the folder cannot be written to, more is known here than there.
+    // If the folder is not writable, more gains are known in memory than are stored.
     const gains = stored.map((gain, place) => gain ?? page?.gains[place]);
     if (!page || gains.every((gain, place) => gain === page.gains[place])) return;
     this.setGains(model, gains);
@@ -169,7 +169,7 @@ const placeOf = ({ modelId }: Model, { key }: BlendedStyle): string => `${modelI
 const hash = (facts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, versionChars);
 
-/** The pages of a model, with every style in one of their places; a page that has none of them is gone. */
+/** The pages of a model, in which each style has a place. Pages without styles are dropped. */
 function arrangePages(
   source: Model,
   before: readonly BlendPage[],
@@ -193,7 +193,7 @@ function arrangePages(
   return filled;
 }
 
-/** Moves styles into free places: into that of their main part, where it is free, since its speed is the most alike. */
+/** Moves styles into free places, preferably that of their main part, whose speed is the most similar. */
 function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
   const count = waiting.length;
   while (free.length > 0 && waiting.length > 0) {

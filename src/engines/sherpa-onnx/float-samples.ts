@@ -1,10 +1,10 @@
-// Samples of a model, at full scale 1, as 16-bit samples. What is beyond full scale is clipped, for the guard to find; what
-// is not a number has no place in sound.
+// Converts a model's float samples (full scale 1) to 16-bit samples. Values beyond full scale are clipped, which the
+// guard detects; NaN and infinity are refused.
 
-/** A sample at full scale would count as clipped. */
+/** One below full scale, which would count as clipped. */
 const peak = 32_766;
 
-/** Undefined where a sample is not a finite number. */
+/** Undefined if a sample is not a finite number. */
 export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undefined {
   const samples = new Int16Array(floats.length);
   for (let i = 0; i < floats.length; i++) {

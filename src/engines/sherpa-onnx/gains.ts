@@ -1,8 +1,8 @@
-// How loud the speakers of a model are, as they were heard: the gain that each needs, stored in the model's folder, so that
-// each is heard once, by one of those who share the folder:
-//     sonant-gain.json   { "version": "<of the model>", "gains_db": [-1.5, null, ...],       null: not heard yet
+// Measured gains of a model's speakers, stored in the model's folder, so that each speaker is measured once by one of
+// the services that share the folder. Until a speaker is measured, it has the mean gain of the model's measured
+// speakers, or 0 dB if there is none.
+//     sonant-gain.json   { "version": "<of the model>", "gains_db": [-1.5, null, ...],       null: not measured yet
 //                          "blends_db": {"3:0.6+2:0.4": -1.5, ...} }                       by the key of the style
-// Until a speaker is heard, it has the mean gain of those of its model that were, and 0 dB before any was.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Model } from './model.ts';
@@ -12,16 +12,16 @@ export const gainName = 'sonant-gain.json';
 
 export type Gains = readonly (number | undefined)[];
 
-/** Without what a setting adds to it: that makes no voice louder. */
+/** The version without the part that settings add, which does not change the loudness. */
 const contentVersion = ({ version }: Model): string => version.split(' ', 1)[0]!;
 
 interface StoredGains {
   speakers: Gains;
-  /** By the keys of their styles. */
+  /** Gains of blends by style key. */
   blends: ReadonlyMap<string, number>;
 }
 
-/** So many blends are kept, the latest. */
+/** Number of latest blends that are stored. */
 const blendsMax = 1_000;
 
 async function readStored(model: Model): Promise<StoredGains> {
@@ -37,18 +37,21 @@ async function readStored(model: Model): Promise<StoredGains> {
       blends: new Map(Object.entries<number>(blends).filter(([, gain]) => Number.isFinite(gain))),
     };
   } catch {
-    // It was never written, or is no longer what it should be: the speakers are heard again.
+    // The file was never written or is damaged, so the speakers are measured again.
     return none;
   }
 }
 
-/** The stored gains of a model's speakers; none where there are none for this version. A speaker without a style has 0. */
+/** The stored gains of a model's speakers; empty if this version has none. A place without a style has 0. */
 export async function readGains(model: Model): Promise<Gains> {
   const { speakers, blends } = await readStored(model);
   return model.blended?.styles.map((style) => (style ? blends.get(style.key) : 0)) ?? speakers;
 }
 
-/** Stores the gains with those that are stored already. Where the folder is not writable, none are, and each process hears them. */
+/**
+ * Merges the gains with the stored ones. If the folder is not writable, nothing is stored and each process measures for
+ * itself.
+ */
 export async function keepGains(model: Model, gains: Gains): Promise<void> {
   const stored = await readStored(model);
   const { blended } = model;

@@ -1,7 +1,6 @@
-// Hears the speakers of the models that are offered, in the background: one at a time, in a process of its own that yields
-// to all others, and never before the service has been up for a while. What was measured is stored beside the model, a few
-// speakers at a time; a speaker that somebody asks for is heard next. A model that does not load is reported, and tried
-// again later.
+// Measures the loudness of the models' speakers in the background: one at a time, in a process with the lowest
+// priority, and not right after the start. Results are stored beside the model, a few speakers at a time. A speaker
+// that is requested is measured next. A model that does not load is reported and tried again later.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gainDbFor } from '../../audio/loudness.ts';
 import { join as joinSamples, type Pcm } from '../../audio/pcm.ts';
@@ -16,30 +15,30 @@ import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 
 export interface HearingOptions {
-  /** Finds the path of the library's module. */
+  /** Returns the path of the library's module. */
   findLibrary(): string | undefined;
-  /** How long after the start the first is heard. */
+  /** How long after the start the first speaker is measured. */
   waitMs?: number | undefined;
   onHeard(model: Model, gains: Gains): void;
-  /** It does not load or speak; undefined once it does. */
+  /** Called if a model does not load or speak. */
   onFault(model: Model, error: unknown): void;
 }
 
 const waitMsUsual = 5_000;
-/** So many speakers of a model are heard; further ones keep the mean of these. */
+/** Number of speakers per model that are measured; others have the mean gain of these. */
 const heardMax = 200;
-/** So many between two writes. */
+/** Number of speakers between two writes. */
 const batchMax = 4;
 const retryMs = 60_000;
 const idleMs = 10_000;
 
 interface Task {
   model: Model;
-  /** What is known; more than is stored, where the folder cannot be written to. */
+  /** Known gains; more than are stored if the folder is not writable. */
   gains: Gains;
-  /** The speaker that somebody asked for. */
+  /** The speaker that was requested. */
   wanted: number;
-  /** Not before this time. */
+  /** Time before which the task does not start. */
   fromMs: number;
 }
 
@@ -48,7 +47,7 @@ export class Hearing {
   readonly #closing = new AbortController();
   readonly #pool: ModelPool;
   readonly #readyAtMs: number;
-  /** Speakers that could not be heard, of models that speak. */
+  /** Speakers that could not be measured, of models that otherwise speak. */
   readonly #failed = new WeakMap<Model, Set<number>>();
   #tasks: Task[] = [];
   #running: Promise<void> | undefined;
@@ -67,7 +66,7 @@ export class Hearing {
     this.#readyAtMs = performance.now() + (options.waitMs ?? waitMsUsual);
   }
 
-  /** The models that are offered, with what is known of them. */
+  /** Sets the offered models and their known gains. */
   setModels(models: readonly { model: Model; gains: Gains }[]): void {
     const known = new Map(this.#tasks.map((task) => [task.model, task]));
     this.#tasks = models
@@ -77,7 +76,7 @@ export class Hearing {
     this.#plan();
   }
 
-  /** Hears this speaker next. */
+  /** Measures this speaker next. */
   prefer(model: Model, position: number): void {
     const task = this.#tasks.find((each) => each.model === model);
     if (!task) return;
@@ -117,7 +116,7 @@ export class Hearing {
     const nextTask = () => this.#tasks.find(({ fromMs }) => fromMs <= performance.now());
     for (let task = nextTask(); task && !signal.aborted; task = nextTask()) {
       try {
-        // Who has no memory for it hears it later.
+        // If there is not enough memory, the task is tried again later.
         if (process.availableMemory() < memoryBytesOf(task.model)) task.fromMs = performance.now() + retryMs;
         else await this.#hearSome(task);
       } catch (error) {
@@ -129,7 +128,7 @@ export class Hearing {
     }
   }
 
-  /** Hears a few speakers of a model; then it is the next model's turn. */
+  /** Measures a few speakers of a model, and then moves the model to the end. */
   async #hearSome(task: Task): Promise<void> {
     const { signal } = this.#closing;
     const { model, wanted } = task;
@@ -174,14 +173,14 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/** A sentence in the language; where there is none, or the model lacks a word of it, words that the model has. */
+/** A sentence in the language, or words of the model if there is none or the model lacks a word of it. */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
   const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
   return text === '' ? toModelText(await ownWords(model), model) : text;
 }
 
-/** A reference that resembles a voice, for models that clone: a buzz that comes and goes. */
+/** A pulsed buzz that resembles a voice, as the reference for models that clone. */
 function buzz({ modelId, sampleRateHz }: Model): Reference {
   const sampleAt = (_: unknown, i: number) => {
     const seconds = i / sampleRateHz;
@@ -200,7 +199,7 @@ async function speakAll(spokenBy: SpokenBy, pool: ModelPool, signal?: AbortSigna
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
 }
 
-/** Has the speaker say a sentence, and measures the gain that it needs. Throws where it does not speak. */
+/** Has the speaker say a sentence, and returns the gain that it needs. Throws if it does not speak. */
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, signal?: AbortSignal): Promise<number> {
   const { sample, voice } = speaker;
   const text = await auditionText(model, voice.languageCodes[0]!);
@@ -212,7 +211,9 @@ async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, sign
   return Math.round(10 * gainDbFor(pcm)) / 10;
 }
 
-/** Has the model speak a sentence, with its first speaker, whose gain is the result. Throws where it cannot. */
+/**
+ * Has the model speak a sentence with its first speaker, and returns that speaker's gain. Throws if it does not speak.
+ */
 export async function tryOutModel(model: Model, pool: ModelPool): Promise<number | undefined> {
   const [speaker] = speakersOf(model, () => 0);
   if (speaker) return hearSpeaker(model, speaker, pool);
@@ -220,7 +221,7 @@ export async function tryOutModel(model: Model, pool: ModelPool): Promise<number
   return undefined;
 }
 
-/** Tries out a model that is to be taken in, and keeps what was measured beside it. */
+/** Tries out a model before it is imported, and stores the measured gain beside it. */
 export async function auditionModel(model: Model, pool: ModelPool): Promise<void> {
   const gain = await tryOutModel(model, pool);
   if (gain !== undefined) await keepGains(model, [gain]);

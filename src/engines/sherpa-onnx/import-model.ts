@@ -1,5 +1,5 @@
-// Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
-// name. Of a model that is refused, nothing is left behind.
+// Imports a model: copies it into a staging folder, checks it, has it speak, and only then renames it into place. A
+// refused model leaves nothing behind.
 import { existsSync } from 'node:fs';
 import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -18,12 +18,12 @@ import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
 import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 
-/** Where a model is from and under which licence. */
+/** File with the origin and licence of a model. */
 const sourceName = 'sonant-source.json';
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
-/** The ids of its voices; undefined where it is neither a folder nor an archive. */
+/** Returns the ids of its voices; undefined if it is neither a folder nor an archive. */
 export async function importModel(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();
@@ -74,7 +74,7 @@ async function importUnpacked(
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
   await rename(root, staged);
-  // Gains measured elsewhere are measured again here.
+  // Gains that were measured elsewhere are measured again here.
   await rm(join(staged, 'sonant-gain.json'), { force: true });
   await addParts(staged, brought);
   const { model, faults } = await readModel(staged);
@@ -101,7 +101,7 @@ async function importUnpacked(
   return speakersOf(model, () => 0).map(({ voice }) => voice.voiceId);
 }
 
-/** What belongs to the model and is not in its archive; and its files are what they must be. */
+/** Adds files that are not in the model's archive, and checks the hashes of its files. */
 async function addParts(staged: string, { parts = [], files = {}, source }: BroughtVoice): Promise<void> {
   for (const { path, as } of parts) await copyFile(path, join(staged, as));
   for (const [name, wanted] of Object.entries(files)) {

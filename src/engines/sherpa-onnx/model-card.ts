@@ -1,8 +1,8 @@
-// What an operator states about a model where its files do not, sonant-model.json in its folder. Every field is optional:
+// sonant-model.json in a model's folder: facts that the operator states if the files do not. All fields are optional.
+// `options` are listed in model-folder.ts. `speakers` are in the model's order; further speakers keep their numbers.
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
 //       "kind": "vits", "model": "model.onnx", "options": {"steps": 8},
 //       "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
-// `options` are those of model-folder.ts. `speakers` are in the order of the model's own; further ones keep their numbers.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelFault } from './model-fault.ts';
@@ -19,9 +19,9 @@ interface VoiceCard {
 
 export interface ModelCard extends VoiceCard {
   kind?: ModelKind;
-  /** The file of the model, where there are several. */
+  /** The model's main file, if there are several. */
   model?: string;
-  /** Numbers, by name. Which of them the kind has is checked with the rest of the model. */
+  /** Numbers by name. The checks of the model decide which ones its kind supports. */
   options?: Readonly<Record<string, number>>;
   speakers: readonly VoiceCard[];
 }
@@ -31,7 +31,7 @@ export const cardName = 'sonant-model.json';
 const charsMax = 1_000;
 const itemsMax = 10_000;
 
-/** The card of a folder; an empty one where there is none. */
+/** The card of a folder; empty if there is none. */
 export async function readModelCard(folder: string): Promise<ModelCard> {
   const text = await readFile(join(folder, cardName), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
@@ -98,7 +98,7 @@ function toLanguageCodes(given: unknown): string[] {
     const codes = Intl.getCanonicalLocales(given as string[]);
     if (Array.isArray(given) && codes.length > 0) return codes;
   } catch {
-    // Reported below.
+    // The fault is reported below.
   }
   throw new ModelFault('must have language codes such as ["en-GB", "en"]');
 }

@@ -1,6 +1,6 @@
-// The child process in which one model is loaded, because the library exits its process on input that it rejects. It is a
-// worker of the host of model-pool.ts. After a cancel no piece follows, and the task ends as soon as the library can be
-// stopped.
+// The child process in which one model is loaded, because the library exits its process on invalid input. It is a
+// worker of the host in model-pool.ts. After a cancel no more pieces are sent, and the task ends as soon as the library
+// stops.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { serveTasks } from '../../runtime/host-child.ts';
@@ -8,7 +8,7 @@ import type { SpokenPcm } from '../engine.ts';
 import { toSamples } from './float-samples.ts';
 
 export interface ModelStart {
-  /** The path of the library's module. */
+  /** Path of the library's module. */
   library: string;
   /** The library's configuration of the model. */
   config: object;
@@ -19,10 +19,10 @@ export interface ModelRequest {
   generationConfig: Readonly<Record<string, unknown>>;
 }
 
-/** Sound, or why the sound is faulty. */
+/** Audio, or the fault in the audio. */
 export type ModelPiece = SpokenPcm | { fault: string };
 
-/** The part of the library that is used. */
+/** The used part of the library. */
 interface Library {
   OfflineTts: { createAsync(config: object): Promise<LoadedModel> };
 }
@@ -34,14 +34,14 @@ interface LoadedModel {
   ): Promise<{ samples: Float32Array }>;
 }
 
-/** How long after the end of its work the library may take to settle its promise. */
+/** How long after its work has ended the library may take to settle its promise. */
 const settleMsMax = 500;
 
-/** The number of the task under way; 0 for none. */
+/** Number of the running task; 0 if there is none. */
 let running = 0;
 let taskCount = 0;
 
-/** When the model itself fails, the library's promise never settles; an async hook sees that its work has ended. */
+/** If the model fails, the library's promise never settles; an async hook notices that its work has ended. */
 function watchWork(): void {
   const works = new Set<number>();
   createHook({

@@ -1,8 +1,7 @@
-// Faults of a model, reported to the operator: in which file, and what to do about it. Faults are collected, so that all are
-// reported at once.
+// Collects faults of a model for the operator, with the file and the remedy, so that all are reported at once.
 import { reasonOf } from '../../runtime/system-errors.ts';
 
-/** A fault of one file; the message continues the file's name: "is damaged". */
+/** A fault of one file. The message continues the file's name: "is damaged". */
 export class ModelFault extends Error {}
 
 export class ModelFaults {
@@ -13,7 +12,7 @@ export class ModelFaults {
     if (!this.all.includes(message)) this.all.push(message);
   }
 
-  /** The result of `read`; undefined, with the fault collected, where it throws one. */
+  /** Returns the result of `read`; undefined if it throws a fault, which is collected. */
   async catch<T>(file: string, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();

@@ -1,6 +1,5 @@
-// The files of a model's folder, as far as needed to recognise and check the model: names and sizes, the headers of its ONNX
-// files, the operator's card. The kinds of models check them with the methods here, which return what was looked up, or
-// collect a fault.
+// The files of a model's folder, as far as needed to recognise and check the model: names, sizes, ONNX headers and the
+// operator's card. The kinds of models check them with the methods here, which return the facts or collect a fault.
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';
@@ -29,9 +28,9 @@ export async function readModelFiles(folder: string, faults: ModelFaults) {
   return {
     folder,
     card,
-    /** Bytes of each file, by name. */
+    /** File sizes in bytes, by name. */
     sizes,
-    /** Every ONNX file, readable or not. */
+    /** All ONNX files, readable or not. */
     onnxNames,
     isReadable: (name: string): boolean => onnx.has(name),
     faults,
@@ -47,7 +46,7 @@ export async function readModelFiles(folder: string, faults: ModelFaults) {
         (found) => found.isDirectory(),
         () => false,
       ),
-    /** The folder with eSpeak NG's data, which is required and must be complete. */
+    /** The folder with eSpeak NG's data, which must be complete. */
     async needEspeakData(): Promise<string> {
       for (const name of espeakFiles)
         await faults.catch(`${espeakFolder}/${name}`, () => stat(join(folder, espeakFolder, name)));
@@ -81,12 +80,12 @@ async function readJsonFile(path: string): Promise<Record<string, unknown>> {
     const given: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>;
   } catch {
-    // Reported below.
+    // The fault is reported below.
   }
   throw new ModelFault('is not a JSON object');
 }
 
-/** Checks on one ONNX file; one that cannot be read has been reported already. */
+/** Checks on one ONNX file. An unreadable file has already been reported. */
 export class OnnxChecks {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -129,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** Its inputs must be of these types, and further ones have these names: others make the library exit. */
+  /** The inputs must have these types, and further inputs these names; others make the library exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);
@@ -142,7 +141,7 @@ export class OnnxChecks {
 }
 
 interface TokenRules {
-  /** Whether every token must be one character, but for `others`. */
+  /** Whether every token except `others` must be a single character. */
   areCharacters: boolean;
   others?: readonly string[];
 }
@@ -175,7 +174,7 @@ async function readTokensFile(path: string, { areCharacters, others = [] }: Toke
 
 interface OnnxValue {
   name: string;
-  /** Of TensorProto.DataType: 1 is float, 7 is int64. 0 where it is not stated. */
+  /** TensorProto.DataType: 1 is float, 7 is int64; 0 if it is not stated. */
   elementType: number;
 }
 
@@ -186,7 +185,7 @@ interface OnnxFile {
 }
 
 const pageBytes = 65_536;
-/** Of a name, a type or an entry of the metadata: lists of a thousand speakers are below this. */
+/** Limit of a name, a type or a metadata entry. Lists of a thousand speakers are smaller. */
 const partBytesMax = 1_048_576;
 const fieldsMax = 2_000_000;
 const valuesMax = 4_096;
@@ -195,17 +194,17 @@ const varintBytesMax = 10;
 interface Field {
   number: number;
   wireType: number;
-  /** Of a varint. */
+  /** Value of a varint. */
   value: number;
-  /** Where the bytes of the others begin and end. */
+  /** Start and end of the bytes of other fields. */
   from: number;
   to: number;
 }
 
-/** The bytes of a file, a page at a time. */
+/** Reads the bytes of a file page by page. */
 interface Pages {
   size: number;
-  /** At least `length` bytes from `at` on. */
+  /** Reads at least `length` bytes from `at`. */
   read(at: number, length: number): Promise<Buffer>;
 }
 
@@ -220,7 +219,7 @@ async function readOnnxFile(path: string): Promise<OnnxFile> {
   let irVersion = 0;
   let hasGraph = false;
   for await (const field of fieldsOf(pages, 0, pages.size)) {
-    // Nothing but a model begins with its version, or has such a one.
+    // Only a model begins with its version, and has a plausible one.
     if (field.number === 1 && field.wireType === 0) irVersion = field.value;
     else if (irVersion === 0) throw new ModelFault('is not an ONNX file');
     if (field.number === 7 && field.wireType === 2) {

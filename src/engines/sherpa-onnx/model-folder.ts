@@ -1,5 +1,5 @@
-// A model in a folder of its own, as sherpa-onnx releases them. It is recognised by its files and checked before it is
-// loaded, because the library exits its process on input that it rejects. All faults are reported at once, by file. Of the
+// Reads a model in a folder, as sherpa-onnx releases them. It is recognised by its files and checked before it is
+// loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Of the
 // weights, only the size and both ends are read.
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
 export interface ReadModel {
   modelId: string;
-  /** Absent where there are faults. */
+  /** Absent if there are faults. */
   model?: Model;
   faults: readonly string[];
 }
@@ -26,10 +26,10 @@ const hashedEndBytes = 65_536;
 
 export const modelsFolder = (dataDir: string): string => join(dataDir, 'models');
 
-/** A name that a model may have, and so its voices. */
+/** Whether the name is valid for a model and its voices. */
 export const isModelId = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(name);
 
-/** The folders that may hold a model, by name; none where there is no such folder. */
+/** Folders that may contain a model, by name; empty if there is no models folder. */
 export async function modelNames(dataDir: string): Promise<string[]> {
   const entries = await readdir(modelsFolder(dataDir), { withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {
@@ -40,7 +40,7 @@ export async function modelNames(dataDir: string): Promise<string[]> {
   return entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name)).sort();
 }
 
-/** Every model in the data folder, complete or not. */
+/** All models in the data folder, complete or not. */
 export async function readModels(dataDir: string): Promise<ReadModel[]> {
   const names = await modelNames(dataDir);
   return Promise.all(names.map((name) => readModel(join(modelsFolder(dataDir), name))));
@@ -84,7 +84,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   return { modelId, model, faults: [] };
 }
 
-/** An estimate from above: where there are two sizes of a model, only one is loaded. */
+/** An upper estimate: if a model has two sizes, only one is loaded. */
 const loadedBytes = ({ sizes }: ModelFiles): number =>
   sizes.entries().reduce((sum, [name, size]) => (/\.(onnx|bin|fst|far|txt|json)$/.test(name) ? sum + size : sum), 0);
 
@@ -97,10 +97,10 @@ const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string)
   pocket: readPocketModel,
   supertonic: readSupertonicModel,
 };
-/** These are made of several files, which tell them. */
+/** Kinds with several files, which identify them. */
 const kindsOfParts: readonly ModelKind[] = ['supertonic', 'pocket', 'zipvoice'];
 
-/** The kind of a model, by its card, the names of its files or their metadata. */
+/** The kind of a model, from its card, its file names or their metadata. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
   const { card, faults } = files;
   const kind = card.kind ?? kindOfParts(files);
@@ -111,7 +111,7 @@ async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: Mo
     faults.add(basename(files.folder), 'does not contain a model: it has no ONNX file of a speech model');
     return undefined;
   }
-  // A file that cannot be read is not checked further.
+  // An unreadable file is not checked further.
   if (!files.isReadable(name)) return undefined;
   const found = kind ?? kindOf(files, name);
   return { kind: found, facts: await readers[found](files, name) };
@@ -124,7 +124,7 @@ function kindOfParts(files: ModelFiles): ModelKind | undefined {
   return has('encoder') && has('decoder') ? 'zipvoice' : undefined;
 }
 
-/** The ONNX file that speaks: the one the card names, or the one that is no vocoder, a full one before a smaller one. */
+/** The ONNX file that speaks: the one named by the card, or one that is not a vocoder, preferably the full version. */
 function findMain(files: ModelFiles): string | undefined {
   if (files.card.model !== undefined) {
     if (files.onnxNames.includes(files.card.model)) return files.card.model;
@@ -147,7 +147,9 @@ function kindOf(files: ModelFiles, name: string): ModelKind {
   return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
 }
 
-/** A hash of names, sizes and both ends of every file: different weights differ there, since their metadata is last. */
+/**
+ * Hash of names, sizes and both ends of every file. Different weights differ there, because ONNX metadata comes last.
+ */
 async function hash({ folder, sizes }: ModelFiles): Promise<string> {
   const sum = createHash('sha256');
   for (const [name, size] of sizes) {
@@ -164,7 +166,7 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Made when a model is there: that takes longer than most else of a start. */
+/** Created when a model exists, because it takes longer than most of a start. */
 let names: Intl.DisplayNames | undefined;
 let codesByName: ReadonlyMap<string, string> | undefined;
 
@@ -173,7 +175,7 @@ function englishName(code: string): string | undefined {
   return names.of(code);
 }
 
-/** Every two-letter code by its English name in small letters. */
+/** Two-letter codes by English name in lower case. */
 function namedLanguages(): ReadonlyMap<string, string> {
   codesByName ??= new Map(
     letters.flatMap((first) =>
@@ -197,10 +199,10 @@ function toCode(hint: string): string | undefined {
   }
 }
 
-/** The code with the language itself behind it: en-US, en. */
+/** The code and its bare language: en-US, en. */
 const withLanguage = (code: string): string[] => [...new Set([code, new Intl.Locale(code).language])];
 
-/** The codes that the first hint with a meaning gives; none where no hint has one. */
+/** The codes of the first hint that is understood; empty if none is. */
 function toLanguageCodes(hints: readonly string[]): string[] {
   for (const hint of hints) {
     const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
@@ -209,7 +211,7 @@ function toLanguageCodes(hints: readonly string[]): string[] {
   return [];
 }
 
-/** In the order in which they are applied: a telephone number is not a date, nor a date a number. */
+/** Order in which rules are applied: a telephone number is not a date, and a date is not a number. */
 const order = ['phone', 'date', 'number', 'new_heteronym'];
 
 const ruleFile = /^([a-z_]+?)(?:-zh)?\.fst$/;
@@ -228,24 +230,24 @@ interface OptionRow {
   min: number;
   max: number;
   isInteger?: boolean;
-  /** Its name in the library, and where it belongs. */
+  /** Name in the library, and the part of the request to which it belongs. */
   config?: string;
   extra?: string;
 }
 
 const optionRows: Readonly<Record<string, OptionRow>> = {
-  /** Steps of refinement: more is better and slower. */
+  /** Refinement steps: more are better and slower. */
   steps: { kinds: ['zipvoice', 'pocket', 'supertonic'], min: 1, max: 64, isInteger: true },
-  /** How closely it follows the text and the sample. */
+  /** How closely speech follows the text and the sample. */
   guidance_scale: { kinds: ['zipvoice'], min: 0.01, max: 20, config: 'guidanceScale' },
-  /** Smaller: more of the steps go into the coarse shape of the sound. */
+  /** Smaller values spend more of the steps on the coarse shape of the audio. */
   t_shift: { kinds: ['zipvoice'], min: 0, max: 1, config: 'tShift' },
-  /** A sample that is quieter is raised to this loudness; 1 is full scale. */
+  /** Quieter samples are raised to this loudness; 1 is full scale. */
   target_rms: { kinds: ['zipvoice'], min: 0.001, max: 1, config: 'targetRms' },
   feat_scale: { kinds: ['zipvoice'], min: 0.001, max: 10, config: 'featScale' },
-  /** How many voices stay prepared in memory. */
+  /** Number of voices that stay prepared in memory. */
   voice_cache: { kinds: ['pocket'], min: 1, max: 10_000, isInteger: true, config: 'voiceEmbeddingCacheCapacity' },
-  /** How much one reading differs from the next. */
+  /** How much repeated readings differ. */
   temperature: { kinds: ['pocket'], min: 0.01, max: 2, extra: 'temperature' },
   noise_scale: { kinds: ['vits', 'matcha'], min: 0, max: 2, config: 'noiseScale' },
   noise_scale_w: { kinds: ['vits'], min: 0, max: 2, config: 'noiseScaleW' },
@@ -257,7 +259,7 @@ interface ChosenOptions {
   extra: LibraryOptions;
 }
 
-/** The options of a card for a model of the kind; what it cannot have is a fault of the card. */
+/** The options of a card for this kind of model. Unsupported options are faults of the card. */
 function chooseOptions(
   given: Readonly<Record<string, number>>,
   kind: ModelKind,

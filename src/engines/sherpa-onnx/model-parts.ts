@@ -1,7 +1,7 @@
-// The parts of models that consist of several ONNX files, found by the beginnings of their names.
+// Finds the parts of models that consist of several ONNX files, by the start of their names.
 import type { ModelFiles } from './model-files.ts';
 
-/** The ONNX file whose name begins so; a smaller one (.int8) goes first, as in the releases. */
+/** The ONNX file with this prefix. A smaller version (.int8) is preferred, as in the releases. */
 export function findPart({ onnxNames }: ModelFiles, beginning: string): string | undefined {
   const found = onnxNames.filter((name) => name.startsWith(beginning));
   return found.find((name) => name.includes('int8')) ?? found[0];

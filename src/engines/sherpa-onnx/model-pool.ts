@@ -1,5 +1,5 @@
-// The processes of loaded models: which model has how many, and which of them end to make room for others. A model that was
-// removed from the folder speaks on for the requests that began before, and its processes end with the last of them.
+// The processes of loaded models: how many each model has, and which ones end to make room for others. A model that was
+// removed from the folder speaks for running requests, and its processes end with the last of them.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -14,13 +14,13 @@ import { prepareFiles } from './process-files.ts';
 export type ModelLink = WorkerLink<ModelRequest, ModelPiece>;
 
 export interface ModelPoolOptions {
-  /** Finds the path of the library's module. */
+  /** Returns the path of the library's module. */
   findLibrary(): string | undefined;
-  /** The most processes. */
+  /** Largest number of processes. */
   processesMax: number;
   threadsPerProcess: number;
   idleMsMax?: number;
-  /** How long a process may go on with a cancelled request before it is killed. */
+  /** How long a process may work on a cancelled request before it is killed. */
   stopMsMax?: number;
   /** Whether all other processes of the machine have priority. */
   isBackground?: boolean;
@@ -28,21 +28,21 @@ export interface ModelPoolOptions {
   onLoad?(model: Model, processes: number): void;
   /** Called with each process that is started. */
   onStart?(link: ModelLink): void;
-  /** Memory that processes may still take. */
+  /** Memory that processes may still use. */
   freeBytes?(): number;
 }
 
 const idleMsUsual = 600_000;
 const stopMsUsual = 3_000;
-/** A large model on a slow disk takes a minute. */
+/** Loading a large model from a slow disk takes a minute. */
 const loadMsMax = 180_000;
 
-/** A model as it is loaded: with its rules or without. */
+/** A model loaded with or without its rules. */
 interface LoadedAs {
   model: Model;
   modelKey: string;
   withRules: boolean;
-  /** Requests under way. */
+  /** Number of running requests. */
   running: number;
 }
 
@@ -51,9 +51,9 @@ const keyOf = ({ folder, version }: Model): string => `${folder}\0${version}`;
 export class ModelPool {
   readonly #options: ModelPoolOptions;
   readonly #host: Host<ModelRequest, ModelPiece>;
-  /** By the group of their processes. */
+  /** By process group. */
   readonly #loads = new Map<string, LoadedAs>();
-  /** The number of requests that keep a model, by the key of the model. */
+  /** Number of requests that keep a model, by the model's key. */
   readonly #kept = new Map<string, number>();
   #current: ReadonlySet<string> | undefined;
 
@@ -72,13 +72,15 @@ export class ModelPool {
     });
   }
 
-  /** The models that exist. All others end with the requests under way. Before the first call every model exists. */
+  /**
+   * Sets the existing models. All others end with their running requests. Before the first call, every model exists.
+   */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));
     this.#endRetired();
   }
 
-  /** Keeps the model for a request, until the result is called. */
+  /** Keeps the model for a request, until the returned function is called. */
   keep(model: Model): () => void {
     const key = keyOf(model);
     this.#kept.set(key, (this.#kept.get(key) ?? 0) + 1);
@@ -113,7 +115,7 @@ export class ModelPool {
     }
   }
 
-  /** Ends every process. */
+  /** Ends all processes. */
   close(): Promise<void> {
     return this.#host.close();
   }
@@ -137,7 +139,10 @@ export class ModelPool {
     return link;
   }
 
-  /** The least recently used; those that cannot be loaded again, because their files are gone, last. */
+  /**
+   * Chooses the least recently used processes. Those that cannot be loaded again, because their files are gone, come
+   * last.
+   */
   #chooseToEnd(idle: readonly HostedWorker[]): readonly HostedWorker[] {
     const excess = this.#host.workers.length + 1 - this.#options.processesMax;
     const inTurn = idle.toSorted(

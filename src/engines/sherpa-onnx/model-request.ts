@@ -1,21 +1,21 @@
-// What the library is told: how to load a model, and how to speak a text, in its own names.
+// Converts models and requests to the library's configuration and names.
 import type { LibraryOptions, Model } from './model.ts';
 import type { ModelRequest } from './model-child.ts';
 import { languagesOf, type Speaker } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 
-/** A text and what speaks it. */
+/** A text and its speaker. */
 export interface SpokenBy {
   model: Model;
   text: string;
   speaker?: Speaker;
-  /** The voice to clone, for a model that has no voices. */
+  /** The voice to clone, for a model without voices. */
   reference?: Reference;
-  /** The language of the text. Default: the first of the speaker's or the model's. */
+  /** Language of the text. Default: the first language of the speaker or the model. */
   languageCode?: string;
-  /** Within the model's own speeds. Default: 1. */
+  /** Within the speeds of the model. Default: 1. */
   speed?: number;
-  /** The text is spoken again: a model that makes sound from noise begins with another. */
+  /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
   isAgain?: boolean;
 }
 
@@ -27,8 +27,8 @@ const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
   languageCode ?? speaker?.voice.languageCodes[0] ?? model.languageCodes[0]!;
 
 /**
- * Whether the text is spoken with the model's rules, which are rules of Chinese: they would turn the numbers of a Spanish
- * text into Chinese words. English has no numbers left in it here, so that a model of both languages is loaded once.
+ * Whether the model's rules are applied. They are Chinese rules, which would turn the numbers of a Spanish text into
+ * Chinese words. English texts have no numbers left here, so a model of both languages is loaded only once.
  */
 export function isSpokenByRules(by: SpokenBy): boolean {
   const { rules } = by.model;
@@ -37,7 +37,7 @@ export function isSpokenByRules(by: SpokenBy): boolean {
   return isOnlyChinese || chinese.includes(bare(languageOf(by)));
 }
 
-/** Sentence by sentence, so that the first is sent while the next is made. */
+/** Processes sentence by sentence, so that the first is sent while the next is made. */
 export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,
@@ -46,14 +46,14 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number, withR
 });
 
 /**
- * Most models round each sound to whole frames, so that twice the speed is 1.8 times: their speed is 1, and the sound is
+ * Most models round each sound to whole frames, so that speed 2 becomes 1.8. They run at speed 1, and the audio is
  * stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
  */
 export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // From the same seed, the same segment sounds the same each time.
+    // With the same seed, a segment always sounds the same.
     ...(model.isSeeded && { seed: isAgain ? 2 : 1 }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,

@@ -1,16 +1,16 @@
-// Prepares text for a model. A model silently drops characters that it has no token for, and when nothing is left its process
-// may exit: so each such character is written with others that the model has, and text with a word that cannot be written
-// is refused.
+// Prepares text for a model. A model silently drops characters that it has no token for, and its process may exit if
+// nothing is left. So such characters are replaced by others that the model has, and text with a word that cannot be
+// written is refused.
 import { readFile } from 'node:fs/promises';
 import anyAscii from 'any-ascii';
 import { Failure } from '../../errors.ts';
 import type { Model } from './model.ts';
 
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
-/** Lexicons that have been read. */
+/** Cache of lexicons. */
 const lexicons = new WeakMap<Model, Promise<ReadonlySet<string>>>();
 
-/** The text for the model; empty where there is nothing to say. */
+/** The text for the model; empty if there is nothing to say. */
 export async function toModelText(text: string, model: Model): Promise<string> {
   const plain = text
     .toWellFormed()
@@ -28,7 +28,7 @@ export async function toModelText(text: string, model: Model): Promise<string> {
 const ownWordsMax = 12;
 const lettersMax = 40;
 
-/** Some words that the model can speak: of its lexicon, of its letters, or numbers, which eSpeak NG spells out. */
+/** Words that the model can speak: from its lexicon, from its letters, or numbers, which eSpeak NG spells out. */
 export async function ownWords(model: Model): Promise<string> {
   const { reading } = model;
   if (reading.by === 'phonemes' || reading.by === 'codes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
@@ -54,7 +54,10 @@ function toCharacters(text: string, tokens: ReadonlySet<string>): string {
   return withWholeSentences(said.join(''));
 }
 
-/** Each character as it is, where the model has all that it is made of. Its marks of a language, <en>, come from us only. */
+/**
+ * Keeps a character if the model has all of its parts. The model's language marks such as <en> are never taken from the
+ * text.
+ */
 function toCodes(text: string, hasCode: (codeUnit: number) => boolean): string {
   const has = (character: string) => {
     const decomposed = character.normalize('NFKD');
@@ -71,7 +74,7 @@ function toCodes(text: string, hasCode: (codeUnit: number) => boolean): string {
   return Array.from(safe, write).join('');
 }
 
-/** No sentence without a word, and no last one of a single token: the library leaves that one out. */
+/** Ensures that no sentence lacks a word, and that the last one has more than one token: the library would skip it. */
 function withWholeSentences(text: string): string {
   const whole = text.replace(/([.:?!,;])(?:\s*[.:?!,;])+/g, '$1').replace(/^[\s.:?!,;]+/, '');
   const rest = whole.slice(whole.search(/[^.:?!]*$/));
@@ -89,7 +92,7 @@ function toWords(text: string, words: ReadonlySet<string>): string {
   });
 }
 
-/** The words of a lexicon: the first of each line. */
+/** The words of a lexicon: the first word of each line. */
 function lexiconOf(model: Model, path: string): Promise<ReadonlySet<string>> {
   const known = lexicons.get(model);
   if (known) return known;

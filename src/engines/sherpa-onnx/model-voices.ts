@@ -1,6 +1,5 @@
-// The voices of a model, one for each speaker, or for each recording that comes with a model for cloning. They are named
-// after the model's folder: "amy" where it has one speaker, else "kokoro-af_bella" where the speaker has a name and
-// "vctk-12" where it has only a number.
+// The voices of a model: one per speaker, or one per recording of a model that clones. Their ids begin with the model's
+// folder: "amy" for a single speaker, "kokoro-af_bella" for a named speaker, "vctk-12" for a numbered one.
 import type { Voice } from '../engine.ts';
 import type { BlendedSpeakers, LibraryOptions, Model, NamedSpeaker, VoiceSample } from './model.ts';
 
@@ -9,9 +8,9 @@ export interface Speaker {
   voice: Voice;
   sid: number;
   extra: LibraryOptions;
-  /** The recording that it is cloned from, for a model that clones. */
+  /** The recording to clone, for a model that clones. */
   sample?: VoiceSample;
-  /** By what the library is told another speed than it is to speak at. Default: 1. */
+  /** Factor between the requested speed and the speed passed to the library. Default: 1. */
   speedFactor?: number;
 }
 
@@ -24,17 +23,17 @@ const kindNames = {
   pocket: 'Pocket',
   supertonic: 'Supertonic',
 };
-/** Measured with a model of a few kilobytes (bench/models.ts): what a process takes before any weights. */
+/** Memory of a process without weights, measured with a model of a few kilobytes (bench/models.ts). */
 const processBytes = 175_000_000;
 
-/** What a process with the model takes in memory, estimated from its files. */
+/** Memory of a process with the model, estimated from its files. */
 export const memoryBytesOf = ({ fileBytes }: Model): number => processBytes + fileBytes;
 
 export const toMegabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
 
 export const countSpeakers = ({ speakers, zeroShot }: Model): number => zeroShot?.samples.length ?? speakers;
 
-/** All speakers, with the gain of each. */
+/** All speakers, each with its gain. */
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
   const { blended } = model;
   if (blended) {
@@ -48,14 +47,14 @@ export function speakersOf(model: Model, gainOf: (sid: number) => number): Speak
   return Array.from({ length: countSpeakers(model) }, (_, sid) => {
     const speaker = toSpeaker(model, sid, gainOf(sid));
     const { voiceId } = speaker.voice;
-    // Two of one name keep their numbers.
+    // Speakers with the same name keep their numbers.
     const unique = taken.has(voiceId) ? { ...speaker.voice, voiceId: `${model.modelId}-${sid}` } : speaker.voice;
     taken.add(unique.voiceId);
     return { ...speaker, voice: unique };
   });
 }
 
-/** The speaker of a blended style. All that is no matter of style is that of one of its parts. */
+/** The speaker of a blended style. Everything except the style comes from one of its parts. */
 export function toBlended(part: Speaker, { source, styles }: BlendedSpeakers, sid: number): Speaker {
   const speeds = source.styles?.speeds ?? [];
   const speed = styles[sid]?.parts.reduce((sum, each) => sum + each.weight * speeds[each.sid]!, 0) ?? Number.NaN;
@@ -65,7 +64,7 @@ export function toBlended(part: Speaker, { source, styles }: BlendedSpeakers, si
 
 const languages = new WeakMap<Model, readonly string[]>();
 
-/** All languages that any of its speakers speaks. */
+/** All languages of any of its speakers. */
 export function languagesOf(given: Model): readonly string[] {
   const model = given.blended?.source ?? given;
   const known = languages.get(model);
@@ -98,7 +97,7 @@ function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
     version,
     gainDb,
   };
-  // A sample takes the place of a number.
+  // A sample replaces the speaker's number.
   return { voice, sid: sample ? 0 : sid, extra: own.extra ?? {}, ...(sample && { sample }) };
 }
 

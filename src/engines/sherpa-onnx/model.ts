@@ -1,85 +1,85 @@
-// A model that was read from its folder and checked: what its files and the operator state about it.
+// A model that was read from its folder and checked, with the facts from its files and from the operator.
 import type { ModelCard, ModelKind } from './model-card.ts';
 
 /** Further options for the library. */
 export type LibraryOptions = Readonly<Record<string, string | number>>;
 
-/** What the name of a speaker states about it. */
+/** Facts that the name of a speaker states. */
 export interface NamedSpeaker {
   languageCodes?: readonly string[];
   labels?: Readonly<Record<string, string>>;
   extra?: LibraryOptions;
 }
 
-/** How the library makes tokens of text: what must be known to give it only text that it can read. */
+/** How the library splits text into tokens, which decides what text it can read. */
 export type Reading =
   | { by: 'characters'; tokens: ReadonlySet<string> }
   | { by: 'lexicon'; path: string }
-  /** Code units of the decomposed text (NFKD), in the case they are written in. */
+  /** Code units of the decomposed text (NFKD), case-sensitive. */
   | { by: 'codes'; has(codeUnit: number): boolean }
-  /** By eSpeak NG or bytes, which read any text. */
+  /** By eSpeak NG or by bytes, which can read any text. */
   | { by: 'phonemes' };
 
-/** Files with rules, in the library's form: paths with commas between them. They are rules of Chinese. */
+/** Rule files in the library's form: paths separated by commas. They are Chinese rules. */
 export interface TextRules {
   fsts: string;
   archives: string;
 }
 
-/** A file with a style for each speaker, from which the model speaks: a list of 32-bit floats, or several. */
+/** A file with one style per speaker: one or several lists of 32-bit floats. */
 export interface StyleFile {
   path: string;
-  /** Where the library's configuration names it: the kind of the model, and the member. */
+  /** Where the library's configuration names it: kind of model, and member. */
   kind: string;
   member: string;
-  /** Each list, speaker by speaker. What is before the first is the file's header. */
+  /** Each list, speaker by speaker. The file's header precedes the first list. */
   sections: readonly { offset: number; bytesPerSpeaker: number }[];
-  /** What the library multiplies the speed of each speaker with; empty where it does not. */
+  /** Factors by which the library multiplies each speaker's speed; empty if there are none. */
   speeds: readonly number[];
 }
 
-/** A style that is made of others: the numbers of speakers, and their weights, which add up to 1. */
+/** A weighted sum of styles: speaker numbers and weights, which add up to 1. */
 export interface BlendedStyle {
-  /** The same for the same style. */
+  /** Equal styles have equal keys. */
   key: string;
   parts: readonly { sid: number; weight: number }[];
 }
 
-/** What a kind of model finds in a folder. */
+/** The facts that a kind of model finds in a folder. */
 export interface ModelFacts {
-  /** The library's configuration, in its own names. */
+  /** The library's configuration, in the library's names. */
   config: Readonly<Record<string, LibraryOptions>>;
   sampleRateHz: number;
   /** 0 for a model that clones the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
   speakerOf?(name: string): NamedSpeaker;
-  /** Languages, the best hint first. */
+  /** Language hints, best first. */
   languageHints: readonly string[];
   alsoSpeaks?: readonly string[];
   reading: Reading;
   zeroShot?: ZeroShot;
   styles?: StyleFile;
-  /** Steps of refinement, for a model that refines: more is better and slower. */
+  /** Refinement steps, for a model that refines: more are better and slower. */
   steps?: number;
-  /** A model that makes sound from noise: from the same seed it makes the same sound. */
+  /** Whether the model generates audio from noise; equal seeds give equal audio. */
   isSeeded?: boolean;
-  /** The speeds that it reaches by itself. Default: 1, and the sound is stretched outside. */
+  /** Speeds that the model itself reaches. Default: 1, and the audio is stretched outside. */
   speakingRates?: { min: number; max: number };
-  /** What tells the library the language of a text. */
+  /** Library options that state the language of a text. */
   optionsFor?(languageCode: string): LibraryOptions;
 }
 
 export interface ZeroShot {
   needsReferenceText: boolean;
-  /** Recordings that come with the model: it speaks with their voices. */
+  /** Recordings that come with the model, which can speak with their voices. */
   samples: readonly VoiceSample[];
 }
 
 export interface VoiceSample {
   name: string;
   path: string;
-  /** What is said in it; empty where that is not known. */
+  /** Transcript; empty if unknown. */
   text: string;
 }
 
@@ -89,20 +89,20 @@ export interface Model extends ModelFacts {
   kind: ModelKind;
   card: ModelCard;
   languageCodes: readonly string[];
-  /** By which the library spells out numbers and dates. */
+  /** Rules by which the library spells out numbers and dates. */
   rules: TextRules;
   /** Further options of each request. */
   extra: LibraryOptions;
   /** Bytes of the files that are loaded. */
   fileBytes: number;
-  /** Of its contents, and of what else changes its sound. */
+  /** Version of its content and of everything else that changes its audio. */
   version: string;
-  /** For a model whose speakers are blends of another's. */
+  /** For a model whose speakers are blends of another model's. */
   blended?: BlendedSpeakers;
 }
 
 export interface BlendedSpeakers {
   source: Model;
-  /** For each of its speakers a style or none. */
+  /** A style, or none, for each speaker. */
   styles: readonly (BlendedStyle | undefined)[];
 }

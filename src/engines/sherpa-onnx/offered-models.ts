@@ -1,6 +1,6 @@
-// The models that are offered: what is in the folder now, read again when it changes. A folder counts when it is whole and
-// has not changed since it was last looked at, so that one which is being copied is not read half. A model that did not
-// speak when it was heard is left out until it does.
+// The offered models: the current content of the folder, read again when it changes. A folder counts when it has not
+// changed since the last look, so that a copy in progress is not read. A model that failed to speak is left out until
+// it speaks.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
@@ -15,7 +15,7 @@ export interface OfferedModel {
   speakers: readonly Speaker[];
 }
 
-/** A voice with the model and the speaker that it is. */
+/** A voice with its model and speaker. */
 export interface FoundVoice {
   model: Model;
   speaker: Speaker;
@@ -26,15 +26,15 @@ export interface FoundVoice {
 export interface ModelChange {
   offered: readonly OfferedModel[];
   withdrawn: readonly OfferedModel[];
-  /** Folders that hold no model that can be used, and why. */
+  /** Folders without a usable model, and why. */
   faults: readonly { modelId: string; faults: readonly string[] }[];
 }
 
-/** What is known of one folder. */
+/** State of one folder. */
 interface Folder {
   signature: string;
   gainsSignature: string;
-  /** Undefined while it is not known, or faulty. */
+  /** Undefined while the model is unknown or faulty. */
   offered: OfferedModel | undefined;
   isRead: boolean;
   isSilent: boolean;
@@ -42,7 +42,7 @@ interface Folder {
 
 export interface OfferedModelsOptions {
   dataDir: string;
-  /** Steps of models that refine; 0: their own. */
+  /** Refinement steps; 0 for the models' own. */
   steps: number;
   onChange(change: ModelChange): void;
 }
@@ -63,17 +63,17 @@ export class OfferedModels {
     return this.#voices;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   get current(): OfferedModel[] {
     return this.#sorted().flatMap(({ offered, isSilent }) => (offered && !isSilent ? offered : []));
   }
 
-  /** Models with those that are left out because they did not speak. */
+  /** All models, including those that failed to speak. */
   get all(): OfferedModel[] {
     return this.#sorted().flatMap(({ offered }) => offered ?? []);
   }
 
-  /** The voice as it was when it was listed, also after its model has changed or gone. */
+  /** The voice as it was when it was listed, even if its model has changed or is gone. */
   find(voice: Voice): FoundVoice | undefined {
     return this.#found.get(voice) ?? this.#byId.get(voice.voiceId);
   }
@@ -91,14 +91,14 @@ export class OfferedModels {
     });
   }
 
-  /** Looks at the folder. The result is whether something in it is changing, so that it is to be looked at again. */
+  /** Reads the folder. Returns whether something in it is changing, so that it must be read again. */
   async refresh(): Promise<boolean> {
     const before = this.current;
     const names = await modelNames(this.#options.dataDir);
     for (const name of this.#folders.keys()) if (!names.includes(name)) this.#folders.delete(name);
     const seen: { isUnsettled: boolean; faults: readonly string[]; modelId: string }[] = [];
     for (const name of names) {
-      // A folder may go while it is read.
+      // A folder may disappear while it is read.
       const looked = await this.#look(name).catch(() => ({ isUnsettled: true, faults: [] }));
       seen.push({ ...looked, modelId: name });
     }
@@ -159,7 +159,7 @@ export class OfferedModels {
     });
   }
 
-  /** Changes what is known of the folder of a model, where it is still that model. */
+  /** Changes the state of a model's folder, if it still contains this model. */
   #change(model: Model, make: (folder: Folder) => void): void {
     const folder = [...this.#folders.values()].find(({ offered }) => offered?.model === model);
     if (!folder) return;
@@ -169,13 +169,13 @@ export class OfferedModels {
   }
 }
 
-/** The model's card goes before the setting. */
+/** The model's card overrides the setting. */
 function withSteps(model: Model, steps: number): Model {
   if (steps === 0 || model.steps === undefined || model.card.options?.steps !== undefined) return model;
   return { ...model, steps, version: `${model.version} ${steps} steps` };
 }
 
-/** Where a speaker is not heard yet, its version tells so: clips of it are out of date when it is. */
+/** Until a speaker is measured, its version says so: cached audio is out of date afterwards. */
 function toOffered(model: Model, gains: Gains): OfferedModel {
   const speakers = speakersOf(model, (position) => gainOf(gains, position)).map((speaker, position): Speaker => {
     const { voice } = speaker;
@@ -185,7 +185,7 @@ function toOffered(model: Model, gains: Gains): OfferedModel {
   return { model, gains, speakers };
 }
 
-/** Changes with every file of the model; the gains, which are measured, are told apart. */
+/** `files` changes with every file of the model; `gains` changes with the measured gains. */
 async function signatureOf(folder: string): Promise<{ files: string; gains: string }> {
   const parts: string[] = [];
   let gains = '';

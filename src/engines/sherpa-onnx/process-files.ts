@@ -1,5 +1,5 @@
-// The files that a process of a model has for itself, in the folder for temporary files: eSpeak NG's data and the styles of
-// blended speakers. They are removed with the process.
+// Temporary files of one model process: a copy of eSpeak NG's data, and the styles of blended speakers. They are
+// removed with the process.
 import { cp, type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
@@ -8,9 +8,9 @@ import type { BlendedStyle, LibraryOptions, Model, StyleFile } from './model.ts'
 
 type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
 
-/** Files that a process of a model has for itself while it lives. */
+/** Temporary files of a process. */
 interface ProcessFiles {
-  /** The library's configuration, with these files in it. */
+  /** The library's configuration with these files. */
   config: object;
   remove(): Promise<void>;
 }
@@ -27,8 +27,8 @@ export async function prepareFiles(model: Model, config: object): Promise<Proces
 }
 
 /**
- * A process reads eSpeak NG's data again with each text. The model's folder may be removed while requests are under way, so each
- * process has a copy of its own, of about 18 MB. If nothing can be copied, the data is used where it is.
+ * Copies eSpeak NG's data (about 18 MB) for the process, which reads it again for each text, since the model's folder
+ * may be removed during requests. If the copy fails, the original is used.
  */
 async function copySpeechData(config: object): Promise<ProcessFiles> {
   const { model = {} } = config as LibraryConfig;
@@ -49,9 +49,9 @@ async function copySpeechData(config: object): Promise<ProcessFiles> {
 }
 
 /**
- * The library accepts only a file with as many styles as the model has speakers, so blends have a file of their own, of the same
- * size, for a process of their own: each style in the place of a speaker, the sum of its parts by their weights. Places without
- * a blend are zeros.
+ * Writes the styles of blends. The library requires as many styles as the model has speakers, so blends have a separate
+ * file of the same size and a separate process. Each blend takes the place of a speaker and is the weighted sum of its
+ * parts; unused places are zeros.
  */
 async function writeStyles({ blended, styles }: Model, config: object): Promise<ProcessFiles> {
   if (!blended || !styles) return { config, remove: async () => {} };

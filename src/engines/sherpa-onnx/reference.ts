@@ -1,8 +1,6 @@
-// Cloning with a model that imitates the voice of a reference: the clone is the reference itself, a recording and its
-// transcript, packed:
+// Clones for models that imitate a reference. The clone is the recording and its transcript, packed as below: texts in
+// UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: whoever has them can speak with it.
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
-// Texts are UTF-8, lengths in bytes, and all numbers little-endian. The bytes are a person's voice: whoever has them can
-// speak with it.
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
@@ -11,7 +9,7 @@ import type { Model } from './model.ts';
 export interface Reference extends Pcm {
   /** The model that the clone was made for. */
   modelId: string;
-  /** The transcript; empty where it is not known. */
+  /** The transcript; empty if unknown. */
   text: string;
 }
 
@@ -36,7 +34,7 @@ export function packReference({ modelId, samples, sampleRateHz, text }: Referenc
   return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
 }
 
-/** Throws `engine_error` where this engine did not make the bytes. */
+/** Throws `engine_error` if the bytes were not made by this engine. */
 export function parseReference(packed: Uint8Array): Reference {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   let at = 0;
@@ -63,7 +61,7 @@ export function parseReference(packed: Uint8Array): Reference {
   };
 }
 
-/** Which model the clone was made for, without reading its sound. */
+/** The model of the clone, without reading its audio. */
 export function modelIdOf(packed: Uint8Array): string {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   const idBytes = bytes[5] ?? 0;
@@ -73,7 +71,7 @@ export function modelIdOf(packed: Uint8Array): string {
 
 const foreign = () => new Failure('engine_error', {}, new Error('the bytes are not a clone of this engine'));
 
-/** Models use at most ten seconds, and the text of as long. */
+/** Models use at most ten seconds of the recording, and the matching transcript. */
 const sampleSeconds = { min: 3, max: 10 };
 const textCharsMax = 500;
 

@@ -1,5 +1,5 @@
-// The engine of neural models: offers the voices of the models that are in the folder, takes up and drops models while it
-// runs, and speaks with them in processes of their own. A request that has begun ends with the model that it began with.
+// The engine of neural models: offers the voices of the models in the folder, adds and removes models while it runs,
+// and speaks with them in child processes. A request ends with the model with which it began.
 
 import { type FSWatcher, watch } from 'node:fs';
 import { Failure } from '../../errors.ts';
@@ -30,16 +30,16 @@ import { referenceOf } from './voice-samples.ts';
 
 export interface SherpaOnnxOptions {
   dataDir: string;
-  /** Of each process. */
+  /** Threads per process. */
   threads: number;
-  /** How many processes there are at once, and of these, of one model. */
+  /** Largest number of processes in total, and per model. */
   processesMax: number;
   modelProcessesMax: number;
   idleSeconds: number;
-  /** Steps of models that refine; 0: their own. */
+  /** Refinement steps; 0 for the models' own. */
   steps: number;
   log?: EngineLog | undefined;
-  /** How long after the start the first speaker is heard. */
+  /** How long after the start the first speaker is measured. */
   hearAfterMs?: number;
   /** Called with each process that is started for speech. */
   onStart?: ModelPoolOptions['onStart'];
@@ -50,10 +50,10 @@ const speakingRates = { min: 1, max: 1 };
 /** A large model may have to be read from a slow disk before it speaks. */
 const timeoutMs = { firstSound: 90_000, stall: 60_000 };
 const pollMs = 5_000;
-/** How long a folder must not change before it is read. */
+/** How long a folder must be unchanged before it is read. */
 const settleMs = 300;
 const segmentChars = { max: 300, first: 60 };
-/** A character of these is a syllable or a word. */
+/** Languages in which a character is a syllable or a word. */
 const denseLanguages = ['zh', 'yue', 'ja', 'ko'];
 const dense = 0.4;
 
@@ -111,7 +111,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
   };
 }
 
-/** The models that are offered, and the blends of their voices: loaded, heard and dropped as they come and go. */
+/** The offered models and their blends: loaded, measured and dropped as they change. */
 function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () => void) {
   const { dataDir, steps, hearAfterMs, log = () => {} } = options;
   const setModels = () => {
@@ -145,7 +145,7 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
   return { models, blends, hearing };
 }
 
-/** Models without the library that runs them are logged once. */
+/** Logs once that there are models but not the library that runs them. */
 function createLibraryWarning(dataDir: string, log: EngineLog) {
   let isLogged = false;
   return async () => {
@@ -171,7 +171,7 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
   stallMsMax: timeoutMs.stall,
 });
 
-/** What depends on the models that are there. */
+/** The parts of the engine that depend on the current models. */
 function createSpeaking(
   models: OfferedModels,
   findVoice: (voice: Voice) => FoundVoice | undefined,
@@ -252,7 +252,7 @@ function reportChange({ offered, withdrawn, faults }: ModelChange, log: EngineLo
   }
 }
 
-/** Several files change at once. */
+/** Collects changes of several files into one. */
 const quietMs = 100;
 
 function watchFolder(folder: string, onChange: () => void) {
@@ -263,7 +263,7 @@ function watchFolder(folder: string, onChange: () => void) {
     watcher = undefined;
   };
   return {
-    /** Watches the folder, unless it is watched already. */
+    /** Watches the folder, unless it is already watched. */
     ensure(): void {
       if (watcher) return;
       try {
@@ -273,7 +273,7 @@ function watchFolder(folder: string, onChange: () => void) {
         });
         watcher.on('error', drop);
       } catch {
-        // It is not there, or the system has no more watches.
+        // The folder does not exist, or the system has no more watches.
         drop();
       }
     },

@@ -1,6 +1,6 @@
-// Where the library of this engine is. Its package is no dependency of a production install, since its binary contains
-// eSpeak NG, which is GPL: a checkout has it for development, and an operator installs it into `libraries/` in the data
-// folder. It is looked for with the binary for this platform, and not loaded.
+// Finds this engine's library. Its package is not a dependency in production, since its binary contains eSpeak NG
+// (GPL): a checkout has it for development, and an operator installs it into `libraries/` in the data folder. The
+// binary for this platform must exist; it is not loaded here.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,12 +16,12 @@ import type { PrepareOptions } from '../engine.ts';
 
 const packageName = 'sherpa-onnx-node';
 
-/** What npm is told to install: the version that the engine is tested with. */
+/** Package and version to install; the version that the engine is tested with. */
 export const librarySpec = `${packageName}@1.13.8`;
 
 /**
- * The path of the module to load: the package that `ownModule` finds by itself, or else the one in the data folder.
- * Undefined if neither is there.
+ * Path of the module to load: the package that `ownModule` resolves, or else the one in the data folder. Undefined if
+ * neither exists.
  */
 export function findLibrary(dataDir: string, ownModule = import.meta.url): string | undefined {
   const { resolve: resolveOwn } = createRequire(ownModule);
@@ -40,14 +40,14 @@ function findWhole(resolveEntry: () => string): string | undefined {
   }
 }
 
-/** What the operator does about a library that is missing. */
+/** How the operator can install a missing library. */
 export const explainMissingLibrary = (dataDir: string): string =>
   `neural models need ${packageName}, which is not installed: run npm install --prefix ${quote(librariesFolder(dataDir))} ${librarySpec}; ` +
   'it contains eSpeak NG under GPL-3.0';
 
 const librariesFolder = (dataDir: string): string => resolve(dataDir, 'libraries');
 
-/** For a shell. */
+/** Quotes a path for a shell. */
 const quote = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 const stageName = '.libraries-';
@@ -75,7 +75,7 @@ export async function addLibrary(
     print(
       `neural voices need ${librarySpec}, which contains eSpeak NG and is therefore under GPL-3.0; installing it with npm`,
     );
-    // Those of installations that were killed: whoever has the lock is the only one.
+    // Folders left by killed installations; the lock ensures that no other installation is running.
     const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
     for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
     const stage = await mkdtemp(join(dataDir, stageName));
@@ -93,7 +93,7 @@ export async function addLibrary(
 
 const refuse = (message: string, cause?: unknown) => new Failure('engine_unavailable', { message }, cause);
 
-/** What npm needs: to be found, and to reach the operator's registry. */
+/** Environment variables that npm needs to run and to reach the operator's registry. */
 const npmVariables =
   /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_.+)$/i;
 
@@ -120,7 +120,7 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   );
 }
 
-/** What is there speaks with no model: it is an earlier attempt, or for another system. */
+/** Replaces the folder: its content is unusable, from an earlier attempt or for another system. */
 async function replaceFolder(from: string, to: string): Promise<void> {
   const old = `${from}-old`;
   if (existsSync(to)) await rename(to, old);

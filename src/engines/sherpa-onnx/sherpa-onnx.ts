@@ -1,7 +1,6 @@
-// Neural voices that the operator imports: models in folders of `models/` in the data folder, run by sherpa-onnx, which the
-// operator installs, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
-// odd text or a bad model: each model has child processes of its own, started when they are first needed. A broken model is
-// left out and reported by `sonant doctor`; the others speak.
+// Neural voices that the operator imports: models in `models/` of the data folder, run by sherpa-onnx. The operator
+// installs the library, because it contains eSpeak NG (GPL). It runs only in child processes, started on demand, since
+// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; the others speak.
 
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting.ts';
@@ -19,13 +18,13 @@ import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './s
 const name = 'sherpa-onnx';
 const cores = availableParallelism();
 /**
- * More processes make more sound than more threads (bench/models.ts); where there are cores for both, two threads shorten the
- * wait for the first sound of a large model.
+ * More processes give more throughput than more threads (bench/models.ts). With enough cores for both, two threads
+ * shorten the time to the first audio of a large model.
  */
 const threadsUsual = cores >= 4 ? 2 : 1;
 const modelProcessesUsual = Math.max(1, Math.floor(cores / threadsUsual));
 
-/** Has each model speak, one after the other: each may need all cores. */
+/** Has each model speak, one after the other, since each may need all cores. */
 async function tryOutAll(models: readonly Model[], library: string, threads: number): Promise<string[]> {
   const pool = new ModelPool({ findLibrary: () => library, processesMax: 1, threadsPerProcess: threads });
   const faults: string[] = [];

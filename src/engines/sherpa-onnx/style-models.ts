@@ -1,6 +1,6 @@
-// Kokoro and Kitten models: one ONNX file, the styles of their speakers in voices.bin (32-bit floats, speaker by speaker),
-// tokens.txt and eSpeak NG's data. The names of Kokoro's speakers tell their language and gender: "bf_emma" is British
-// and female.
+// Kokoro and Kitten models: one ONNX file, the speakers' styles in voices.bin (32-bit floats, speaker by speaker),
+// tokens.txt and eSpeak NG's data. Names of Kokoro's speakers state language and gender: "bf_emma" is British and
+// female.
 import { join } from 'node:path';
 import type { ModelFacts, NamedSpeaker, StyleFile } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
@@ -10,7 +10,7 @@ const { float, int64 } = elementTypes;
 /** The first letter of a Kokoro speaker's name: its language for callers, and for eSpeak NG. */
 const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
   a: ['en-US', 'en-us'],
-  // eSpeak NG finds a voice by its file: British English is in "en", and there is none named "en-gb".
+  // eSpeak NG finds a voice by its file: British English is in "en", and no file is named "en-gb".
   b: ['en-GB', 'en'],
   e: ['es', 'es'],
   f: ['fr', 'fr'],
@@ -18,12 +18,12 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   i: ['it', 'it'],
   j: ['ja', 'ja'],
   p: ['pt-BR', 'pt-br'],
-  // Chinese characters are read by the lexicon; what else is in the text, as English.
+  // Chinese characters are read with the lexicon; other text is read as English.
   z: ['zh', 'en-us'],
 };
 /**
- * It rounds each sound to whole frames of 25 ms, one at least: between these speeds the roundings of sounds of three frames
- * on average level out to within 3 %; beyond them more and more sounds are at one frame.
+ * The model rounds each sound to whole frames of 25 ms, at least one. Between these speeds, the rounding averages out
+ * to within 3 %; beyond them, more and more sounds have one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };
 
@@ -32,7 +32,7 @@ export async function readKokoroModel(files: ModelFiles, modelName: string): Pro
   model.integer('has_espeak', 0, 1);
   const facts = await readStyleModel(files, modelName, 3);
   const lexicons = [...files.sizes.keys()].filter((name) => /^lexicon.*\.txt$/.test(name));
-  // One lexicon of English is enough: what is spoken with another accent goes by eSpeak NG.
+  // One lexicon of English is enough: other accents are spoken through eSpeak NG.
   const english = lexicons.find((name) => name.includes('us-en')) ?? lexicons.find((name) => name.includes('en'));
   const used = lexicons.filter((name) => name === english || !name.includes('en'));
   const isMultilingual = model.integer('version', 0, 1_000, 1) >= 2;

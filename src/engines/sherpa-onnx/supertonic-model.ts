@@ -1,8 +1,8 @@
-// Supertonic 3: four ONNX files, tts.json, and two files of numbers, little-endian:
+// Supertonic 3: four ONNX files, tts.json, and two files of little-endian numbers. It reads text as written, without
+// eSpeak NG, in 31 languages, and must know the language of each text. It generates audio from noise in steps: more are
+// better and slower.
 //     voice.bin             six int64, the shapes of both styles (speakers, rows, columns), then the styles as 32-bit floats
-//     unicode_indexer.bin   an int32 for each code unit: the number of its token, negative where there is none
-// It reads text as it is written, without eSpeak NG, in 31 languages, each of which it is told. It makes sound from noise,
-// in steps: more are better and slower.
+//     unicode_indexer.bin   an int32 per code unit: the number of its token, negative if there is none
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ModelFacts, StyleFile } from './model.ts';
@@ -12,14 +12,14 @@ import { needPart } from './model-parts.ts';
 
 const { float, int64 } = elementTypes;
 
-/** As the library knows them; another is refused by it. English is first: the language of a caller who states none. */
+/** The languages that the library accepts. English is first: it is used if the caller states none. */
 export const supertonicLanguages: readonly string[] =
   'en ar bg cs da de el es et fi fr hi hr hu id it ja ko lt lv nl pl pt ro ru sk sl sv tr uk vi'.split(' ');
 
-/** The release has its styles in the order of their names. */
+/** The release has its styles in this order. */
 const releasedNames = ['F1', 'F2', 'F3', 'F4', 'F5', 'M1', 'M2', 'M3', 'M4', 'M5'];
 const stepsUsual = 5;
-/** What its makers recommend. The length is divided by the speed, to the sample. */
+/** Speeds that its makers recommend. The length is divided exactly by the speed. */
 const speakingRates = { min: 0.9, max: 1.5 };
 const voiceHeaderBytes = 48;
 const voiceBytesMax = 67_108_864;
@@ -87,7 +87,7 @@ async function readSampleRate(files: ModelFiles): Promise<number> {
 
 const product = (sizes: readonly number[]) => sizes.reduce((all, size) => all * size, 1);
 
-/** Each speaker has a style of its sound and one of its rhythm. */
+/** Each speaker has one style for sound and one for rhythm. */
 function toStyleFile(path: string, shape: readonly number[]): StyleFile {
   const [sound, rhythm] = [shape.slice(1, 3), shape.slice(4)].map((sizes) => 4 * product(sizes)) as [number, number];
   const sections = [

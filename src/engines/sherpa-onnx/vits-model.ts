@@ -1,5 +1,5 @@
-// VITS models, Piper's among them: one ONNX file, tokens.txt, and what makes tokens of text: nothing where tokens are
-// characters, else eSpeak NG's data or a lexicon. Which, the library goes by the comment in the metadata; so do we.
+// VITS models, including Piper's: one ONNX file, tokens.txt and, unless tokens are characters, eSpeak NG's data or a
+// lexicon. The comment in the metadata decides which, as in the library.
 import { join } from 'node:path';
 import type { ModelFacts, Reading } from './model.ts';
 import { elementTypes, type ModelFiles, type OnnxChecks } from './model-files.ts';

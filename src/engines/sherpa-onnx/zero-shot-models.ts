@@ -1,5 +1,5 @@
-// Models that clone the voice of a reference: ZipVoice, which needs its transcript, and Pocket. They have no voices of their
-// own but those of the samples that come with them.
+// Models that clone the voice of a reference: ZipVoice, which needs a transcript, and Pocket. Their only voices are the
+// samples that come with them.
 import { join } from 'node:path';
 import type { ModelFacts } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
@@ -18,7 +18,7 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
   files.checkOnnx(decoder).needInputs([float, float, float, float, float]);
   const sampleRateHz = files.checkOnnx(decoder).integer('sample_rate', 8_000, 48_000, 24_000);
   await files.needTokens({ areCharacters: false }, [' ']);
-  // HiFi-GAN is loaded from another place of the library's config, and so not with this kind.
+  // HiFi-GAN has another place in the library's configuration, and so does not work with this kind.
   const vocoder = needVocoder(files, ['vocos', 'matcha-tts vocos']);
   return {
     config: {
@@ -77,7 +77,7 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
   };
 }
 
-/** The library writes past its memory where a number is too high, and leaves out what no token covers. */
+/** The library writes out of bounds if a token number is too high, and skips text that no token covers. */
 async function checkVocabulary(files: ModelFiles): Promise<void> {
   const vocabulary = await files.readJson('vocab.json');
   const scores = await files.readJson('token_scores.json');

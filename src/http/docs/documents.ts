@@ -1,5 +1,5 @@
-// Documents that stay the same while the service runs: composed when they are first asked for, and sent with an ETag, by
-// which a client that has one is told so (RFC 9110 section 13.1.2).
+// Documents that do not change while the service runs: composed on first use and sent with an ETag (RFC 9110 section
+// 13.1.2).
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isKept } from '../../net/headers.ts';

@@ -56,7 +56,7 @@ function fieldsOf(name: string): string {
   );
 }
 
-/** Of `repeated Voice`, `map<string, Voice>`. */
+/** Links the type name in `repeated Voice` and `map<string, Voice>`. */
 const typeLinks = (type: string) => escaped(type).replace(/[\w.]+$|[\w.]+(?=&gt;$)/, link);
 
 export function toMessages(): string {

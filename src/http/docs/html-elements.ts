@@ -3,13 +3,13 @@
 export const escaped = (text: unknown): string =>
   String(text).replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
 
-/** One line of Markdown with `code` spans and [links](#fragment). */
+/** Renders one line of Markdown with `code` spans and [links](#fragment). */
 export const phrase = (text: unknown): string =>
   escaped(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\[([^\]]+)\]\((#[\w-]+)\)/g, '<a href="$2">$1</a>');
 
-/** Markdown paragraphs, separated by empty lines. */
+/** Renders Markdown paragraphs, separated by empty lines. */
 export const prose = (text: string): string =>
   text
     .split('\n\n')

@@ -145,7 +145,7 @@ function toDocumentedOperation(operation: RouteDocs, responses: Record<string, u
 function toSecurity({ scopes, bearer }: RouteDocs) {
   if (!scopes) return [];
   const kinds = ['apiKey', ...(bearer ? [bearer === 'token' ? 'accessToken' : 'apiKeyAsBearer'] : [])];
-  // Alternatives: any kind of credential, with any one of the scopes.
+  // Alternative requirements: any kind of credential with any one of the scopes.
   const choices = scopes.length > 0 ? scopes.map((scope) => [scope]) : [[]];
   return kinds.flatMap((kind) => choices.map((choice) => ({ [kind]: choice })));
 }
@@ -180,7 +180,7 @@ function toResponses(operation: RouteDocs) {
   );
 }
 
-/** The named headers, and those of every reply. */
+/** The named headers and the headers of every reply. */
 const toHeaders = (names: readonly ReplyHeaderName[]) =>
   Object.fromEntries(
     (['X-Request-Id', 'X-API-Version', ...names] as const).map((name) => [
@@ -189,7 +189,10 @@ const toHeaders = (names: readonly ReplyHeaderName[]) =>
     ]),
   );
 
-/** References to shared failure responses, which are added to `responses`. A status that the operation documents itself is left out. */
+/**
+ * References to shared failure responses, which are added to `responses`. A status that the operation documents itself
+ * is skipped.
+ */
 function toFailures(operation: RouteDocs, responses: Record<string, unknown>) {
   const failures = toFailureAnswers(operation).filter(([status]) => operation.answers[status] === undefined);
   return Object.fromEntries(
@@ -200,7 +203,7 @@ function toFailures(operation: RouteDocs, responses: Record<string, unknown>) {
   );
 }
 
-/** A copy in which every schema with a title is a reference to the one under components. */
+/** A copy in which each titled schema is replaced by a reference to its entry under components. */
 function withReferences(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => withReferences(item, schemas));
   if (typeof value !== 'object' || value === null) return value;

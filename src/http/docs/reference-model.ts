@@ -12,12 +12,12 @@ export interface ReferenceOperation {
 
 export interface ReferenceField {
   name: string;
-  /** Such as `string`, `list of Voice`. */
+  /** For example `string` or `list of Voice`. */
   kind: string;
-  /** The schema that the kind names, if any. */
+  /** Name of the schema that the kind refers to, if any. */
   schemaName: string | undefined;
   isRequired: boolean;
-  /** Such as `0.25 to 4`, `one of wav, pcm, mp3`. */
+  /** For example `0.25 to 4` or `one of wav, pcm, mp3`. */
   limits: string;
   fallback: string | undefined;
   description: string;

@@ -1,6 +1,6 @@
-// GET /docs: the REST and gRPC reference as one HTML page, rendered from the OpenAPI document and the proto comments. It has no
-// script and no third-party resource, supports light and dark, and fits a phone. Its links are relative, so that they work
-// behind a proxy with any path prefix.
+// GET /docs: the REST and gRPC reference as one HTML page without scripts or third-party resources, rendered from the
+// OpenAPI document and the proto comments. Its links are relative, so that they work behind a proxy with any path
+// prefix.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';

@@ -1,5 +1,5 @@
-// The script of the key page: creates an API key and shows it once, and lists, replaces and revokes keys. A new key exists
-// only in the document and is removed when the user leaves the page.
+// The script of the key page: creates, lists, replaces and revokes API keys. A new key is shown once, exists only in
+// the document, and is removed when the user leaves the page.
 
 const { csrf, api, speech } = document.body.dataset;
 const find = (id) => document.getElementById(id);
@@ -21,7 +21,7 @@ function notify(text, isError = false) {
   status.classList.toggle('error', isError);
 }
 
-/** Runs the action of a button, disables the button meanwhile, and shows an error. */
+/** Runs the action of a button. Disables the button meanwhile, and shows an error. */
 async function run(button, action) {
   button.disabled = true;
   try {

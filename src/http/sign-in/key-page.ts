@@ -1,6 +1,5 @@
-// The HTML page where a signed-in user manages API keys, and the error page of sign-in. They load no third-party resources,
-// run only key-page.js and are never cached; their style sheet is that of the console. Their URLs are relative to /oauth/, so that they work behind a proxy with any
-// path prefix.
+// The HTML page where a signed-in user manages API keys, and the error page of sign-in. They are never cached and load
+// no third-party resources. Their URLs are relative to /oauth/, so that they work behind a proxy with any path prefix.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Session } from '../../access/sign-in.ts';
@@ -30,7 +29,7 @@ function readPageFile(name: string, type: string): PageFile {
   return { type, bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
 }
 
-/** Files by their name below /oauth/. */
+/** Files by name below /oauth/. */
 export const readPageFiles = (): Readonly<Record<string, PageFile>> => ({
   'key-page.css': readPageFile('key-page.css', 'text/css; charset=utf-8'),
   'key-page.js': readPageFile('key-page.js', 'text/javascript; charset=utf-8'),
@@ -114,7 +113,7 @@ ${checks.join('\n')}
 `;
 }
 
-/** The error page of sign-in, with a link to start again if that can help. */
+/** The error page of sign-in, with a link to start again if a retry can help. */
 export const toErrorPage = (message: string, canRetry: boolean): string => `${head('Sign-in')}
 </head>
 <body>

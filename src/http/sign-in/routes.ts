@@ -1,6 +1,6 @@
 // /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
-// credentials, RFC 8693 for tokens of the issuer). URLs are built from the configured base URL, never from the Host header,
-// and no URL of a request is redirected to.
+// credentials; RFC 8693 for the issuer's tokens). URLs are built from the configured base URL, never from the Host
+// header, and a URL in a request is never redirected to.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailedAttempts } from '../../access/failed-attempts.ts';
@@ -55,7 +55,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
   });
 
   app.get(callback, async (request, reply) => {
-    // The sign-in ends here, whether it succeeds or not.
+    // Whether the sign-in succeeds or fails, its cookie is deleted.
     const ended = toCookie(loginCookie, '', 0);
     try {
       addresses.check(request.ip);
@@ -73,7 +73,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
   addWithoutBody(app, (scope) => {
     scope.post('/oauth/sign-out', async (request, reply) => {
       const cookie = cookieOf(request.headers.cookie, sessionCookie);
-      // An invalid session needs no CSRF token to be left.
+      // Signing out of an invalid session needs no CSRF token.
       const session = await signIn.session(cookie).catch(() => undefined);
       if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
       return reply
@@ -91,7 +91,7 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
         throw counted(() => addresses.noteFailure(request.ip), error);
       }),
     );
-    // Before the body is read.
+    // Runs before the body is read.
     scope.addHook('onRequest', async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
       addresses.check(request.ip);
@@ -161,7 +161,10 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
 
 const unknownScope = () => refused('invalid_scope', `scope must be some of: ${tokenScopes.join(' ')}`);
 
-/** All scopes by default; undefined if one is asked for that no token has. An empty value counts as absent (RFC 6749). */
+/**
+ * Returns all scopes by default, and undefined if the request names an unknown scope. An empty value counts as absent
+ * (RFC 6749).
+ */
 function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
   const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
   if (wanted.length === 0) return tokenScopes;
@@ -169,7 +172,7 @@ function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
   return wanted.every((scope) => scopes.some((known) => known === scope)) ? scopes : undefined;
 }
 
-/** By HTTP Basic (RFC 6749 section 2.3.1: both halves are form-encoded), or in the body. */
+/** The client's credentials from HTTP Basic (RFC 6749 section 2.3.1: both parts are form-encoded) or from the body. */
 function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: string; secret: string } | undefined {
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.authorization ?? '') ?? [];
   if (basic) {
@@ -185,7 +188,7 @@ function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: s
 const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('text/html') || !accept.includes('application/json');
 
-/** A browser gets an HTML page; other clients get the usual failure. */
+/** Sends an HTML error page to a browser, and the usual failure to other clients. */
 function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!request.headers.accept?.includes('text/html')) throw error;
   request.fault = error;
@@ -194,7 +197,7 @@ function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknow
   return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
 }
 
-/** The error of a failed attempt, or the failure that there were too many. */
+/** Counts a failed attempt. Returns its error, or the failure for too many attempts. */
 function counted(note: () => void, error: unknown): unknown {
   try {
     note();

@@ -1,4 +1,4 @@
-// The schemas of the events of a stream: the data of each is JSON of the schema that its `type` names.
+// The schemas of stream events. The `type` of an event names the schema of its data.
 import { openAiFailureSchema } from '../documented-failures.ts';
 import { type Content, objectSchema, type Schema, text, whole } from '../route-docs.ts';
 
@@ -140,12 +140,12 @@ const examples: readonly (Readonly<Record<string, unknown>> & { type: string })[
 
 interface ExampleEvent {
   id?: string;
-  /** Its name. */
+  /** The event's name. */
   event?: string;
   data: unknown;
 }
 
-/** A stream whose events have such data, with its first events. */
+/** An event stream with this data, and its first events as the example. */
 const describeEvents = (
   description: string,
   schema: Schema,

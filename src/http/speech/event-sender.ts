@@ -1,5 +1,5 @@
-// Starts or resumes a stream of events, and sends it until it ends or its client leaves. Nothing is sent before the first
-// audio: a failure until then has its own status.
+// Starts or resumes a stream of events, and sends it until it ends or its client disconnects. Nothing is sent before
+// the first audio, so that a failure until then has its own status.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admit } from '../../access/admit.ts';
 import { speechOperations } from '../../api/operation.ts';
@@ -21,13 +21,13 @@ import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './
 import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 
 export interface EventSender {
-  /** Starts the stream, by a ticket if there is one; resumes it where the request has a Last-Event-ID of one. */
+  /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
   begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
-  /** Resumes after `Last-Event-ID`, for the key or the ticket with that id. */
+  /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
-  /** Ends the stream; it cannot be resumed. */
+  /** Ends a stream, so that it cannot be resumed. */
   leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
-  /** Resolves when no client of another replica reads a stream of this one. */
+  /** Resolves when no client of another replica reads a stream of this replica. */
   untilReadElsewhere(): Promise<void>;
 }
 
@@ -71,17 +71,17 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
 
     async begin(request, reply, parsed, ticket) {
       const last = request.headers['last-event-id'];
-      // An EventSource whose connection broke asks for the same address again: it would pay for the text again, and get
-      // all of it. What is no longer held is refused, which ends its attempts.
+      // A broken EventSource requests the same URL again. Starting the text again would charge it twice, so the stream
+      // is resumed, or refused if its events have expired, which stops the EventSource.
       if (last && !ticket) return resume(request, reply, String(last).split(':', 1)[0]!, request.call!.caller.keyId);
       if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
       const running = request.call!;
-      running.door = 'sse';
+      running.api = 'sse';
       const stayOn = abortOnClose(running, reply);
       const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
       const iterator = events[Symbol.asyncIterator]();
       const { info, begun } = await firstEvents(iterator);
-      // From here on the stream can be resumed, so it outlives its connection for a while.
+      // The stream can be resumed from now on, so a closed connection does not end it at once.
       stayOn();
       const { keyId } = running.caller;
       const toFailed: EventSource['toFailed'] = (error, chunkIndex) => ({
@@ -110,7 +110,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
   };
 }
 
-/** The events up to the first audio. */
+/** Reads the events up to and including the first audio. */
 async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
   const begun: StreamEvent[] = [];
   for (let next = await events.next(); !next.done; next = await events.next()) {
@@ -127,7 +127,7 @@ const leaver =
   () =>
     void raw.destroy();
 
-/** The texts of the events, with keepalive comments while none come. Its reader returns when it has read enough. */
+/** The texts of the events, with keepalive comments during pauses. The iterator's `return` detaches the reader. */
 function textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncIterable<string> {
   const beat = setInterval(() => {
     if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);

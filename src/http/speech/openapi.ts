@@ -1,4 +1,4 @@
-// The OpenAPI documentation of /api/audio, and what it shares with that of event streams.
+// The OpenAPI documentation of /api/audio, and the parts that it shares with event streams.
 import { idempotencyKeyCharsMax } from '../../api/call-limits.ts';
 import { speechOperations } from '../../api/operation.ts';
 import { audioFormats, formatNames } from '../../audio/formats.ts';
@@ -18,7 +18,7 @@ import { eventContent } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** By their JSON names. */
+/** Schemas by JSON name. */
 export const fieldSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
   speechFieldRows.map(({ json, schema }) => [json, schema]),
 );
@@ -87,7 +87,7 @@ export const soundContent = Object.fromEntries(
   formatNames.map((name) => audioFormats[name]).map(({ contentType }) => [contentType, sound]),
 );
 
-/** In addition to those of every operation. */
+/** Failures in addition to those of every operation. */
 export const speakingFailures = [
   'text_too_long',
   'voice_not_found',

@@ -1,13 +1,13 @@
-// A stream of speech with its latest events, so that a client that lost the connection can resume it. Events are produced
-// on demand. Without a reader, synthesis continues for a limited time and number of bytes and then ends; the events are
-// held for a while after the last one.
+// A stream of speech with its latest events, which a client can resume after a broken connection. Events are produced
+// on demand. Without a reader, synthesis continues for a limited time and number of bytes; the events are kept for a
+// while after the last one.
 import { callerLeft } from '../../api/call.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
 import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
-/** A running synthesis: its further events, how to end it, and the event of its failure. */
+/** A running synthesis: its further events, how to abort it, and how to make the event of its failure. */
 export interface EventSource {
   events: AsyncIterator<SpeechEvent>;
   abort(reason: unknown): void;
@@ -17,18 +17,18 @@ export interface EventSource {
 export interface ResumableStreamOptions {
   audioId: string;
   voiceIds: readonly string[];
-  /** The ids that may resume it: of the key, and of the ticket if there was one. */
+  /** Ids that may resume the stream: the key's, and the ticket's if there was one. */
   holders: readonly string[];
-  /** The key that a ticket stands for, where one was used. */
+  /** The key that the ticket was issued to, if a ticket was used. */
   ticketKeyId?: string | undefined;
-  /** The events so far. */
+  /** The events that were already produced. */
   begun: readonly StreamEvent[];
   source: EventSource;
-  /** Called when its size has changed, when it has ended, and when its events are discarded. */
+  /** Called when the size changes, when the stream ends, and when its events are discarded. */
   watcher: { resized(bytes: number): void; ended(): void; gone(): void };
 }
 
-/** There is one reader at a time; a new one replaces it. */
+/** A stream has one reader at a time; a new reader replaces it. */
 export interface Reader {
   leave(): void;
 }
@@ -41,7 +41,7 @@ export class ResumableStream {
   readonly #source: EventSource;
   readonly #watcher: ResumableStreamOptions['watcher'];
   readonly #events: StreamEvent[] = [];
-  /** The number of the first event held. */
+  /** Number of the first event that is kept. */
   #first = 0;
   #chunkIndex = 0;
   #pulling: Promise<void> | undefined;
@@ -49,10 +49,10 @@ export class ResumableStream {
   #isGone = false;
   #reader: Reader | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Of all events so far. */
+  /** Total bytes of all events so far. */
   #madeBytes = 0;
   heldBytes = 0;
-  /** It cannot be resumed any more. */
+  /** Whether the stream can never be resumed again. */
   isForgotten = false;
 
   constructor({ audioId, voiceIds, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
@@ -65,7 +65,10 @@ export class ResumableStream {
     for (const event of begun) this.#hold(event);
   }
 
-  /** The event with that number, once it is produced; undefined after the last. Throws if it is no longer held. */
+  /**
+   * Resolves to event `n` once it is produced, or to undefined after the last event. Throws if the event is no longer
+   * kept.
+   */
   async at(n: number): Promise<StreamEvent | undefined> {
     for (;;) {
       if (n < this.#first || this.#isGone) throw new Failure('stream_expired');
@@ -75,12 +78,12 @@ export class ResumableStream {
     }
   }
 
-  /** The same where it is there. */
+  /** Returns event `n` if it is kept. */
   held(n: number): StreamEvent | undefined {
     return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
   }
 
-  /** Whether a reader can start with that event: it is held, the next, or after the last. */
+  /** Whether a reader can start at event `n`: it is kept, is the next one, or follows the last. */
   stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
     const next = this.#first + this.#events.length;
     if (n < this.#first || this.#isGone) return 'lost';
@@ -88,7 +91,7 @@ export class ResumableStream {
     return n === next && this.#hasEnded ? 'over' : 'there';
   }
 
-  /** Returns the function to call when the reader has left. */
+  /** Returns the function to call when the reader disconnects. */
   attach(reader: Reader): () => void {
     this.#reader?.leave();
     this.#reader = reader;
@@ -100,7 +103,7 @@ export class ResumableStream {
     };
   }
 
-  /** Discards the oldest events until the others fit. */
+  /** Discards the oldest events until the others fit into `bytesMax`. */
   shrink(bytesMax: number): void {
     let freed = 0;
     let count = 0;
@@ -112,14 +115,14 @@ export class ResumableStream {
     this.#resize(-freed);
   }
 
-  /** Ends the synthesis if it runs, and discards all events. */
+  /** Aborts the synthesis if it runs, and discards all events. */
   drop(reason: unknown): void {
     if (this.#isGone) return;
     this.#isGone = true;
     clearTimeout(this.#timer);
     if (!this.#hasEnded) {
       this.#source.abort(reason);
-      // A call whose results nobody awaits ends only when its reader returns.
+      // A call whose results nobody awaits ends only when its iterator returns.
       void this.#source.events.return?.();
     }
     this.#resize(-this.heldBytes);
@@ -127,7 +130,7 @@ export class ResumableStream {
     this.#watcher.gone();
   }
 
-  /** Ends the synthesis; a failure is the last event. */
+  /** Ends the synthesis with a failure as the last event. */
   end(message: string): void {
     this.#source.abort(new Failure('stream_expired', { message }));
     void this.#pull();
@@ -143,7 +146,7 @@ export class ResumableStream {
     void goOn();
   }
 
-  /** Produces the next event; concurrent calls share it. */
+  /** Produces the next event. Concurrent calls share one result. */
   #pull(): Promise<void> {
     this.#pulling ??= this.#next();
     return this.#pulling;

@@ -1,9 +1,9 @@
-// All streams of speech that run or can be resumed, within a shared limit of memory: a running stream has an equal share, and
-// ended streams are discarded first, the oldest before the others.
+// All streams of speech that run or can be resumed, within a shared memory limit. Running streams have equal shares.
+// Ended streams are discarded first, starting with the oldest.
 import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
-/** Called for each stream that can be read, and when it no longer can. */
+/** Called for each stream when it becomes readable, and when it no longer is. */
 export interface StreamsWatch {
   opened(audioId: string): void;
   gone(audioId: string): void;
@@ -11,7 +11,7 @@ export interface StreamsWatch {
 
 export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
-  /** Ordered by when they ended. */
+  /** Ended streams, in the order in which they ended. */
   readonly #ended = new Map<string, ResumableStream>();
   readonly #watch: StreamsWatch | undefined;
   #heldBytes = 0;
@@ -44,21 +44,21 @@ export class ResumableStreams {
     return stream;
   }
 
-  /** The stream with this id, if it is held and the key or ticket may read it. */
+  /** Returns the stream with this id if it exists and the key or ticket may read it. */
   find(audioId: string, holder: string): ResumableStream | undefined {
     const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
     if (!stream || stream.isForgotten) return undefined;
     return stream.holders.includes(holder) ? stream : undefined;
   }
 
-  /** Ends it with a failure; it cannot be resumed. */
+  /** Ends the stream with a failure, so that it cannot be resumed. */
   leave(stream: ResumableStream): void {
     stream.isForgotten = true;
     if (this.#ended.has(stream.audioId)) stream.drop(undefined);
     else stream.end('The stream was ended by its own key.');
   }
 
-  /** Streams of the voice cannot be resumed; the operation ends those that run. */
+  /** Streams of this voice cannot be resumed. The delete operation itself ends those that run. */
   forgetVoice(voiceId: string): void {
     const isOfVoice = (stream: ResumableStream) => stream.voiceIds.includes(voiceId);
     for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);

@@ -1,5 +1,5 @@
-// POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
-// (`streaming`); and DELETE /api/audio/{id}.
+// POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
+// (`streaming`). DELETE /api/audio/{id} deletes stored audio.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Idempotency, parseIdempotencyKey } from '../../api/idempotency.ts';
 import { speechOperations } from '../../api/operation.ts';
@@ -40,7 +40,7 @@ interface LinkAnswer {
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** What a request would cost; it takes the body of POST /api/audio/speech. */
+/** Estimates the cost of a request. The body is that of POST /api/audio/speech. */
 function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
   app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
     const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
@@ -146,7 +146,7 @@ async function sendStream(
   return reply;
 }
 
-/** The info of a stream, and its audio once there is some. */
+/** Reads the info of a stream, and its first audio. */
 export async function beginSound(
   events: AsyncIterable<SpeechEvent>,
 ): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
@@ -156,7 +156,7 @@ export async function beginSound(
   return { info, pieces: piecesOf(iterator) };
 }
 
-/** Without a generator, which would add two waits to each piece. */
+/** Written without a generator, which would add two awaits per piece. */
 function piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncIterable<Uint8Array> {
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     for (;;) {

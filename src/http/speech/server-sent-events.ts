@@ -1,10 +1,9 @@
-// Speech as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). An event is
-//
-//     id: aud_01JD...:3                                   audio id and number, from 0; what Last-Event-ID sends back
+// Speech as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id holds the audio
+// id and the event number from 0; clients return it in Last-Event-ID. The data is one line of ASCII JSON, followed by
+// an empty line. A line that begins with a colon is a comment, such as `: keepalive`.
+//     id: aud_01JD...:3
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
-//
-// and an empty line; its data is one line of ASCII JSON. A line that begins with a colon is a comment: `: keepalive`.
 import type { Failure } from '../../errors.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
@@ -29,7 +28,7 @@ export const eventHeaders = {
 export const keepalive = ': keepalive\n\n';
 
 export function toEventText(audioId: string, n: number, event: StreamEvent): string {
-  // Most of a stream is audio, and base64 needs no escaping.
+  // Audio is most of a stream, and base64 needs no JSON escaping.
   if (event.type === 'audio') {
     const { buffer, byteOffset, byteLength } = event.audio;
     const audio = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
@@ -108,13 +107,13 @@ function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
   return { error, message, status, retryable, ...(retryable && { retry_after }), chunk_index: chunkIndex, request_id };
 }
 
-/** The number in a `Last-Event-ID`; undefined if malformed or of another stream. */
+/** The event number in a `Last-Event-ID`; undefined if the id is malformed or belongs to another stream. */
 export function numberOfEvent(lastEventId: string, audioId: string): number | undefined {
   const [, id, n] = /^(aud_[0-9A-Z]+):(\d{1,9})$/.exec(lastEventId) ?? [];
   return id === audioId ? Number(n) : undefined;
 }
 
-/** The approximate memory of an event. */
+/** Approximate memory use of an event. */
 export function bytesOf(event: StreamEvent): number {
   if (event.type === 'audio') return event.audio.length + 200;
   return event.type === 'timestamps' ? 200 * (event.words.length + 1) : 500;

@@ -8,14 +8,14 @@ import { sortFields } from '../ignored-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;
-  /** The members that were ignored. */
+  /** The ignored members. */
   ignored: UnknownField[];
 }
 
 export interface FieldRules {
-  /** Reject unknown members. */
+  /** Rejects unknown members. */
   isStrict: boolean;
-  /** Whether the answer is a stream of events. */
+  /** Whether the response is a stream of events. */
   isEvents: boolean;
 }
 
@@ -25,13 +25,13 @@ const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean
 const lists = ['text_chunks', 'lexicon_ids'];
 const numbers = speechFieldRows.filter(({ schema }) => schema.type === 'number').map(({ json }) => json);
 
-/** The request in the body of POST /api/audio/speech. */
+/** Parses the body of POST /api/audio/speech. */
 export function parseSpeechFields(given: Fields, { isStrict, isEvents }: FieldRules): ParsedSpeech {
   const { fields, ignored, faults } = sortFields(given, isEvents ? eventFields : speechFields, isStrict);
   return { request: parseSpeechRequest(fields, { violations: faults }), ignored };
 }
 
-/** The request for a stream of events in a body or query: `text` counts as a single chunk. */
+/** Parses the body or query of an event stream. `text` counts as a single chunk. */
 export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech {
   const { fields, ignored, faults: violations } = sortFields(given, eventFields, isStrict);
   const { method } = fields;
@@ -46,7 +46,7 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
   return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
 }
 
-/** A query as the members of a body: numbers are numbers, truth values likewise, and the texts a list however many there are. */
+/** Converts a query to the members of a body: numbers and booleans are parsed, and the texts become a list. */
 export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {

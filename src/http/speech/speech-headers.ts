@@ -8,10 +8,10 @@ import type { ReplyHeaderName } from '../reply-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 
-/** To the microsecond. */
+/** Rounds to microseconds. */
 export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
-/** For audio in the body. */
+/** Headers for audio in the body. */
 export function soundHeaders(
   { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | DeliveredFacts,
   method: 'rest' | 'streaming',
@@ -29,7 +29,7 @@ export function soundHeaders(
   };
 }
 
-/** For any audio; its duration if known. */
+/** Headers for any audio, with its duration if it is known. */
 export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeaders => ({
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
@@ -39,14 +39,14 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
 
 type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
 
-/** Of a whole sound in the body. */
+/** Headers for complete audio in the body. */
 export const wholeHeaders = (facts: DeliveredFacts): WholeHeaders => ({
   ...soundHeaders(facts, 'rest'),
   ...resultHeaders(facts),
   'content-length': String(facts.byteCount),
 });
 
-/** The link of a stored stream. */
+/** Headers with the link to a stored stream. */
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 
@@ -58,7 +58,7 @@ const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
 export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
   Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
 
-/** A name that is not printable ASCII is percent-encoded UTF-8, which a second header states. */
+/** A name that is not printable ASCII is percent-encoded as UTF-8; a second header states the encoding. */
 function voiceHeaders(name: string): SpeechHeaders {
   const text = headerText(name);
   return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };

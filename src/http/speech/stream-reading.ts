@@ -1,5 +1,5 @@
-// Finds a stream of events, to resume or to end it: one of this replica, or through the relay one of another. The replica
-// that speaks the stream decides who may read it.
+// Finds a stream of events to resume or to end, on this replica or, through the relay, on another. The replica that
+// owns the stream decides who may read it.
 import type { Admit, Presented } from '../../access/admit.ts';
 import { isTicketId } from '../../api/stream-tickets.ts';
 import { Failure, type FailureFacts, type Reason, toFailure } from '../../errors.ts';
@@ -10,22 +10,25 @@ import { toEventText } from './server-sent-events.ts';
 
 export interface Reading {
   texts: AsyncIterable<string>;
-  /** To be called when the reader has left. */
+  /** Must be called when the reader disconnects. */
   leave(): void;
 }
 
-/** A request to read a stream from an event on, or to end it. */
+/** A request to read a stream from an event on, or to end the stream. */
 export interface StreamRequest {
   audioId: string;
   next: number | 'end';
-  /** The id of a key, or of a ticket. */
+  /** The id of a key or of a ticket. */
   holder: string;
-  /** Whether the key was admitted; a request with a ticket carries none. */
+  /** Whether the request's key was admitted. False for a request with a ticket, which carries no key. */
   isAdmitted: boolean;
   address: string;
 }
 
-/** `over`: after the last event, or ended; `lost`: no longer held; `never`: not sent so far. */
+/**
+ * `over`: the stream has ended before this event; `lost`: the events are no longer kept; `never`: the event was not
+ * sent yet.
+ */
 export type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
 
 const audioIdShape = /^aud_[0-9A-Z]{20,80}$/;
@@ -37,14 +40,14 @@ export interface StreamReadingOptions {
   admit: Admit;
   scopes: readonly string[];
   relay?: Relay | undefined;
-  /** Called with internal errors of readers at other replicas. */
+  /** Called with internal errors of readers on other replicas. */
   onFault(fault: unknown): void;
 }
 
 export function createStreamReading({ streams, admit, scopes, relay, onFault }: StreamReadingOptions) {
   const findHere = async (wanted: StreamRequest, reportLimits: ReportLimits): Promise<Found | undefined> => {
     const { audioId, next, holder, isAdmitted, address } = wanted;
-    // Without a key only a ticket will do: ids of keys are no secrets.
+    // Without an admitted key, only a ticket id is accepted: key ids are not secret.
     const stream = isAdmitted || isTicketId(holder) ? streams.find(audioId, holder) : undefined;
     if (!stream) return undefined;
     const { ticketKeyId } = stream;
@@ -85,7 +88,7 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
   };
 }
 
-/** Reads from that event on, until another reader replaces this one. */
+/** Reads from event `from` on, until another reader replaces this one. */
 export function readStream(stream: ResumableStream, from: number, onReplaced: () => void): Reading {
   let isReplaced = false;
   const leave = stream.attach({
@@ -95,7 +98,7 @@ export function readStream(stream: ResumableStream, from: number, onReplaced: ()
     },
   });
   let n = from;
-  // Without a generator, which would add two waits to each event.
+  // Written without a generator, which would add two awaits per event.
   const next = async (): Promise<IteratorResult<string>> => {
     const event = stream.held(n) ?? (await stream.at(n));
     if (!event || isReplaced) return { done: true, value: undefined };
@@ -118,7 +121,7 @@ function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): 
   const { promise, resolve } = Promise.withResolvers<void>();
   let isReplaced = false;
   let reading: Reading | undefined;
-  // The previous reader is replaced only when this one takes the first line.
+  // A new reader replaces the previous one only when it asks for its first line.
   async function* lines() {
     note(promise);
     const begun = read(() => {

@@ -1,5 +1,5 @@
-// One file of a book: random chapters, joined in every format at every rate, are heard by ffmpeg where the timeline says,
-// as each is heard alone, and ffprobe reads the marks.
+// The file of a book: random chapters, joined in every format at every rate, are where the timeline says (checked with
+// ffmpeg) and sound as they do alone, and ffprobe reads the marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +23,13 @@ const titles = [
   "it's 7% \\ done",
   '',
 ];
-/** Of what is heard of a chapter in a book, against what is heard of it alone, after the decoder has settled. */
+/** A chapter in a book compared with the chapter alone, after the decoder has settled. */
 const snrDbMin: Partial<Record<FormatName, number>> = { opus: 35 };
 /** An Opus decoder predicts each frame from the ones before it, so it needs a few frames to converge. */
 const settleSeconds: Partial<Record<FormatName, number>> = { opus: 0.2 };
-/** Of MP3 at 44.1 kHz, the longest. */
+/** For MP3 at 44.1 kHz, the longest. */
 const halfFrameSeconds = 0.0131;
-/** The longest chapter, and the others. */
+/** Lengths of the longest chapter, and of the others. */
 const chapterSecondsMax = isLongRun ? { longest: 30, other: 2 } : { longest: 1, other: 0.5 };
 const rates = outputSampleRatesHz;
 const markedFormats = ['mp3', 'opus', 'flac', 'wav'] as const;

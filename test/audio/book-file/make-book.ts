@@ -1,4 +1,4 @@
-// Books of random chapters for tests, and what ffmpeg and ffprobe make of their files.
+// Books of random chapters for tests, and how ffmpeg and ffprobe read their files.
 import { spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export interface MadeChapter extends BookChapter {
   bytes: Uint8Array;
 }
 
-/** The same numbers for the same seed, from 0 to 1. */
+/** Numbers from 0 to 1, equal for equal seeds. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -23,7 +23,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** A voice of a kind: a buzz that swells, and some noise, from the first sample to the last. */
+/** A voice-like signal: a swelling buzz with some noise, from the first sample to the last. */
 export function voiced(length: number, sampleRateHz: number, random: () => number): Float32Array {
   const pitch = 90 + 120 * random();
   return Float32Array.from({ length }, (_, i) => {
@@ -72,10 +72,10 @@ export async function bookOf(
   return joined(Uint8Array, parts);
 }
 
-/** What ffmpeg needs to be told of a file that does not say what it is. */
+/** Input options that ffmpeg needs for headerless files. */
 const rawInput: Partial<Record<FormatName, string>> = { pcm: 's16le', ulaw: 'mulaw', alaw: 'alaw' };
 
-/** The sound of a file, at its own rate; ffmpeg leaves out what the file says to skip. */
+/** The audio of a file at its own rate; ffmpeg skips the samples that the file says to skip. */
 export function decodedByFfmpeg(bytes: Uint8Array, format: FormatName, rateHz: number): Float32Array {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'sonant-book-'));
   const file = join(folder.path, 'book');

@@ -1,4 +1,4 @@
-// Frames of the Wyoming protocol over real sockets: whole, in pieces, too large, and what is none.
+// Frames of the Wyoming protocol over real sockets: complete, in pieces, too large, and malformed.
 import { expect, test } from 'vitest';
 import { frameOf, openWyoming } from './wyoming-client.ts';
 

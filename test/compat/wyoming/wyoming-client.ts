@@ -1,5 +1,5 @@
-// A Wyoming listener before the whole service, and a client of it that speaks in recorded frames: what the `wyoming` package
-// 1.7 of Python writes, byte for byte, and what it reads back.
+// A Wyoming listener with the whole service, and a client that sends recorded frames: exactly what the Python package
+// `wyoming` 1.7 writes and reads.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -38,14 +38,14 @@ export async function openWyoming(
     return client;
   };
   onTestFinished(async () => {
-    // The server would wait for clients that have not left.
+    // Otherwise the server would wait for clients that are still connected.
     for (const client of clients) client.destroy();
     await server.drain(0);
   });
   return { ...gateway, server, refused, faults, connect: connectClient };
 }
 
-/** As Python writes it: a space after each colon and comma, data after the line. */
+/** As Python writes it: a space after each colon and comma, and data after the line. */
 export function frameOf(type: string, data?: object): Buffer {
   const toPython = (value: object) =>
     JSON.stringify(value, undefined, 1)
@@ -64,12 +64,12 @@ export function openClient(port: number, host = '127.0.0.1') {
     socket,
     closed,
     send: (type: string, data?: object) => socket.write(frameOf(type, data)),
-    /** The next event; undefined where the connection has ended. */
+    /** The next event; undefined when the connection has ended. */
     async next(): Promise<Received | undefined> {
       const { value, done } = await events.next();
       return done ? undefined : value;
     },
-    /** All events up to one of that type, or to the end of the connection. */
+    /** All events up to one of this type, or to the end of the connection. */
     async until(type: string): Promise<Received[]> {
       const seen: Received[] = [];
       for (;;) {

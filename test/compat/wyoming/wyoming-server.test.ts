@@ -1,4 +1,4 @@
-// The Wyoming protocol over real sockets, with the frames that Home Assistant and the `wyoming` package write.
+// The Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
 import { expect, test } from 'vitest';
 import { createApiKey } from '../../../src/access/api-key.ts';
 import { allKeys } from '../../../src/store/api-key-rows.ts';
@@ -26,7 +26,7 @@ test('describe is answered with all voices by language, and ping with pong', asy
   expect(await next()).toMatchObject({ type: 'pong', data: { text: 'hi' } });
   send('ping');
   expect(await next()).toMatchObject({ type: 'pong', data: { text: null } });
-  expect(calls).toMatchObject([{ door: 'wyoming', method: 'sonant.v1.VoiceService/ListVoices', status: 'OK' }]);
+  expect(calls).toMatchObject([{ api: 'wyoming', method: 'sonant.v1.VoiceService/ListVoices', status: 'OK' }]);
 });
 
 test('a whole text is spoken, one after the other, each from audio-start to audio-stop', async () => {
@@ -49,7 +49,7 @@ test('a whole text is spoken, one after the other, each from audio-start to audi
   });
   expect(soundOf(first).equals(Buffer.from(await elsewhere.arrayBuffer()))).toBe(true);
   expect(typesOf(await until('audio-stop'))).toEqual(['audio-start', 'audio-chunk', 'audio-stop']);
-  const ours = calls.filter(({ door }) => door === 'wyoming');
+  const ours = calls.filter(({ api }) => api === 'wyoming');
   expect(ours).toMatchObject(
     Array.from({ length: 2 }, () => ({ method: 'sonant.v1.SpeechService/LiveSpeech', status: 'OK' })),
   );
@@ -99,7 +99,7 @@ test('a text in pieces is spoken while it comes, and the repeated text is ignore
   const { send, until } = connect();
   send('synthesize-start', { voice: { name: 'tone-low' } });
   send('synthesize-chunk', { text: 'The bed light is off. The kit' });
-  // Its sound comes while more text is awaited.
+  // Its audio arrives while more text is expected.
   const early = await until('audio-chunk');
   send('synthesize-chunk', { text: 'chen lights are on.' });
   send('synthesize', { text: 'The bed light is off. The kitchen lights are on.', voice: { name: 'tone-low' } });
@@ -159,7 +159,7 @@ test.each<[string, Parameters<typeof openWyoming>[0], string[]]>([
   };
   const text = 'This is longer than ten characters.';
   expect([await answersTo('describe'), await answersTo('synthesize', { text })]).toEqual(answers);
-  expect(calls.map(({ door, failure }) => [door, failure?.reason ?? 'info'])).toEqual(
+  expect(calls.map(({ api, failure }) => [api, failure?.reason ?? 'info'])).toEqual(
     answers.map((answer) => ['wyoming', answer]),
   );
 });
@@ -233,7 +233,7 @@ test('a client that never reads is given up', async () => {
   send('synthesize', { text: 'This is never read by anyone at all. '.repeat(1000) });
   await expect.poll(() => calls[0], patient).toMatchObject({ status: 'DEADLINE_EXCEEDED' });
   await expect.poll(() => tone.counts.running, patient).toBe(0);
-  // What was on its way comes, and then the end.
+  // Data in transit still arrives before the end.
   socket.resume();
   socket.end();
   await closed;
@@ -252,8 +252,8 @@ test('text that comes faster than it is spoken is bounded', async () => {
 });
 
 test('only this machine and the listed addresses may connect', async () => {
-  const closedDoor = await openWyoming({ address: { host: '::', port: 0 } });
-  const here = closedDoor.connect();
+  const localOnly = await openWyoming({ address: { host: '::', port: 0 } });
+  const here = localOnly.connect();
   here.send('ping');
   expect(await here.next()).toMatchObject({ type: 'pong' });
   const { networkInterfaces } = await import('node:os');
@@ -261,11 +261,11 @@ test('only this machine and the listed addresses may connect', async () => {
     all.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address),
   )[0];
   if (outer === undefined) return;
-  const refused = openClient(closedDoor.server.port, outer);
+  const refused = openClient(localOnly.server.port, outer);
   expect(await refused.next().catch(() => undefined)).toBeUndefined();
-  expect(closedDoor.refused).toEqual([expect.stringContaining(outer)]);
-  const openDoor = await openWyoming({ address: { host: '0.0.0.0', port: 0 }, allowed: [`${outer}/32`] });
-  const welcome = openClient(openDoor.server.port, outer);
+  expect(localOnly.refused).toEqual([expect.stringContaining(outer)]);
+  const openToAddress = await openWyoming({ address: { host: '0.0.0.0', port: 0 }, allowed: [`${outer}/32`] });
+  const welcome = openClient(openToAddress.server.port, outer);
   welcome.send('ping');
   expect(await welcome.next()).toMatchObject({ type: 'pong' });
 });

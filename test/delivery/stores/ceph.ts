@@ -1,5 +1,5 @@
-// A whole Ceph on loopback, out of Debian's packages: one monitor, one store of objects in memory, and the gateway that
-// speaks S3. It is up in two seconds, takes any user's rights, keeps all it has in a folder, and ends with who started it.
+// A complete Ceph on loopback from Debian's packages: one monitor, one object store in memory, and the S3 gateway. It
+// starts in two seconds, stores everything in a folder, and ends with the process that started it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export interface Ceph {
   endpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** What `radosgw-admin` is to be called with. */
+  /** The configuration file for `radosgw-admin`. */
   conf: string;
 }
 
@@ -31,7 +31,7 @@ export async function startCeph(folder: string): Promise<Ceph & { stop(): Promis
   const daemons: ChildProcess[] = [];
   const start = (program: string, ...args: string[]) => {
     const log = openSync(join(folder, 'log', `${program}.out`), 'w');
-    // It dies with us, however we die.
+    // It is killed when this process ends in any way.
     const line = ['--pdeathsig', 'KILL', program, '-c', conf, '-f', ...args];
     daemons.push(spawn('setpriv', line, { stdio: ['ignore', log, log] }));
   };
@@ -64,7 +64,7 @@ export async function startCeph(folder: string): Promise<Ceph & { stop(): Promis
   }
 }
 
-/** How many objects a bucket may have; fewer than none is as many as it likes. */
+/** Limits the number of objects in a bucket; a negative number means no limit. */
 export async function limitObjects({ conf }: Pick<Ceph, 'conf'>, bucketName: string, max: number): Promise<void> {
   const admin = (...args: string[]) =>
     run('radosgw-admin', ['-c', conf, 'quota', ...args, '--quota-scope=bucket', `--bucket=${bucketName}`]);
@@ -110,7 +110,7 @@ rgw enable usage log = false
 rgw bucket quota ttl = 0
 `;
 
-/** Of every daemon, before there is a monitor to ask for them: the gateway insists on cephx. */
+/** A keyring for all daemons, made before the monitor runs: the gateway insists on cephx. */
 async function makeKeyring(file: string): Promise<void> {
   const all = ['--cap', 'osd', 'allow *', '--cap', 'mgr', 'allow *', '--cap', 'mds', 'allow *'];
   const names = { 'mon.': [], 'client.admin': all, 'client.rgw': all, 'osd.0': all };

@@ -1,5 +1,4 @@
-// A process of its own that fills the small disk that holds a folder, and says what came of it:
-//     node disk-filler.ts FOLDER
+// A process that fills the small disk of a folder, and reports the result: node disk-filler.ts FOLDER
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLocalClips } from '../../../src/delivery/stores/local-clips.ts';

@@ -1,5 +1,5 @@
-// A proxy in front of a real S3 service that does to each request what the test wants: passes it on, or refuses, freezes,
-// slows, cuts or answers it in the service's place.
+// A proxy in front of a real S3 service that passes each request on, or refuses, freezes, slows, cuts or answers it
+// itself.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,24 +7,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
 export type Fault =
-  /** The connection is reset before anything is read. */
+  /** Resets the connection before anything is read. */
   | { kind: 'reset' }
-  /** Nothing is answered, ever. */
+  /** Never answers. */
   | { kind: 'freeze' }
   | { kind: 'answer'; status: number; code: string; retryAfter?: number }
-  /** So much of the body is passed on, and the connection reset. */
+  /** Passes on this much of the body, and then resets the connection. */
   | { kind: 'cut-request'; afterBytes: number }
-  /** It is done, and the connection reset before the answer. */
+  /** Performs the request, and resets the connection before the answer. */
   | { kind: 'lose-answer' }
-  /** So much of the answer's body is passed on, and the connection reset, or left as it is. */
+  /** Passes on this much of the answer's body, and then resets the connection or leaves it open. */
   | { kind: 'cut-answer' | 'stall-answer'; afterBytes: number }
-  /** A pause before each piece of the request's body and of the answer's. */
+  /** Pauses before each piece of the request's body and of the answer's. */
   | { kind: 'slow'; pauseMs: number };
 
 export async function openFaultProxy(target: string, onClose: (close: () => Promise<void>) => void = onTestFinished) {
   const { hostname: host, port } = new URL(target);
   const state = {
-    /** What is done to a request; undefined lets it pass. */
+    /** The fault for a request; undefined passes it on. */
     faultOf: (_: { method: string; url: string }): Fault | undefined => undefined,
     requests: [] as string[],
   };
@@ -88,7 +88,7 @@ async function passBack(answered: IncomingMessage, response: ServerResponse, fau
     if (fault?.kind === 'slow') await sleep(fault.pauseMs);
     if (fault && 'afterBytes' in fault && passed + bytes.length > fault.afterBytes) {
       response.write(bytes.subarray(0, fault.afterBytes - passed));
-      // What was sent is to arrive first.
+      // Sent data should arrive first.
       await sleep(20);
       if (fault.kind === 'cut-answer') response.socket?.resetAndDestroy();
       return;

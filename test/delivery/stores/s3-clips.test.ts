@@ -1,4 +1,4 @@
-// Clips in a bucket of a real S3 service: the contract, and what only a bucket can go wrong with.
+// Clips in a bucket of a real S3 service: the contract, and faults that only a bucket has.
 import { buffer } from 'node:stream/consumers';
 import { HeadObjectCommand, PutBucketPolicyCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ describe.skipIf(!hasS3)('S3', () => {
     const draft = await clips.create(key, 'audio/wav');
     const room = Buffer.alloc(300_000);
     for (let at = 0; at < bytes.length; at += room.length) {
-      // What was written may be written over.
+      // The buffer may be reused after a write.
       const piece = room.subarray(0, Math.min(room.length, bytes.length - at));
       piece.set(bytes.subarray(at, at + piece.length));
       await draft.write(piece);

@@ -1,5 +1,5 @@
-// Clips in a bucket whose service is away, slow, full, or breaks in the middle: nothing half-written is ever seen, what is
-// acknowledged is there, every call ends, and all is well again once the service is, without a restart.
+// Clips in a bucket whose service is unreachable, slow, full, or breaks midway: incomplete clips are never visible,
+// acknowledged ones exist, every call ends, and everything recovers without a restart.
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { patternBytes } from '../../conformance/pattern-bytes.ts';
 import { type Fault, openFaultProxy } from './fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from './s3-server.ts';
 
-/** For who waits in vain. */
+/** Short timeouts for failing calls. */
 const little: Timeouts = {
   ...{ connectMs: 300, checkMs: 300, attemptMs: 300, callMs: 500 },
   ...{ uploadAttemptMs: 400, uploadMs: 800 },
@@ -48,7 +48,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     const always = (fault: Fault | undefined) => {
       proxy.faultOf = () => fault;
     };
-    /** Does it to so many requests that look like that, and lets the others pass. */
+    /** Applies the fault to `count` matching requests, and passes the others on. */
     const some = (count: number, looks: RegExp, fault: Fault) => {
       let left = count;
       proxy.faultOf = ({ method, url }) => (looks.test(`${method} ${url}`) && left-- > 0 ? fault : undefined);
@@ -81,7 +81,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
       ]);
       proxy.requests.length = 0;
       await expect(clips.create(never, 'audio/wav')).rejects.toMatchObject(unavailable);
-      // What was begun earlier may still be tidied up behind its back.
+      // Earlier requests may still be cleaned up in the background.
       expect(proxy.requests.filter((requests) => requests.includes(never) && !requests.startsWith('HEAD '))).toEqual(
         [],
       );
@@ -253,7 +253,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
   });
 });
 
-/** Tries until it can be done: on a busy machine, a short timeout is too short at times. */
+/** Repeats until it succeeds: on a busy machine, a short timeout is sometimes too short. */
 async function recovered<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,6 +1,6 @@
-// A real S3 service for the tests that need one: that of TEST_S3_ENDPOINT, with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY,
-// or else a Ceph of our own, where its programs are installed. vitest calls `setup` once before a run; the Ceph is
-// started when the first test asks, by vitest's own process, for all, and ends with it.
+// A real S3 service for tests: that of TEST_S3_ENDPOINT (with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY), or else a
+// Ceph, if it is installed. vitest calls `setup` once before a run; the first test that needs the Ceph starts it, for
+// all tests, and it ends with vitest.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,12 +13,12 @@ import { isInstalled } from '../../programs.ts';
 import { type Ceph, limitObjects, startCeph } from './ceph.ts';
 
 export const s3Programs = ['ceph', 'ceph-mon', 'ceph-osd', 'radosgw'] as const;
-/** Whether there is one. */
+/** Whether an S3 service is available. */
 export const hasS3 = process.env.TEST_S3_ENDPOINT !== undefined || s3Programs.every(isInstalled);
 
 const waitMs = 50;
 
-/** Run by vitest once, before all tests. */
+/** Called by vitest once, before all tests. */
 export function setup(): (() => Promise<void>) | undefined {
   if (!hasS3 || process.env.TEST_S3_ENDPOINT !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-s3-'));
@@ -62,7 +62,7 @@ async function find(): Promise<Omit<Ceph, 'conf'> & { conf?: string }> {
   return said;
 }
 
-/** A bucket of the test's own. */
+/** Opens a new bucket for the test. */
 export async function openS3Server() {
   const { endpoint, accessKeyId, secretAccessKey, conf } = await find();
   const credentials = { accessKeyId, secretAccessKey };
@@ -73,18 +73,18 @@ export async function openS3Server() {
     endpoint,
     credentials,
     bucketName,
-    /** To look behind the back of what is tested. */
+    /** For direct access to the bucket. */
     client,
-    /** Keys of the uploads that are under way. */
+    /** Keys of unfinished uploads. */
     listUploads: async () => {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucketName }));
       return Uploads.map(({ Key }) => Key!);
     },
-    /** What the SDK finds its login by. */
+    /** The SDK's login. */
     env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
     openBucket: (through = endpoint, timeouts: Partial<Timeouts> = {}, publicEndpoint = '') =>
       openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, timeouts),
-    /** For a Ceph of ours: how many objects the bucket may have. */
+    /** For Sonant's own Ceph: limits the number of objects in the bucket. */
     limitObjects: conf === undefined ? undefined : (max: number) => limitObjects({ conf }, bucketName, max),
   };
 }

@@ -1,4 +1,4 @@
-// Admission: the numbers of requests that are spoken and wait, fair between callers.
+// Admission: the number of requests that are spoken and that wait, with fairness between callers.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';
 import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';

@@ -1,5 +1,6 @@
-// More streams than an engine can speak: what has begun goes on, what is new is admitted in time or refused and then heard soon,
-// and the engine is always busy. The bounds are wider than what comes out, which chance moves a little.
+// More streams than an engine can speak: running streams continue, new ones are admitted in time or refused and later
+// served quickly, and the engine is always busy. The limits are wider than typical results, which vary a little at
+// random.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -23,7 +24,7 @@ test.each([
   const { waitMs, firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
   expect(busy).toBeGreaterThan(0.9);
   expect(waitMs).toBeLessThanOrEqual(waitMsMax);
-  // Who is refused is not who is heard late.
+  // Refused requests are not counted as served late.
   expect(refused).toBeGreaterThan(heard / 2);
   // A segment that has begun is spoken to its end.
   expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
@@ -70,7 +71,7 @@ test('a request waits while the engine of its voice is behind with what has begu
   const third = stream();
   const heard = third.next();
   while (schedule.state.waiting.interactive === 0) await new Promise((resolve) => setImmediate(resolve));
-  // The later segment would be due before its turn, if first segments went on going before it.
+  // The later segment would become due before its turn if first segments always preceded it.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   holder.end();
   await later;

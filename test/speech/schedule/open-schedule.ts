@@ -1,4 +1,4 @@
-// A scheduler on a clock of the test's own, and requests that are noted by name. The owner of a request is the first letter
+// A scheduler with a manual clock, and requests that are recorded by name. The owner of a request is the first letter
 // of its name.
 import type { EngineCapabilities } from '../../../src/engines/engine.ts';
 import type { Seat } from '../../../src/engines/guard.ts';
@@ -39,7 +39,7 @@ export function openSchedule(options: Partial<ScheduleOptions> = {}) {
         failures.push(error);
       },
     );
-  /** After this time the request is heard and over. */
+  /** After this time the request has audio and is over. */
   const finish = async (name: string, ms = 100) => {
     clock.ms += ms;
     const { turn, heard, end, seat } = held.get(name)!;

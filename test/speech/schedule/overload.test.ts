@@ -1,4 +1,4 @@
-// Overload: who is admitted, who waits before whom, and who is refused at once, on a clock of the test's own.
+// Overload: who is admitted, who waits before whom, and who is refused at once, on a manual clock.
 import { expect, test } from 'vitest';
 import type { Demand } from '../../../src/speech/schedule.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
@@ -9,7 +9,9 @@ const wide = seatAt({ segmentsSpokenMax: 1000 });
 const single = seatAt({ segmentsSpokenMax: 1 });
 const bulk = { kind: 'bulk' } as const;
 
-/** Requests that each took this long, one after the other, while another waited: it is measured. */
+/**
+ * Requests that each took this long, one after the other, while another waited, so that the scheduler has measured it.
+ */
 async function openMeasured(ms: number, more: Partial<Demand> = {}) {
   const opened = openSchedule();
   opened.ask('a0', single, more);
@@ -129,7 +131,7 @@ test('a deadline is no reason to refuse a request that need not wait', async () 
 });
 
 test('a whole text that would not be done by its deadline is refused, where a stream of it waits', async () => {
-  // Three milliseconds a character.
+  // Three milliseconds per character.
   const { ask, refused, clock, schedule } = await openMeasured(300, { wholeChars: 100 });
   ask('b1', single, { wholeChars: 4000, deadlineMs: clock.ms + 3000, waitMsMax: 5000 });
   ask('b2', single, { deadlineMs: clock.ms + 3000, waitMsMax: 5000 });
@@ -190,7 +192,7 @@ test('audio takes no more memory than there is for it, but one request is spoken
   ask('a2', wide, { bytesMax: 5 });
   ask('b3', wide, { bytesMax: 1 });
   await settle();
-  // Nobody overtakes one that waits for memory.
+  // Nobody overtakes a request that waits for memory.
   expect(admitted).toEqual(['a0', 'a1']);
   await finish('a1');
   expect(admitted).toEqual(['a0', 'a1', 'a2', 'b3']);

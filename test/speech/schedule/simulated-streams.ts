@@ -1,20 +1,20 @@
-// Streams of strangers at the scheduler, on a clock of its own: how long they wait, how soon they are heard, how long a listener
-// waits in the middle, and how busy the engine is. Half of the texts are one segment, half are several, which are read a
-// little ahead of what is heard; bulk texts are asked for again and again.
+// Simulates streams at the scheduler, with its own clock: how long they wait, how soon they have audio, how long a
+// listener waits midway, and how busy the engine is. Half of the texts have one segment; the others have several, which
+// are read slightly ahead of playback. Bulk texts are requested continuously.
 import { setImmediate as settle } from 'node:timers/promises';
 import type { Failure } from '../../../src/errors.ts';
 import { type Admission, Schedule } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt } from './open-schedule.ts';
 
 export interface SimulatedStreams {
-  /** Of what the engine can speak. */
+  /** Relative to what the engine can speak. */
   offered: number;
   seats: number;
-  /** Of the longer texts. */
+  /** Segments of the longer texts. */
   segments?: number;
-  /** How long a segment takes, next to a fast engine. */
+  /** Duration of a segment relative to a fast engine. */
   slowness?: number;
-  /** How many times as fast as it is heard sound is read. */
+  /** Reading speed relative to playback. */
   readSpeed?: number;
   owners?: number;
   bulkClients?: number;
@@ -26,10 +26,10 @@ const charsPerSecond = 14.5;
 const secondsAhead = 2;
 const simulatedMs = 300_000;
 const clientsMs = 60_000;
-/** Before anything is counted. */
+/** Time before anything is counted. */
 const warmUpMs = 10_000;
 const patienceMs = 5000;
-/** Of the logarithm of the time that a segment takes. */
+/** Of the logarithm of a segment's duration. */
 const sigma = 0.3;
 
 export async function simulateStreams(load: SimulatedStreams) {
@@ -99,11 +99,11 @@ export async function simulateStreams(load: SimulatedStreams) {
   };
   await run([arrive(), ...Array.from({ length: bulkClients }, (_, n) => repeat(n))], simulatedMs);
   return {
-    /** From the request to its admission: the longest. */
+    /** Longest time from the request to its admission. */
     waitMs: Math.max(0, ...waitMs),
-    /** From the admission to the first sound: the median. */
+    /** Median time from the admission to the first audio. */
     firstMs: quantileOf(firstMs, 0.5),
-    /** The longest wait of a listener in the middle of a stream. */
+    /** The longest wait of a listener midway through a stream. */
     gapMs: Math.max(0, ...gapMs),
     /** The share of the time in which the engine speaks. */
     busy: busyMs / seats / (simulatedMs - warmUpMs),
@@ -113,7 +113,7 @@ export async function simulateStreams(load: SimulatedStreams) {
   };
 }
 
-/** What sleeps is woken in the order of its times, and all that follows from it happens before the next. */
+/** Sleepers are woken in the order of their times, each with all its consequences before the next. */
 function createClock() {
   let nowMs = 0;
   const sleeping: { atMs: number; wake(): void }[] = [];
@@ -140,7 +140,7 @@ function createClock() {
   };
 }
 
-/** The same for each. */
+/** Equal for equal seeds. */
 function randomNumbers(): () => number {
   let state = 7;
   return () => {
@@ -157,11 +157,11 @@ const quantileOf = (values: readonly number[], quantile: number): number =>
 
 export interface SimulatedClients {
   seats: number;
-  /** Clients that each ask for one sentence again and again, and come back when they were told to. */
+  /** Clients that request one sentence repeatedly, and return after the requested wait. */
   polite?: number;
   /** Requests of impatient clients, relative to what the engine can speak. */
   offered?: number;
-  /** Impatient clients disconnect if they have heard nothing after this time. */
+  /** Impatient clients disconnect if they have received nothing after this time. */
   leaveMs?: number;
   owners?: number;
   waitMsMax?: number;
@@ -169,7 +169,7 @@ export interface SimulatedClients {
   turnMs?: number;
 }
 
-/** Sentences of one segment each, asked for by clients of these kinds. */
+/** Sentences of one segment each, requested by clients of these kinds. */
 export async function simulateClients(load: SimulatedClients) {
   const { seats, polite = 0, offered = 0, leaveMs = Infinity, owners = 1, waitMsMax = 5000, turnMs = 90 } = load;
   const random = randomNumbers();
@@ -228,7 +228,7 @@ export async function simulateClients(load: SimulatedClients) {
     refused,
     left,
     heard: firstMs.length,
-    /** Heard, relative to what the engine can speak. */
+    /** Served sentences, relative to what the engine can speak. */
     goodput: (firstMs.length * turnMs * Math.exp(sigma ** 2 / 2)) / seats / (clientsMs - warmUpMs),
     firstMs: quantileOf(firstMs, 0.5),
     firstMsMax: Math.max(0, ...firstMs),

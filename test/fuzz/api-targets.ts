@@ -1,5 +1,5 @@
-// The doors of a real service in this process: bodies of REST, raw bytes of HTTP/1.1, messages of gRPC and of the live
-// WebSocket. No input may be answered with an internal error, be left without an answer, or be logged as a bug.
+// The APIs of a real service in this process: REST bodies, raw HTTP/1.1 bytes, and messages of gRPC and of the live
+// WebSocket. No input may cause an internal error, remain unanswered, or be logged as a bug.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -39,7 +39,7 @@ async function openFuzzedService() {
     httpPort: service.httpPort,
     grpcPort: service.grpcPort,
     key,
-    /** Throws where the log has a bug, or the service does not answer any more. */
+    /** Throws if the log has a bug or the service does not answer. */
     async check() {
       const [bug] = bugs.splice(0);
       if (bug !== undefined) throw new Error(bug);
@@ -145,7 +145,7 @@ const frame = (message: Uint8Array): Buffer => {
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
-/** Internal and unknown: nothing that a caller sends may lead there. */
+/** Internal and unknown: no input of a caller may lead there. */
 const grpcBugs = new Set(['2', '13']);
 
 const grpc = onService(({ grpcPort, key }) => ({
@@ -213,7 +213,7 @@ const live = onService(({ url, key }) => ({
       const socket = new WebSocket(`${url.replace('http', 'ws')}/api/audio/speech/live`, {
         headers: { 'X-API-Key': key },
       });
-      // A session that is not told its end goes on: the peer leaves then.
+      // A session without an end message continues, so the peer disconnects.
       const timer = setTimeout(() => socket.close(), 200);
       socket.on('open', () => {
         for (const line of input.toString('utf8').split('\n')) socket.send(line);
@@ -232,4 +232,4 @@ const live = onService(({ url, key }) => ({
     }),
 }));
 
-export const doorTargets: readonly OpenTarget[] = [rest, http, grpc, live];
+export const apiTargets: readonly OpenTarget[] = [rest, http, grpc, live];

@@ -1,5 +1,5 @@
-// Clients of what Sonant keeps for a while: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each makes one,
-// uses it, deletes it, and sees that it is gone.
+// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each creates one,
+// uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,15 +7,15 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sentences } from '../sentences.ts';
+import type { ApiCall } from './api-clients.ts';
 import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';
-import type { Door } from './door-client.ts';
 
-export interface KeptDoors {
-  readonly doors: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', Door>>;
+export interface ResourceClients {
+  readonly apis: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', ApiCall>>;
   endLearning(): void;
-  /** Webhooks of jobs that have ended and were not announced yet. */
+  /** Ended jobs whose webhook has not arrived yet. */
   unannounced(): readonly string[];
-  /** Webhooks whose signature was wrong. */
+  /** Number of webhooks with a wrong signature. */
   readonly forged: number;
   readonly announced: number;
   close(): void;
@@ -25,13 +25,13 @@ const jobMsMax = 20 * 60_000;
 const goneMsMax = 10_000;
 const chapters = [0, 1].map((n) => ({ title: `Chapter ${n}`, text: sentences.slice(9 * n, 9 * n + 6).join(' ') }));
 
-export async function openKeptDoors({ url, key }: { url: string; key: string }): Promise<KeptDoors> {
+export async function openResourceClients({ url, key }: { url: string; key: string }): Promise<ResourceClients> {
   const http = new RequestClient(url, key);
   const known = new Map<string, Buffer>();
   let isLearning = true;
-  const check = (door: string, heard: Buffer, watch: Watch) => {
-    if (isLearning) known.set(door, heard);
-    same(heard, known.get(door)!, watch);
+  const check = (api: string, heard: Buffer, watch: Watch) => {
+    if (isLearning) known.set(api, heard);
+    same(heard, known.get(api)!, watch);
   };
   const json = async (answer: Response) => JSON.parse((await answer.text()) || '{}');
   const send = async (method: string, path: string, watch: Watch, body?: object | FormData) => {
@@ -43,7 +43,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     const body = { text: `${sentences[2]} Sonant says so.`, output_format: 'pcm', return_format: 'buffer', ...fields };
     return readAll(await http.post('/api/audio/speech', body, watch), watch);
   };
-  /** Once it is not refused as a busy or sick service refuses. */
+  /** Repeats while the service refuses because it is busy or faulty. */
   const untilDone = async <T>(work: () => Promise<T>, msMax: number): Promise<T> => {
     for (const since = performance.now(); ; ) {
       try {
@@ -83,7 +83,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     }),
   );
 
-  const doors: KeptDoors['doors'] = {
+  const apis: ResourceClients['apis'] = {
     async job(watch) {
       const id = randomUUID();
       const path = `/api/audio/jobs/${id}`;
@@ -101,7 +101,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
         if (performance.now() - since > jobMsMax) throw new Error(`after ${jobMsMax} ms it is ${job.status}`);
         await sleep(500);
       }
-      // A job that is deleted at once may have sent its webhook, or not.
+      // The webhook of a job that is deleted at once may or may not be sent.
       for (let n = 0; n < 60 && !hooks.heard.has(id); n++) await sleep(500);
       await untilDone(() => send('DELETE', path, watch), jobMsMax);
     },
@@ -150,7 +150,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
     },
   };
   return {
-    doors,
+    apis,
     endLearning() {
       isLearning = false;
     },
@@ -165,7 +165,7 @@ export async function openKeptDoors({ url, key }: { url: string; key: string }):
   };
 }
 
-/** Of webhooks by Standard Webhooks; every fourth is refused at first, and has to be sent again. */
+/** A receiver of Standard Webhooks that refuses every fourth message at first, so that it must be sent again. */
 async function openReceiver(secret: string) {
   const heard = new Set<string>();
   const state = { forged: 0 };

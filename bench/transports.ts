@@ -11,14 +11,14 @@ import {
 import { ReturnFormat, SpeechService } from '../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../gen/sonant/v1/voice_pb.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
-import { loadGrpc } from './doors/grpc-load.ts';
-import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
-import { toFrame } from './doors/raw-servers.ts';
-import { readyPlan, readySpeak } from './doors/ready-speech.ts';
-import type { ContenderName } from './doors/serve.ts';
-import { type ServerProcess, startNginx, startServer } from './doors/server-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
+import { loadGrpc } from './transports/grpc-load.ts';
+import { firstByteMs, type HttpRequest, loadHttp } from './transports/http-load.ts';
+import { toFrame } from './transports/raw-servers.ts';
+import { readyPlan, readySpeak } from './transports/ready-speech.ts';
+import type { ContenderName } from './transports/serve.ts';
+import { type ServerProcess, startNginx, startServer } from './transports/server-process.ts';
 
 const rounds = 5;
 /** V8 compiles during the first twenty thousand requests, and longer for a service than for a bare server. */

@@ -1,6 +1,7 @@
-// Every door at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL, Redis
-// and S3. The verdict: every byte is right, every status is one that the documents name for what happened, and when all is
-// over nothing is held. The rate that is offered is RATE times what is served while clients wait for each other.
+// Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
+// Redis and S3. The verdict: every byte is right, every status is one that the documents name for the situation, and
+// nothing is held at the end. The offered rate is RATE times the rate that is served to clients that wait for each
+// other.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,18 +11,18 @@ import { createApiKey } from '../../src/access/api-key.ts';
 import { openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
+import { type ApiClients, openApiClients } from './api-clients.ts';
 import { type Outcome, Watch } from './checked-requests.ts';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
-import { type DoorClient, openDoorClient } from './door-client.ts';
 import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle.ts';
-import { type KeptDoors, openKeptDoors } from './kept-doors.ts';
 import { learnSounds } from './known-sounds.ts';
 import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
 import { readWaits, toWaits } from './measured-waits.ts';
 import { describeSlope, leastInQuarters, type MemorySample, memorySlopeOf } from './memory-slope.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
-import { type DoorCall, toTable } from './verdict.ts';
+import { openResourceClients, type ResourceClients } from './resource-clients.ts';
+import { type CallOutcome, toTable } from './verdict.ts';
 
 const { MINUTES = '5', RATE = '2', REPORT = '' } = process.env;
 const minutes = Number(MINUTES);
@@ -36,8 +37,8 @@ interface Opened {
   installation: Installation;
   engines: Engines;
   checking: CheckingClient;
-  doors: DoorClient;
-  kept: KeptDoors;
+  apis: ApiClients;
+  kept: ResourceClients;
 }
 
 const opened = new AsyncDisposableStack();
@@ -52,7 +53,7 @@ beforeAll(async () => {
       ...{ SONANT_OPENAI_URL: engines.openai.url, SONANT_GOOGLE_ENDPOINT: engines.google.endpoint },
       ...{ SONANT_GOOGLE_PER_MINUTE: '100000', SONANT_GOOGLE_CLONES_PER_MINUTE: '100000' },
       ...{ SONANT_WEBHOOK_ALLOW: '127.0.0.1', SONANT_AUDIO_MIB_MAX: '512' },
-      // Both are on this machine, and share its processors.
+      // Both run on this machine and share its processors.
       SONANT_FLITE_THREADS: String(Math.max(1, Math.floor(availableParallelism() / 2))),
       ...{ SONANT_BOOTSTRAP_KEY: wyomingKey, SONANT_WYOMING_KEY: wyomingKey },
     },
@@ -66,53 +67,53 @@ beforeAll(async () => {
     fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) }),
   );
   const checking = openCheckingClient({ url, target, key, sounds });
-  const doors = openDoorClient({ url, target, key, wyomingPorts });
-  const kept = await openKeptDoors({ url, key });
-  for (const client of [checking, doors, kept]) opened.defer(() => client.close());
-  all = { installation, engines, checking, doors, kept };
+  const apis = openApiClients({ url, target, key, wyomingPorts });
+  const kept = await openResourceClients({ url, key });
+  for (const client of [checking, apis, kept]) opened.defer(() => client.close());
+  all = { installation, engines, checking, apis, kept };
 }, 180_000);
 afterAll(() => opened.disposeAsync());
 
-/** Everything that can be asked for, by its name. */
-function askers(): Map<string, () => Promise<DoorCall>> {
-  const { checking, doors, kept } = all;
-  const named = new Map<string, () => Promise<DoorCall>>();
+/** All kinds of calls, by name. */
+function askers(): Map<string, () => Promise<CallOutcome>> {
+  const { checking, apis, kept } = all;
+  const named = new Map<string, () => Promise<CallOutcome>>();
   for (const kind of ['link', 'buffer', 'stream', 'events', 'grpc', 'grpc stream'] as const)
-    named.set(kind, async () => ({ door: kind, ...(await checking.call(kind)) }));
-  for (const [door, ask] of Object.entries({ ...doors.doors, ...kept.doors }))
-    named.set(door, async () => ({ door, ...(await new Watch().outcomeOf(ask)) }));
+    named.set(kind, async () => ({ api: kind, ...(await checking.call(kind)) }));
+  for (const [api, ask] of Object.entries({ ...apis.apis, ...kept.apis }))
+    named.set(api, async () => ({ api, ...(await new Watch().outcomeOf(ask)) }));
   return named;
 }
 
-/** Those that take minutes or have a limit of their own are asked for again when they have ended. */
+/** Calls that take minutes or have their own limit are repeated when they have ended. */
 const closedLoop = ['job', 'job', 'clone', 'lexicon', 'key', 'probe'];
 const restMsOf: Readonly<Record<string, number>> = { clone: 15_000, probe: 1_000 };
 
-function startAsking(calls: DoorCall[]) {
+function startAsking(calls: CallOutcome[]) {
   const named = askers();
-  const openLoop = [...named.keys()].filter((door) => !closedLoop.includes(door));
+  const openLoop = [...named.keys()].filter((api) => !closedLoop.includes(api));
   const flights = new Set<Promise<void>>();
   let [isOver, unsent] = [false, 0];
-  const ask = async (door: string) => {
-    const call = await named.get(door)!();
+  const ask = async (api: string) => {
+    const call = await named.get(api)!();
     calls.push(call);
-    if (call.outcome.startsWith('WRONG')) console.log(`${door}: ${call.outcome}`);
+    if (call.outcome.startsWith('WRONG')) console.log(`${api}: ${call.outcome}`);
   };
-  const fly = (door: string) => {
-    const flight = ask(door).finally(() => flights.delete(flight));
+  const fly = (api: string) => {
+    const flight = ask(api).finally(() => flights.delete(flight));
     flights.add(flight);
   };
-  const repeat = async (door: string, restMs = restMsOf[door] ?? 300) => {
+  const repeat = async (api: string, restMs = restMsOf[api] ?? 300) => {
     while (!isOver) {
-      await ask(door);
+      await ask(api);
       for (let n = 0; n < restMs && !isOver; n += 100) await sleep(100);
     }
   };
   const work: Promise<void>[] = [];
   return {
-    repeat: (doors: readonly string[]) => void work.push(...doors.map((door) => repeat(door))),
+    repeat: (apis: readonly string[]) => void work.push(...apis.map((api) => repeat(api))),
     openLoop,
-    /** As strangers do, who know nothing of each other. */
+    /** Sends calls at this rate without waiting for earlier ones. */
     offer(perSecond: number) {
       const arrive = async () => {
         let dueMs = performance.now();
@@ -143,25 +144,25 @@ async function countInRedis(redis: Redis, what: 'slots' | 'locks'): Promise<numb
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-const firstMsOf = (calls: readonly DoorCall[]) =>
+const firstMsOf = (calls: readonly CallOutcome[]) =>
   calls.flatMap(({ outcome, firstMs }) => (outcome === 'ok' && firstMs !== undefined ? [firstMs] : []));
 
-/** Twice, since doors have two texts. On a busy machine, a call may be refused even so. */
+/** Twice, since each API has two texts. On a busy machine, a call may be refused even so. */
 async function learn(): Promise<void> {
   for (const round of [0, 1])
-    for (const [door, ask] of askers()) {
-      if (round > 0 && [...closedLoop, 'slow reader'].includes(door)) continue;
+    for (const [api, ask] of askers()) {
+      if (round > 0 && [...closedLoop, 'slow reader'].includes(api)) continue;
       let outcome = '';
       for (let tries = 0; tries < 5 && outcome !== 'ok' && !outcome.startsWith('WRONG'); tries++)
         ({ outcome } = await ask());
-      expect(outcome, `${door}, when all is well`).toBe('ok');
+      expect(outcome, `${api}, when all is well`).toBe('ok');
     }
-  all.doors.endLearning();
+  all.apis.endLearning();
   all.kept.endLearning();
 }
 
-async function unloaded(): Promise<DoorCall[]> {
-  const calls: DoorCall[] = [];
+async function unloaded(): Promise<CallOutcome[]> {
+  const calls: CallOutcome[] = [];
   const asking = startAsking(calls);
   asking.repeat(['probe']);
   await sleep(quietMs);
@@ -169,9 +170,9 @@ async function unloaded(): Promise<DoorCall[]> {
   return calls;
 }
 
-/** What is served in a second while every door has two clients that wait for their answers. */
+/** Calls served per second while every API has two clients that wait for their answers. */
 async function capacity(): Promise<number> {
-  const calls: DoorCall[] = [];
+  const calls: CallOutcome[] = [];
   const asking = startAsking(calls);
   asking.repeat([...asking.openLoop, ...asking.openLoop]);
   await sleep(calibrationMs);
@@ -185,7 +186,7 @@ const handles = () => all.installation.replicas.map((replica) => handlesOf(repli
 const steady = (read: () => unknown) => settled(() => JSON.stringify(read()), 3_000, 30_000);
 
 test(
-  `all doors for ${minutes} minutes at ${RATE} times the capacity`,
+  `all APIs for ${minutes} minutes at ${RATE} times the capacity`,
   async () => {
     const { installation, engines, kept } = all;
     const { replicas } = installation;
@@ -202,7 +203,7 @@ test(
     );
 
     const waitsBefore = await readWaits(constant!);
-    const calls: DoorCall[] = [];
+    const calls: CallOutcome[] = [];
     const memory: MemorySample[] = [];
     const watching = setInterval(() => {
       if (replicas[0]!.isUp()) memory.push([performance.now(), rssOf({ pid: replicas[0]!.pid() })]);
@@ -246,10 +247,10 @@ test(
     const after = handles();
     const callers = replicas.map(callersOf);
 
-    const touched = (call: Outcome & { door: string }) => faultOf(faults.windows, call);
+    const touched = (call: Outcome & { api: string }) => faultOf(faults.windows, call);
     const table = toTable(calls, touched);
     const still = firstMsOf(calm);
-    const loaded = firstMsOf(calls.filter((call) => call.door === 'probe' && !touched(call)));
+    const loaded = firstMsOf(calls.filter((call) => call.api === 'probe' && !touched(call)));
     const files = after.map(({ files }, n) => files - before[n]!.files);
     const lines = [
       ...table.lines,

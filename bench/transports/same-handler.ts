@@ -49,7 +49,7 @@ export function openSameHandler({ runner, served }: Serving): Promise<number> {
 
 const begin = async ({ method }: ServedMethod, runner: Serving['runner'], metadata: grpc.Metadata) => {
   const reportLimits = () => {};
-  const running = runner.begin({ door: 'grpc', requestId: createId('req'), address: '127.0.0.1', reportLimits });
+  const running = runner.begin({ api: 'grpc', requestId: createId('req'), address: '127.0.0.1', reportLimits });
   await running.admit({ key: metadata.get('x-api-key')[0]?.toString() }, operationOf(method));
   return running;
 };

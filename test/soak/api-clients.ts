@@ -1,6 +1,6 @@
-// Clients of the doors that checking-client.ts does not try: the vendors' APIs, live speech, Wyoming, an engine elsewhere,
-// callers who leave in the middle and come back, and callers who read slowly. What a door answers while all is well is
-// learned, and is what it must answer ever after.
+// Clients of the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
+// callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later ones
+// must equal them.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -11,24 +11,24 @@ import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { sentences } from '../sentences.ts';
 import { giveUpMs, Pace, RequestClient, readAll, Seen, same, seen, type Watch } from './checked-requests.ts';
 
-export interface DoorOptions {
+export interface ApiClientOptions {
   url: string;
   target: string;
   key: string;
   wyomingPorts: readonly number[];
 }
 
-export type Door = (watch: Watch) => Promise<void>;
+export type ApiCall = (watch: Watch) => Promise<void>;
 
-export interface DoorClient {
-  readonly doors: Readonly<Record<string, Door>>;
-  /** Whatever a door answers from here on must be what it has answered before. */
+export interface ApiClients {
+  readonly apis: Readonly<Record<string, ApiCall>>;
+  /** From now on, answers must equal the recorded ones. */
   endLearning(): void;
   close(): void;
 }
 
 const voice = 'arthur';
-/** Of the engine elsewhere. */
+/** A voice of the remote engine. */
 const farVoice = 'tone-low';
 const rateHz = 24_000;
 const slowBytesPerSecond = 60_000;
@@ -46,33 +46,33 @@ interface Message {
   done?: boolean;
 }
 
-export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions): DoorClient {
+export function openApiClients({ url, target, key, wyomingPorts }: ApiClientOptions): ApiClients {
   const http = new RequestClient(url, key);
   const speech = openGrpcClient(SpeechService, target, { 'grpc.enable_retries': 0 });
   const known = new Map<string, Buffer>();
   let isLearning = true;
   const turns = new Map<string, number>();
-  const next = (door: string) => {
-    const turn = turns.get(door) ?? 0;
-    turns.set(door, turn + 1);
+  const next = (api: string) => {
+    const turn = turns.get(api) ?? 0;
+    turns.set(api, turn + 1);
     return turn % textCount;
   };
-  const check = (door: string, heard: Buffer, watch: Watch) => {
+  const check = (api: string, heard: Buffer, watch: Watch) => {
     if (heard.length < 1000) throw new Error(`only ${heard.length} bytes`);
-    if (isLearning) known.set(door, known.get(door) ?? heard);
-    same(heard, known.get(door)!, watch);
+    if (isLearning) known.set(api, known.get(api) ?? heard);
+    same(heard, known.get(api)!, watch);
   };
   const open = (path: string) => new TalkSocket(url.replace('http', 'ws') + path, key);
   const postAndCheck =
-    (door: string, path: string, bodyOf: (text: string) => object): Door =>
+    (api: string, path: string, bodyOf: (text: string) => object): ApiCall =>
     async (watch) => {
-      const n = next(door);
-      check(`${door} ${n}`, await readAll(await http.post(path, bodyOf(short[n]!), watch), watch), watch);
+      const n = next(api);
+      check(`${api} ${n}`, await readAll(await http.post(path, bodyOf(short[n]!), watch), watch), watch);
     };
   const streamBody = { voice_id: voice, text_chunks: long, output_format: 'pcm', sample_rate: 48_000 };
   const eventsPath = '/api/audio/speech/sse';
 
-  const doors: Record<string, Door> = {
+  const apis: Record<string, ApiCall> = {
     openai: postAndCheck('openai', '/v1/audio/speech', (input) => ({
       ...{ model: 'tts-1', voice, input, response_format: 'pcm' },
     })),
@@ -162,7 +162,7 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
       const answer = await http.post('/api/audio/speech', { ...streamBody, method: 'streaming' }, watch);
       check('long', await readAll(answer, watch, isLearning ? undefined : slowBytesPerSecond), watch);
     },
-    /** Cut anywhere, and read on from there. */
+    /** Cut anywhere, and resumed from there. */
     async 'events resumed'(watch) {
       const answer = await http.post(eventsPath, streamBody, watch);
       const id = answer.headers.get('X-Audio-Id');
@@ -204,14 +204,14 @@ export function openDoorClient({ url, target, key, wyomingPorts }: DoorOptions):
       const enough = Math.random() * 1_000_000;
       await socket.talk([start, { type: 'text', text: long.join(' ') }], () => socket.bytes > enough, watch);
     },
-    /** Someone waits for one sentence; its first sound is what is measured. */
+    /** Requests one sentence, and measures the first audio. */
     async probe(watch) {
       const body = { voice_id: voice, text_chunks: [sentences[1]], method: 'streaming', output_format: 'pcm' };
       check('probe', await readAll(await http.post('/api/audio/speech', body, watch), watch), watch);
     },
   };
   return {
-    doors,
+    apis,
     endLearning() {
       isLearning = false;
     },
@@ -224,7 +224,7 @@ const cartesiaOptions = {
   output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: rateHz },
 };
 
-/** Reads so many bytes, and leaves. */
+/** Reads this many bytes, and disconnects. */
 async function readUntil(answer: Response, enough: number, watch: Watch): Promise<string> {
   const pieces: Uint8Array[] = [];
   const pace = new Pace(watch, 1_000_000);
@@ -243,7 +243,7 @@ async function readUntil(answer: Response, enough: number, watch: Watch): Promis
   return Buffer.concat(pieces).toString();
 }
 
-/** A WebSocket on which everything is said at once, and which is closed when enough was heard. */
+/** A WebSocket on which all messages are sent at once, and which is closed after enough was received. */
 class TalkSocket {
   readonly #socket: WebSocket;
   readonly #frames: Buffer[] = [];

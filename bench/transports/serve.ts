@@ -71,7 +71,7 @@ export type ContenderName = keyof typeof contenders;
 
 /** Opens the service as in production, with keys, rows and files, but without the pipeline. */
 async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-transports-'));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(dataDir, 'audio') });
   const clipRows = createClipRows(store);
