@@ -22,7 +22,7 @@ export interface ThreadOptions {
   isBackground: boolean;
 }
 
-/** A thread. Shared memory tells it that its task was cancelled, because a busy thread reads no messages. */
+/** A thread. Its task is cancelled through shared memory, because a busy thread reads no messages. */
 export function threadLink<Task, Piece>({ file, data, isBackground }: ThreadOptions): WorkerLink<Task, Piece> {
   const cancelledTask = new Int32Array(new SharedArrayBuffer(4));
   const workerData: ThreadStart = { cancelledTask, isBackground };

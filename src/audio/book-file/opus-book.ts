@@ -1,5 +1,5 @@
 // Joins chapters of Opus in Ogg into one stream (RFC 7845): a head and tags for all, then the packets of the chapters as
-// they are, on pages of their own. What the encoder adds before and after the sound of a chapter is heard as silence.
+// they are, on pages of their own. Samples that the encoder adds before and after a chapter are played as silence.
 //     page 0  "OpusHead" ... as in the first chapter
 //     page 1  "OpusTags" | comments                   as many pages as they take
 //     others  ten packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
