@@ -1,5 +1,5 @@
 // Bad input by kind, of 1 MiB or the largest size of a message: JSON bodies, protobuf messages, and the APIs that receive
-// them. An API has the address, the shapes that it receives, and what a shape is wrapped in.
+// them. An API has an address, shapes, and a function that wraps each body, such as in a frame.
 import { gzipSync } from 'node:zlib';
 import { toFrame } from '../transports/raw-servers.ts';
 
