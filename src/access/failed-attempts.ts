@@ -12,7 +12,7 @@ export interface FailedAttempts {
   check(address: string): void;
 }
 
-export interface FailedAttemptsOptions {
+interface FailedAttemptsOptions {
   perMinute: number;
   now?: () => number;
   /** Counts an attempt for all replicas. Returns when all attempts are available again, in microseconds from now. */

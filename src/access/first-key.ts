@@ -17,7 +17,7 @@ interface Table {
   pepper?: Pepper | undefined;
 }
 
-export interface AcceptedKey {
+interface AcceptedKey {
   /** The ids of former bootstrap keys, which were revoked. */
   revoked: readonly string[];
   /** False if the key itself was revoked: it stays so. */

@@ -8,9 +8,9 @@ import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 
 /** Of a key: what it may do while its ancestors stay as they are. */
-export type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
+type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
 
-export interface Descent {
+interface Descent {
   rights: Rights;
   /** The ancestors whose limits hold for the key too, the nearest first. */
   above: readonly LimitedAccount[];

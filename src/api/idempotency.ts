@@ -8,7 +8,7 @@ import { isDead, processName } from '../runtime/id.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
 import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './call-limits.ts';
 
-export interface Once<Answer> {
+interface Once<Answer> {
   key: string;
   callerId: string;
   /** Requests with equal values are the same. */
@@ -25,7 +25,7 @@ export interface Idempotency {
 
 const deletedAtOnce = 20;
 
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   rows: AnswerRows;
   /** Whether the subject of an answer still exists. */
   isAlive(subject: string): Promise<boolean>;

@@ -15,7 +15,7 @@ import { Violations } from '../contract/violations.ts';
 import type { Call } from './call.ts';
 
 /** What the JSON of a request had that its message cannot show. */
-export interface GivenInJson {
+interface GivenInJson {
   /** Paths that are null, of a method that has `null_resets`. */
   cleared: readonly string[];
   /** Paths of lists without an item. */
@@ -23,7 +23,7 @@ export interface GivenInJson {
 }
 
 /** A handler with a check, whose result it gets: what the check has found, such as the engines that a voice names. */
-export interface Checked<Request, Result, Plan = any> {
+interface Checked<Request, Result, Plan = any> {
   /** Only reports, also for a message with violations: a value that breaks a rule may be anything. */
   check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;

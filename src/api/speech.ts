@@ -26,7 +26,7 @@ export interface SpeechOperations {
   deleteAudio(call: Call, audioId: string): Promise<void>;
 }
 
-export interface SynthesizeOptions {
+interface SynthesizeOptions {
   /** Bypasses the cache. */
   fresh: boolean;
   /** The most bytes that the answer can hold, where it holds the sound. */

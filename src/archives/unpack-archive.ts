@@ -8,7 +8,7 @@ import type { UnpackingNews, UnpackingTask } from './unpacking-thread.ts';
 /** A block of bzip2 takes 4 MB, and the blocks read ahead 8 MB. */
 const heapMegabytesMax = 128;
 
-export interface Unpacking {
+interface Unpacking {
   archive: string;
   /** A folder that is not there yet. */
   to: string;

@@ -38,7 +38,7 @@ import { markedLengthFactor, speechFieldRows, speechFields, textLimits } from '.
 import { parseSpeechRequest } from '../speech/request.ts';
 import { toNamedVoices } from './named-voices.ts';
 
-export interface OpenAiRoutesOptions {
+interface OpenAiRoutesOptions {
   speech: SpeechOperations;
   voices: VoiceOperations;
   /** Takes the key as a bearer token too. */

@@ -18,7 +18,7 @@ import {
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface Parameter {
+interface Parameter {
   in: 'path' | 'query' | 'header';
   name: string;
   description: string;

@@ -8,7 +8,7 @@ import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
 /** Who speaks: the voices that callers know, each with the voice of an engine that speaks it; and by which lexicons. */
-export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
+type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
 
 /** Everything that the sound depends on, and whether there are captions with it. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {

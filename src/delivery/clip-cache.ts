@@ -15,7 +15,7 @@ import type { ClipStore } from './stores/clip-store.ts';
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;
 
-export interface ClipCacheOptions {
+interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
   memory: Pick<ClipMemory, 'isHeld' | 'read'>;
@@ -27,7 +27,7 @@ export interface ClipCacheOptions {
 /** A request, planned or not. */
 type CachedSpeech = Omit<CastSpeech, 'plan'>;
 
-export interface ClipCache {
+interface ClipCache {
   find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
   /** The sound of a clip that was found, whatever removes the clip then; undefined where that was before, or takes long. */
   read(clip: ClipRecord): Promise<ReadClip | undefined>;
@@ -104,7 +104,7 @@ interface KnownClipsOptions {
   knownMs?: number;
 }
 
-export type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
+type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
   /** Reads every row anew. */
   forget(): void;
 };

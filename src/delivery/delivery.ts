@@ -39,7 +39,7 @@ export interface Delivery {
   remove(audioId: string, caller: Caller): Promise<void>;
 }
 
-export interface DeliverOptions {
+interface DeliverOptions {
   fresh: boolean;
   /** The size at which the synthesis ends with a Failure; for audio that is not to be linked. */
   sizeLimit?: SizeLimit | undefined;

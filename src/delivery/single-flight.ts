@@ -8,20 +8,20 @@ export interface SingleFlight {
   run<T>(key: string, signal: AbortSignal, work: FlightWork<T>): Promise<FlightResult<T>>;
 }
 
-export interface FlightWork<T> {
+interface FlightWork<T> {
   /** What may have been stored since the caller looked, by another replica too. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
 
-export interface FlightResult<T> {
+interface FlightResult<T> {
   value: T;
   /** False where `find` found the value. */
   isMade: boolean;
 }
 
 /** Waits until the lock under `key` is held, and resolves with what releases it. */
-export type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
+type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 interface Flight {
   result: Promise<FlightResult<unknown>>;

@@ -10,7 +10,7 @@ export interface StorePatience {
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
 
-export interface StorePatienceOptions {
+interface StorePatienceOptions {
   waitMsMax?: number;
   /** Takes errors that no caller gets. */
   onFault(fault: unknown): void;

@@ -13,7 +13,7 @@ const stopMsMax = 5_000;
 const runOver = new Error('nobody reads on');
 
 /** Called as a run goes on. */
-export interface RunObserver {
+interface RunObserver {
   onFirstSound?(): void;
   /** The segment was spoken, or the run failed with the error. Not called if the reader stopped or the call was aborted. */
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;

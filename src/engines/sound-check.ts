@@ -34,7 +34,7 @@ export const soundFault = (message: string): Failure => new Failure('engine_erro
 
 export const isSoundFault = (error: unknown): boolean => error instanceof Failure && error.cause instanceof SoundFault;
 
-export interface SoundCheck {
+interface SoundCheck {
   /** The pieces that may be heard now that this one has come. Throws where it is faulty. */
   add(piece: SpokenPcm): SpokenPcm[];
   /** The rest, at the end of the segment. Throws where the whole is faulty. */

@@ -4,7 +4,7 @@
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
-export interface VoiceListOptions {
+interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
   refreshMs?: number | undefined;
   /** Whether to fail when the list is not available now. */

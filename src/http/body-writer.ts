@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { readerStallMs } from '../net/request-limits.ts';
 
 /** Text is ASCII; writing it as Latin-1 costs a third less than as UTF-8. */
-export type Piece = Uint8Array | string;
+type Piece = Uint8Array | string;
 /** What is in memory comes without waiting for it. */
 type Pieces = AsyncIterable<Piece> | Iterable<Piece>;
 type Headers = Readonly<Record<string, string | number>>;

@@ -36,7 +36,7 @@ export interface ContractRoutesOptions {
 }
 
 /** What is served of an endpoint: a route of its own may document and call more. */
-export interface ContractRoute {
+interface ContractRoute {
   operation: Operation;
   docs: RouteDocs;
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;

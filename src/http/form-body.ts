@@ -25,7 +25,7 @@ const pieceBytes = 8_192;
 /** Between them, others get their turn of the event loop. */
 const piecesOfTurn = 8;
 
-export interface FormNames {
+interface FormNames {
   fileNames: readonly string[];
   textNames: readonly string[];
 }

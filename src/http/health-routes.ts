@@ -37,7 +37,7 @@ const metrics: RouteDocs = {
 };
 const methods = ['GET', 'HEAD'];
 
-export interface HealthRoutesOptions {
+interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
   /** Without it, no metrics are served. */
   readMetrics?: (() => string) | undefined;

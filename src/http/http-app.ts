@@ -15,7 +15,7 @@ import { fromThrown } from './thrown-failure.ts';
 /** The first form applies whose path begins the request's and whose header, if it names one, the request has. */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
 
-export interface HttpAppOptions {
+interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
   /** Trust the X-Forwarded-For of the proxy in front. */
   isBehindProxy?: boolean;

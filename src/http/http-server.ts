@@ -22,7 +22,7 @@ import {
 } from './http-limits.ts';
 import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   listener: RequestListener;
   tls?: Tls | undefined;
   /** That the listener counts. */

@@ -4,7 +4,7 @@
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import { readingPausesMs } from './job-limits.ts';
 
-export interface ReadingPauseOptions {
+interface ReadingPauseOptions {
   /** Of the chapter: a paragraph that it has in it is a heading. */
   title: string;
   speakingRate: number;

@@ -30,7 +30,7 @@ export interface KeepSegmentsOptions {
   offsetOf(part: number): number;
 }
 
-export interface Taken {
+interface Taken {
   /** That they are charged to. */
   keyId: string;
   /** Gives back those that were not spoken. */

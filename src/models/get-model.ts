@@ -52,7 +52,7 @@ export interface GetOptions {
 
 const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
 
-export interface GotModel {
+interface GotModel {
   name: string;
   /** Undefined where the model was here before. */
   voiceIds: readonly string[] | undefined;

@@ -22,7 +22,7 @@ export interface Connections {
 /** What the sockets of a connection have in common: that of TCP, that of TLS and that of HTTP/2. */
 type Endpoints = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   inAllMax?: number;
   /** Infinity where all connections are of a proxy. */
   perAddressMax: number;

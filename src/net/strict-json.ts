@@ -189,7 +189,7 @@ function parseText(text: string): unknown {
   }
 }
 
-export interface StrictJsonOptions {
+interface StrictJsonOptions {
   /** A member of the outermost object in which half of a surrogate pair may stand: it is a piece of a text. */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;

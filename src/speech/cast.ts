@@ -34,7 +34,7 @@ export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: strin
   ...engine.capabilitiesOf?.(speaker, languageCode),
 });
 
-export interface CastOptions {
+interface CastOptions {
   /** Those that the caller may use. */
   voices: Voices;
   /** A Failure where the voice cannot speak at present. */

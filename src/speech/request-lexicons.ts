@@ -68,7 +68,7 @@ export const lookUpLexicons = (
   });
 
 /** The lexicons of a voice, and whether one that is bound to it is gone. */
-export interface VoiceLexicons {
+interface VoiceLexicons {
   lexicons: readonly OfferedLexicon[];
   isIncomplete: boolean;
 }

@@ -37,7 +37,7 @@ export interface Caller extends VoiceUser {
   deadlineMs?: number | undefined;
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may be given one `text` in place of `text_chunks`. */
   allowsSingleText?: boolean;

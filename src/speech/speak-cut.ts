@@ -26,7 +26,7 @@ export type RunKept = (
 ) => ReturnType<SpeakWhole>;
 
 /** Has an engine speak the whole segment; nothing where nothing is said in it. */
-export type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
+type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(
   { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,

@@ -62,7 +62,7 @@ export interface SpeechMark {
 }
 
 /** All audio of the chunk came before; what its encoder holds back comes with the next chunk. */
-export interface SpeechChunkDone {
+interface SpeechChunkDone {
   type: 'chunk_done';
   chunkIndex: number;
   chars: number;

@@ -50,7 +50,7 @@ export interface Speech {
 /** A public audio id is an address that nobody can guess. */
 const audioIdBits = 128;
 
-export interface SpeechOptions {
+interface SpeechOptions {
   voices: Voices;
   /** Default: none. */
   lexicons?: Lexicons | undefined;

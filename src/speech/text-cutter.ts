@@ -35,13 +35,13 @@ export interface PlannedCut {
   endsRequest: boolean;
 }
 
-export interface CutMark {
+interface CutMark {
   name: string;
   /** The index of the span that it stands before; undefined for the end of the cut. */
   before: number | undefined;
 }
 
-export interface CutTextOptions {
+interface CutTextOptions {
   endsRequest: boolean;
   /** For a text that goes on with the one before. */
   state?: ReadingState;

@@ -68,7 +68,7 @@ export interface Voices {
   preferences(): { setting: string; chosen: string | undefined };
 }
 
-export interface VoicesOptions {
+interface VoicesOptions {
   stored?: StoredVoices | undefined;
   /** Reads what other processes have changed of voices and lexicons. */
   readChanges?: (() => Promise<unknown>) | undefined;

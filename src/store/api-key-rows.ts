@@ -70,7 +70,7 @@ export interface ApiKeyDecision {
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
-export interface ApiKeyChanged {
+interface ApiKeyChanged {
   row: ApiKeyRow;
   /** How many of its descendants were revoked with it. */
   descendantsRevoked: number;
@@ -79,7 +79,7 @@ export interface ApiKeyChanged {
 }
 
 /** How many keys may descend from one at `nowMs`, without those that are revoked, expired or replaced. */
-export interface DescendantLimit {
+interface DescendantLimit {
   descendantsMax: number;
   nowMs: number;
 }
@@ -193,7 +193,7 @@ async function applyChange(
 }
 
 /** A key that takes the place of every other that was made as it is: by the same actor, with the same record. */
-export interface Superseding {
+interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
   toEndAudit(keyId: string): AuditRow;

@@ -67,7 +67,7 @@ export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partia
 
 export type ClipRows = ReturnType<typeof createClipRows>;
 
-export interface ClipRowsOptions {
+interface ClipRowsOptions {
   /** Clips were ended before their time by this process. Other processes are notified of the topic `clips`. */
   onEnded?(): void;
 }

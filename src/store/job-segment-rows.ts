@@ -32,7 +32,7 @@ const columns = createColumns<SegmentRow>('job_segments', [
 ]);
 
 /** What a segment adds to the progress of its job: nothing where the chapter was as far before. */
-export interface SegmentProgress {
+interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
   /** Of its chapter up to its end. */
@@ -43,7 +43,7 @@ export interface SegmentProgress {
   usage: UsageRow;
 }
 
-export interface DoneChapter {
+interface DoneChapter {
   holder: string;
   audioId: string;
   seconds: number;

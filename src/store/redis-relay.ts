@@ -20,7 +20,7 @@ export interface Answer {
   leave(): void;
 }
 
-export interface RedisRelayOptions {
+interface RedisRelayOptions {
   redis: Pick<Redis, 'run' | 'listen' | 'connect' | 'onBack' | 'hasAnsweredFor'>;
   /** A connection to the same server that is used more often, and so notices sooner that it is away. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;

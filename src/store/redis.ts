@@ -4,13 +4,13 @@
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 
-export interface RedisConnection {
+interface RedisConnection {
   /** Rejects with `RedisAway` where the connection fails or is closed. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
-export interface RedisScript {
+interface RedisScript {
   lua: string;
   sha: string;
 }

@@ -2,7 +2,7 @@
 // encrypted; using the ticket deletes the row.
 import { createColumns, type RowStore } from './row-store.ts';
 
-export interface TicketRow {
+interface TicketRow {
   ticketId: string;
   keyId: string;
   /** Length of its text; the sum over all tickets is limited. */

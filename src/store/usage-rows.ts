@@ -15,7 +15,7 @@ export interface UsageRow {
 export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-export interface UsageQuery {
+interface UsageQuery {
   /** With its own key are also those that this has replaced, and those that have replaced it. */
   range: KeyRange;
   /** The first and the last day, both inclusive. */

@@ -7,7 +7,7 @@
 // Labels are few and their values bounded: names of engines, methods and failures, never callers, keys or texts.
 
 /** A dot in the name of a label is an underscore for Prometheus. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A family of metrics as it is at the moment. */
 export type MetricFamily = Described &
@@ -32,7 +32,7 @@ interface Distribution {
   sum: number;
 }
 
-export interface DistributionOptions {
+interface DistributionOptions {
   /** Upper bounds of the buckets. Default: of durations. */
   bounds?: readonly number[];
   otelName?: string;

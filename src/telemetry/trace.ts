@@ -98,7 +98,7 @@ export class Span {
   }
 }
 
-export interface SpanOptions {
+interface SpanOptions {
   name: string;
   kind: SpanKind;
   attributes?: Attributes;

@@ -7,7 +7,7 @@ import { mark, markMarkup } from './markup.ts';
 import { readParagraph } from './paragraphs.ts';
 
 /** What a run is matched with: in which language, and which lexicons, the first of which wins. */
-export interface RunLexicons {
+interface RunLexicons {
   lexicons: readonly Lexicon[];
   languageCode: string;
 }

@@ -7,7 +7,7 @@ import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
 
-export interface CleanText {
+interface CleanText {
   /** Words separated by one space; a line feed where the markup ends a paragraph. */
   text: string;
   /** For each unit of `text`, the range of the source that it stands for. */

@@ -51,7 +51,7 @@ export interface AbbreviationRows {
 }
 
 /** A number beside certain words: sources of patterns, the first against what is before it. */
-export interface NumberContext {
+interface NumberContext {
   before?: string;
   /** Its first group is the number, in digits or as a Roman numeral. */
   written?: string;

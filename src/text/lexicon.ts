@@ -26,14 +26,14 @@ export interface LexiconEntry {
 }
 
 /** Where a text has an entry of the lexicon. */
-export interface LexiconMatch {
+interface LexiconMatch {
   from: number;
   to: number;
   said: Said;
 }
 
 /** A text, prepared for the lexicons that are tried on it. */
-export interface LexiconText {
+interface LexiconText {
   /** What is compared: signs that are alike are one. */
   plain: string;
   lower: string;

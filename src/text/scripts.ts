@@ -2,7 +2,7 @@
 // property; digits, symbols and punctuation belong to every script, and Latin is foreign to no language, for every engine
 // can read it. One pass, before the first sound.
 
-export interface ScriptReport {
+interface ScriptReport {
   /** Whether it has a letter or a digit. */
   speakable: boolean;
   /** Its scripts that the language is not written in, by their English names, the most used first. */

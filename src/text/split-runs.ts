@@ -8,7 +8,7 @@ import { breakStrength } from './tokenize.ts';
 const endPattern = /^(?:\s*[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+)*["'*_~`]*\s*/u;
 const wordPattern = /[\p{L}\p{N}]/u;
 
-export interface Sentence {
+interface Sentence {
   /** What is said in it, without markup. */
   said: string;
   /** Whether it ends where its text does because the text ends, and not by a mark of its own. */
@@ -27,7 +27,7 @@ interface Passage {
   isLast: boolean;
 }
 
-export interface RunSplitting {
+interface RunSplitting {
   languageCode: string;
   /** Whether the run is taken as it is. */
   isFixed(run: MarkedRun): boolean;

@@ -12,7 +12,7 @@ export interface Element {
 }
 
 /** Takes the name of something that has no effect, such as "prosody.contour". */
-export type ReportIgnored = (what: string) => void;
+type ReportIgnored = (what: string) => void;
 
 /** Elements, and their attributes that are understood. */
 const elements: Readonly<Record<string, readonly string[]>> = {

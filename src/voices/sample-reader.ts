@@ -8,7 +8,7 @@ import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
 /** What an engine needs, from its `cloning`. */
-export interface WantedSamples {
+interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
   /** The shortest allowed consent; default: one second. */
@@ -36,7 +36,7 @@ const waitingMax = 32;
 /** The sound and the decoders come on top and have limits of their own. */
 const heapMegabytesMax = 128;
 
-export interface SampleReaderOptions {
+interface SampleReaderOptions {
   readMsMax?: number;
   readingsMax?: number;
 }

@@ -59,7 +59,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-export interface VoiceImport {
+interface VoiceImport {
   rows: VoiceRows;
   vault: Vault;
   /** Who may speak with it, if not those whom the file states. */

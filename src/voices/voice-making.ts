@@ -25,7 +25,7 @@ import {
   type VoiceFields,
 } from './voice-fields.ts';
 
-export interface VoiceMakingOptions {
+interface VoiceMakingOptions {
   changes: VoiceChanges;
   voices: Voices;
   lexicons: Lexicons;

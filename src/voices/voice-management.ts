@@ -41,7 +41,7 @@ export interface VoiceManagement {
   chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
-export interface VoiceManagementOptions {
+interface VoiceManagementOptions {
   rows: VoiceRows;
   voiceCache: Pick<VoiceCache, 'refresh' | 'stored'>;
   voices: Voices;

@@ -43,8 +43,6 @@ const sweepMs = 3_600_000;
 /** More of an account than it may have under way: those to hosts that have no room are passed over. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
-export type WebhookSender = ReturnType<typeof openWebhookSender>;
-
 interface Running {
   message: DueMessage;
   done: Promise<void>;

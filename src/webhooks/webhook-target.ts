@@ -7,7 +7,7 @@ import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/clie
 import { webhookUrlCharsMax } from './webhook.ts';
 
 /** All addresses of a name. */
-export type Resolve = (host: string) => Promise<readonly string[]>;
+type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface WebhookTargets {
   /** Why a URL can be no target, whatever its name resolves to; undefined where it may be one. */

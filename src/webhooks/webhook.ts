@@ -3,7 +3,7 @@
 // without the other; a worker delivers it at least once.
 import type { Rows } from '../store/row-store.ts';
 
-export type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
+type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
 
 export interface WebhookMessage {
   /** `webhook-id`: the same in every attempt. A message that is there already is not added again. */

@@ -11,7 +11,7 @@ import { sortFields } from '../../http/ignored-fields.ts';
 import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
-export interface Generation {
+interface Generation {
   start: LiveStart;
   text: string;
   /** The names of members that were ignored. */

@@ -25,7 +25,7 @@ const audiblePeak = 64;
 const firstSeed = 1;
 const nothing = Buffer.from('\0');
 
-export interface EspeakLibrary {
+interface EspeakLibrary {
   facts: LibraryFacts;
   /** Speaks until `isStopped`; returns where the words are, if that is asked for. */
   speak(request: LibraryRequest, onSound: (bytes: Uint8Array) => void, isStopped: () => boolean): SoundMark[];

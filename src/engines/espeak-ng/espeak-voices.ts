@@ -27,7 +27,7 @@ const byCode: ReadonlyMap<string, number> = new Map(
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
 /** A voice of the table, which does not state the version of the library. */
-export interface EspeakVoice extends Omit<Voice, 'version'> {
+interface EspeakVoice extends Omit<Voice, 'version'> {
   /** Names the voice to eSpeak NG; its language does not, since some languages have two voices. */
   file: string;
 }

@@ -23,7 +23,7 @@ interface Recipe {
   parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
 }
 
-export interface BlendedVoicesOptions {
+interface BlendedVoicesOptions {
   /** The stored gains of the speakers of a page. */
   readGains(model: Model): Promise<Gains>;
   /** Pages have come or gone, or are others. */

@@ -15,7 +15,7 @@ import { countSpeakers, memoryBytesOf, type Speaker, speakersOf } from './model-
 import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 
-export interface HearingOptions {
+interface HearingOptions {
   /** Finds the path of the library's module. */
   findLibrary(): string | undefined;
   /** How long after the start the first is heard. */

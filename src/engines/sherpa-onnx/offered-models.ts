@@ -40,7 +40,7 @@ interface Folder {
   isSilent: boolean;
 }
 
-export interface OfferedModelsOptions {
+interface OfferedModelsOptions {
   dataDir: string;
   /** Steps of models that refine; 0: their own. */
   steps: number;

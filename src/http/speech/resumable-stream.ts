@@ -29,7 +29,7 @@ export interface ResumableStreamOptions {
 }
 
 /** There is one reader at a time; a new one replaces it. */
-export interface Reader {
+interface Reader {
   leave(): void;
 }
 

@@ -4,7 +4,7 @@ import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
 /** Called for each stream that can be read, and when it no longer can. */
-export interface StreamsWatch {
+interface StreamsWatch {
   opened(audioId: string): void;
   gone(audioId: string): void;
 }

@@ -12,7 +12,7 @@ export interface ParsedSpeech {
   ignored: UnknownField[];
 }
 
-export interface FieldRules {
+interface FieldRules {
   /** Reject unknown members. */
   isStrict: boolean;
   /** Whether the answer is a stream of events. */
