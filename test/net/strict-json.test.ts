@@ -48,8 +48,8 @@ test.each([
   ['{"a":1,"\\u0061":2}', 'twice'],
   ['[{"b":{"a":1,"c":2,"a":3}}]', 'twice'],
   ['{"__proto__":1,"__proto__":2}', 'twice'],
-  [nested(33), 'deeper'],
-  ['{"a":'.repeat(40), 'deeper'],
+  [nested(33), 'levels deep'],
+  ['{"a":'.repeat(40), 'levels deep'],
   [`[${'1,'.repeat(50_000)}1]`, 'too many'],
   [`{${Array.from({ length: 30_000 }, (_, i) => `"${i}":1`).join()}}`, 'too many'],
 ])('%# is refused', (text, why) => {
