@@ -285,7 +285,7 @@ test('a model that clones has no voices of its own', async () => {
 test('two at once do not collide: one fetches, the other waits and finds it', async () => {
   mirror.pace = { bytes: 2_000, ms: 100 };
   const told = await Promise.all([voice(['get', 'amy']), voice(['get', 'amy'])]);
-  const [first, second] = told.sort((one) => (one.includes('here already') ? 1 : -1));
+  const [first, second] = told.sort((one) => (one.includes('already installed') ? 1 : -1));
   expect(first).toMatch('amy is installed, with these voices');
   expect(second).toMatch(/another process is busy with amy; waiting for it[\s\S]*amy is already installed/);
   expect(mirror.requests).toHaveLength(1);
