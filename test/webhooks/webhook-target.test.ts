@@ -79,6 +79,6 @@ describe('what the operator allows', () => {
     expect(beside.faultOf('http://10.2.0.1/')).toMatch(/neither public/);
     await expect(beside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/neither public/);
     const outside = targets({ allow: ['10.1.0.0/16'], resolve: resolvesTo('1.1.1.1') });
-    await expect(outside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/https only/);
+    await expect(outside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/needs an https/);
   });
 });
