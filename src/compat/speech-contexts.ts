@@ -71,7 +71,7 @@ export class SpeechContext<Writer extends ContextWriter> {
     this.writer = writer;
   }
 
-  /** Whether its call takes no text anymore: it was cancelled, or has failed. */
+  /** Whether its call accepts no more text, because it was cancelled or has failed. */
   get isOver(): boolean {
     return this.inputs.isEnded;
   }

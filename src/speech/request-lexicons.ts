@@ -62,7 +62,7 @@ export const lookUpLexicons = (
     faults.push({
       field: `lexicon_ids[${i}]`,
       reason: 'not_found',
-      message: 'is not a lexicon of this key; GET /api/lexicons lists them',
+      message: 'is not a lexicon of this key',
     });
     return [];
   });

@@ -3,6 +3,7 @@
 // background, accepts a write again. So every caller needs a fallback. ioredis is loaded here only.
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
+import { reasonOf } from '../runtime/system-errors.ts';
 
 interface RedisConnection {
   /** Rejects with `RedisAway` where the connection fails or is closed. */
@@ -304,7 +305,7 @@ export async function inspectRedis(url: string, prefix: string): Promise<RedisFi
     const tookMs = performance.now() - startMs;
     return { state: 'ready', message: `${describe(await client.info())}, answers in ${tookMs.toFixed(1)} ms` };
   } catch (error) {
-    return { state: 'broken', message: `cannot be used: ${((cause ?? error) as Error).message}` };
+    return { state: 'broken', message: `cannot be used: ${reasonOf(cause ?? error)}` };
   } finally {
     client.disconnect();
   }

@@ -7,6 +7,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
 import { withAbort } from '../runtime/abort.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import {
   addWebhookMessage,
   type DueMessage,
@@ -207,10 +208,7 @@ async function post(
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 const resultOf = (error: unknown): string =>
-  (error instanceof Error ? error.message || (error as NodeJS.ErrnoException).code || error.name : String(error)).slice(
-    0,
-    resultCharsMax,
-  );
+  (error instanceof Error ? reasonOf(error) || error.name : String(error)).slice(0, resultCharsMax);
 
 interface PostRequest {
   url: URL;

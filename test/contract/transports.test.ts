@@ -159,7 +159,7 @@ test('a key that comes as a bearer token is told where it belongs, over every tr
     const refused = await failureOf(client.synthesizeSpeech({}, { headers: { authorization } }));
     heard.push(fromConnectError(refused as ConnectError).message);
   }
-  expect(heard).toEqual(Array(5).fill(expect.stringMatching(/belongs in .* x-api-key/)));
+  expect(heard).toEqual(Array(5).fill(expect.stringMatching(/Send the API key in .* x-api-key/)));
 });
 
 test('a misspelt voice is told the one that is near, over every transport', async () => {

@@ -109,14 +109,14 @@ test('not after consent was withdrawn, though the file was written before and th
       return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
     });
   }
-  await expect(importVoiceFile(file, { rows: here, vault })).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(file, { rows: here, vault })).rejects.toThrow('withdrawn their consent');
   const renamed = JSON.stringify({ ...JSON.parse(file), voice_id: 'eve' });
-  await expect(importVoiceFile(renamed, { rows: here, vault })).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(renamed, { rows: here, vault })).rejects.toThrow('withdrawn their consent');
 });
 
 test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
-  ['no voice at all', () => 'hello', 'no voice'],
-  ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'no voice'],
+  ['no voice at all', () => 'hello', 'not a voice'],
+  ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'not a voice'],
   ['a bad id', (file) => ({ ...file, voice_id: '../ada' }), 'voice_id'],
   ['a clone without consent', (file) => ({ ...file, consent: null }), 'consent'],
   ['a clone that says it is stock', (file) => ({ ...file, kind: 'stock' }), 'kind'],
