@@ -5,7 +5,8 @@ import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { audioFormats, formatNames } from '../audio/formats.ts';
+import { audioFormats } from '../audio/formats.ts';
+import { formatNames } from '../speech/fields.ts';
 import { UsageError } from './command.ts';
 
 /** About two weeks of speech. */

@@ -13,12 +13,12 @@ import {
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { inlineBytesMax } from '../api/limits.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/headers.ts';
+import { amount } from '../speech/fields.ts';
 import { callOf } from './calls.ts';
 import { toLiveInputs, toLiveResponse } from './live-messages.ts';
 import { requireText } from './required.ts';
@@ -38,7 +38,11 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
   return {
     async synthesizeSpeech(message, context) {
       const call = callOf(context);
-      const { bytesMax, violations } = readBufferBytesMax(message.bufferBytesMax);
+      const violations: FieldViolation[] = [];
+      const bytesMax = bufferBytesMax.parse(
+        message.bufferBytesMax,
+        (reason, text) => void violations.push({ field: 'buffer_bytes_max', reason, message: text }),
+      );
       const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
       const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax: bytesMax });
@@ -81,15 +85,7 @@ const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To)
   };
 };
 
-function readBufferBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
-  const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
-  const violation: FieldViolation = {
-    field: 'buffer_bytes_max',
-    reason: 'range',
-    message: `must be 1 to ${inlineBytesMax}`,
-  };
-  return { bytesMax, violations: isValid ? [] : [violation] };
-}
+const bufferBytesMax = amount('buffer_bytes_max');
 
 const describe = (delivered: Delivered) => ({
   id: delivered.audioId,

@@ -1,10 +1,9 @@
 // The OpenAPI documentation of /v1, as far as it differs from OpenAI's own.
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
-import { formatNames } from '../../audio/formats.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../../http/route-docs.ts';
 import { openAiEventContent } from '../../http/speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../../http/speech/openapi.ts';
-import { markedLengthFactor, speechFields, textLimits } from '../../speech/fields.ts';
+import { speechFields, textFields } from '../../speech/fields.ts';
 
 const string: Schema = { type: 'string' };
 const speechSchema: Schema = {
@@ -13,17 +12,17 @@ const speechSchema: Schema = {
   required: ['input'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
-    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax * markedLengthFactor }),
+    input: textFields.text.schema,
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
         'Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always.',
     },
-    response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
+    response_format: { ...speechFields.format.schema, default: 'mp3' },
     markup: speechFields.markup.schema,
     normalize: speechFields.normalize.schema,
     lexicon_ids: speechFields.lexiconIds.schema,
-    speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
+    speed: speechFields.speakingRate.schema,
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     instructions: text('Ignored.'),
   },
