@@ -318,7 +318,7 @@ export type JobChapter = {
   audio_url: string | null;
 };
 
-/** Why it has failed; not set if it has not. */
+/** Why a job has failed. */
 export type JobError = {
   /** A reason of the table of failures, in lower case. */
   error: string;
@@ -330,7 +330,7 @@ export type JobError = {
   offset: number | null;
   /** The sentence, or its first 200 characters. */
   text: string | null;
-} | null;
+};
 
 /** What was charged so far. */
 export type JobUsage = {
@@ -369,7 +369,8 @@ export type Job = {
   audio_url: string | null;
   /** Public URLs of the captions of the whole, by the formats that were asked for; empty until it has succeeded. */
   captions: Record<string, string>;
-  error: JobError;
+  /** Why it has failed; not set if it has not. */
+  error: JobError | null;
   usage: JobUsage;
 };
 
@@ -415,7 +416,7 @@ export type VoiceBinding = {
   voice_id: string | null;
 };
 
-/** The consent of the cloned person; not set for other voices. */
+/** The consent of a person to be cloned. */
 export type VoiceConsent = {
   /** Name of the person. */
   speaker_name: string;
@@ -431,7 +432,7 @@ export type VoiceConsent = {
   confirmed_by: string;
   /** When it was withdrawn; not set while it is valid. */
   revoked_at: string | null;
-} | null;
+};
 
 /** A voice of which another is blended. */
 export type BlendPart = {
@@ -447,7 +448,7 @@ export type NumberRange = {
   min: number;
   /** The largest. */
   max: number;
-} | null;
+};
 
 /** What a request may ask of it; the same for all voices. */
 export type VoiceCapabilities = {
@@ -456,7 +457,7 @@ export type VoiceCapabilities = {
   /** Encodings of the audio. */
   output_formats: string[];
   speaking_rate: NumberRange;
-} | null;
+};
 
 /** A voice. */
 export type Voice = {
@@ -478,7 +479,8 @@ export type Voice = {
   labels: Record<string, string>;
   /** The voices of engines that it uses, in order of preference: if one fails, the next one is used. */
   bindings: VoiceBinding[];
-  consent: VoiceConsent;
+  /** The consent of the cloned person; not set for other voices. */
+  consent: VoiceConsent | null;
   /** When it was created; not set for an unchanged voice of an engine. */
   created_at: string | null;
   /** When it was last changed; not set for an unchanged voice of an engine. */
@@ -641,15 +643,15 @@ export type ModelLibrary = {
   installed: boolean;
 };
 
-/** Why it has failed; not set where it has not. */
+/** Why an installation has failed. */
 export type InstallFailure = {
   /** The failure reason, as in error responses. */
   error: string;
   /** What happened, in a sentence. */
   message: string;
-} | null;
+};
 
-/** The latest installation that this process knows of; not set if there is none. */
+/** The installation of a model. */
 export type ModelInstall = {
   /** What it is at. */
   state: "queued" | "waiting" | "preparing" | "downloading" | "unpacking" | "checking" | "elsewhere" | "done" | "cancelled" | "failed";
@@ -663,8 +665,9 @@ export type ModelInstall = {
   seconds_left: number | null;
   /** The share of the archive that is unpacked: 0 to 1. */
   unpacked: number;
-  failure: InstallFailure;
-} | null;
+  /** Why it has failed; not set where it has not. */
+  failure: InstallFailure | null;
+};
 
 /** A model that can be installed. */
 export type VoiceModel = {
@@ -707,7 +710,8 @@ export type VoiceModel = {
   voice_ids: string[];
   /** What an unfinished installation has fetched, in bytes; the next one goes on from there. */
   fetched_bytes: number;
-  install: ModelInstall;
+  /** The latest installation that this process knows of; not set if there is none. */
+  install: ModelInstall | null;
 };
 
 /** Response of ListVoiceModels. */
@@ -733,7 +737,7 @@ export type ApiKeyLimitsInput = {
   concurrency?: number | null;
   /** Characters of text per calendar month (UTC). Default: no limit. */
   characters_per_month?: number | null;
-} | null;
+};
 
 export type CreateApiKey = {
   /** Its purpose. */
@@ -746,15 +750,15 @@ export type CreateApiKey = {
   voice_ids?: string[] | null;
   /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
-  limits?: ApiKeyLimitsInput;
+  limits?: ApiKeyLimitsInput | null;
 };
 
 /** Its limits. */
 export type ApiKeyLimits = {
   /** Requests per minute. */
-  requests_per_minute: number | null;
+  requests_per_minute: number;
   /** Concurrent syntheses. */
-  concurrency: number | null;
+  concurrency: number;
   /** Characters of text per calendar month (UTC). Default: no limit. */
   characters_per_month: number | null;
 };
@@ -842,7 +846,7 @@ export type UpdateApiKey = {
   voice_ids?: string[] | null;
   /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
-  limits?: ApiKeyLimitsInput;
+  limits?: ApiKeyLimitsInput | null;
 };
 
 export type RotateApiKey = {

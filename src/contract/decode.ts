@@ -25,6 +25,10 @@ export interface Reading {
   emptyLists: string[];
   /** Paths of the fields that are null. */
   cleared: string[];
+  /** For items of a list and values of a map: no paths are kept, since an update mask names the field as a whole. */
+  isInner?: true;
+  /** The reading of inner messages, used for all items of a list. */
+  inner?: Reading;
 }
 
 export const newReading = (isStrict: boolean): Reading => ({
@@ -92,8 +96,9 @@ export function readMembers(
 function readMember(message: Message, member: MemberReader, value: unknown, reading: Reading, prefix: string): void {
   const { field, outer, read } = member;
   const path = prefix + member.name;
+  const { isInner } = reading;
   if (value === undefined) {
-    reading.cleared.push(path);
+    if (!isInner) reading.cleared.push(path);
     return;
   }
   const target = (outer ? messageIn(message as unknown as Assigned, outer) : message) as unknown as Assigned;
@@ -105,8 +110,8 @@ function readMember(message: Message, member: MemberReader, value: unknown, read
   }
   const taken = read(value, path, reading);
   if (taken === undefined) return;
-  reading.given.push(path);
-  if (Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
+  if (!isInner) reading.given.push(path);
+  if (!isInner && Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
   if (field.oneof) target[field.oneof.localName] = { case: field.localName, value: taken };
   else target[field.localName] = taken;
 }
@@ -253,10 +258,14 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // Members given in an inner message do not matter for an update mask, since it names the field as a whole.
-    const { ignored, violations } = reading;
-    const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
-    readMembers(message, desc, value, own, { prefix: `${path}.` });
+    readMembers(message, desc, value, innerOf(reading, isStrict || reading.isStrict), { prefix: `${path}.` });
     return message;
   };
+}
+
+function innerOf(reading: Reading, isStrict: boolean): Reading {
+  if (reading.inner?.isStrict === isStrict) return reading.inner;
+  const { ignored, violations } = reading;
+  reading.inner = { isStrict, ignored, violations, given: [], emptyLists: [], cleared: [], isInner: true };
+  return reading.inner;
 }

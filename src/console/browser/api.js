@@ -178,7 +178,7 @@ const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.stat
  * @returns {Failure}
  */
 const withoutBody = (status) => ({
-  error: 'unknown',
+  error: /** @type {any} */ ('unknown'),
   message: `The server responded with status ${status}.`,
   status,
   request_id: '',

@@ -63,7 +63,7 @@ export function fieldsOf(document: OpenApi, schema: Schema): ReferenceField[] {
   const own = Object.entries(properties).map(([name, member]) => ({
     name,
     kind: kindOf(member),
-    schemaName: schemaNameOf(member) ?? schemaNameOf((member.items as Schema | undefined) ?? {}),
+    schemaName: schemaNameOf(((member.oneOf as Schema[] | undefined)?.[0] ?? member.items ?? member) as Schema),
     isRequired: required.includes(name),
     more: moreOf(member),
     description: String(resolve(document, member).description ?? ''),
