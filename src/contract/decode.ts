@@ -25,10 +25,6 @@ export interface Reading {
   emptyLists: string[];
   /** Paths of the fields that are null. */
   cleared: string[];
-  /** For items of a list and values of a map: no paths are kept, since an update mask names the field as a whole. */
-  isInner?: true;
-  /** The reading of inner messages, used for all items of a list. */
-  inner?: Reading;
 }
 
 export const newReading = (isStrict: boolean): Reading => ({
@@ -96,9 +92,8 @@ export function readMembers(
 function readMember(message: Message, member: MemberReader, value: unknown, reading: Reading, prefix: string): void {
   const { field, outer, read } = member;
   const path = prefix + member.name;
-  const { isInner } = reading;
   if (value === undefined) {
-    if (!isInner) reading.cleared.push(path);
+    reading.cleared.push(path);
     return;
   }
   const target = (outer ? messageIn(message as unknown as Assigned, outer) : message) as unknown as Assigned;
@@ -110,8 +105,8 @@ function readMember(message: Message, member: MemberReader, value: unknown, read
   }
   const taken = read(value, path, reading);
   if (taken === undefined) return;
-  if (!isInner) reading.given.push(path);
-  if (!isInner && Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
+  reading.given.push(path);
+  if (Array.isArray(taken) && taken.length === 0) reading.emptyLists.push(path);
   if (field.oneof) target[field.oneof.localName] = { case: field.localName, value: taken };
   else target[field.localName] = taken;
 }
@@ -258,14 +253,10 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    readMembers(message, desc, value, innerOf(reading, isStrict || reading.isStrict), { prefix: `${path}.` });
+    // Members given in an inner message do not matter for an update mask, since it names the field as a whole.
+    const { ignored, violations } = reading;
+    const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
+    readMembers(message, desc, value, own, { prefix: `${path}.` });
     return message;
   };
-}
-
-function innerOf(reading: Reading, isStrict: boolean): Reading {
-  if (reading.inner?.isStrict === isStrict) return reading.inner;
-  const { ignored, violations } = reading;
-  reading.inner = { isStrict, ignored, violations, given: [], emptyLists: [], cleared: [], isInner: true };
-  return reading.inner;
 }
