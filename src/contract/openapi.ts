@@ -145,7 +145,9 @@ function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<Met
 
 /** A schema with a title is a component, whose other uses need not be nullable. */
 const nullable = (schema: Schema): Schema =>
-  schema.title ? { oneOf: [schema, { type: 'null' }] } : { ...schema, type: [schema.type, 'null'] };
+  schema.title
+    ? { oneOf: [schema, { type: 'null' }], description: schema.description }
+    : { ...schema, type: [schema.type, 'null'] };
 
 /** The schema of an object whose members may be null, and those of their objects. */
 function withNull(schema: Schema): Schema {
@@ -289,7 +291,8 @@ export function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
   const { nullIfEmpty, nullIfUnset, given, default: usual } = restOf(field);
   const description = descriptionOf(field);
-  const isNullable = nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given && usual === '');
+  const isNullable =
+    nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given && usual === '');
   const orNull = (schema: Schema) => (isNullable ? nullable(schema) : schema);
   if (field.fieldKind === 'list') {
     const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');
