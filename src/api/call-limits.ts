@@ -1,8 +1,6 @@
 // Limits of calls through any API.
 import type { OpenCallLimits } from './open-calls.ts';
 
-/** Of audio inside a message; leaves room for the rest of the message. */
-export const inlineBytesMax = 4_000_000;
 /** How long a unary call may take, whatever its deadline. */
 export const unaryCallMs = 5 * 60_000;
 /** The same for a stream: the longest text, spoken slowly and read in real time. */

@@ -18,7 +18,6 @@ export interface Parameter {
 
 /** The members `type`, what narrows it, and `description`. */
 export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', ...more, description });
-export const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
 
 /** The schema of an object in which every member is required. */
 export const objectSchema = (

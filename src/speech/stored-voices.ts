@@ -2,6 +2,7 @@
 // everyone, and the choice of the default voice. Listeners get the id of each voice that changes, so that the cost of a change
 // does not grow with the number of voices.
 import type { Blend, Voice } from '../engines/engine.ts';
+import type { VoiceTexts } from '../store/voice-rows.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
@@ -10,10 +11,8 @@ export const voiceAccesses = ['private', 'everyone'] as const;
 export type VoiceAccess = (typeof voiceAccesses)[number];
 
 /** A stored voice, as far as speech needs it. */
-export interface StoredVoice {
+export interface StoredVoice extends VoiceTexts {
   voiceId: string;
-  name: string;
-  description: string;
   kind: Voice['kind'];
   status: VoiceStatus;
   languageCodes: readonly string[];

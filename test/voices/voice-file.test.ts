@@ -2,7 +2,7 @@
 // that is not whole is taken in.
 import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
@@ -28,6 +28,7 @@ beforeEach(async () => {
   };
   await here.change('ada', () => ({
     row: {
+      ...noTexts,
       ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
       ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
       bindings: JSON.stringify([

@@ -1,6 +1,6 @@
 // A job: how far it is, its chapters, its sound when it is done, and what can be done with it.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Job } from './wire.d.ts' */
+/** @import { Job } from '../../../gen/openapi.ts' */
 import { serviceUrl } from './api.js';
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';

@@ -1,7 +1,7 @@
 // Makes a job of a book: a file is dropped or chosen, the service reads its chapters, and the user chooses which of them are
 // spoken, by which voice and into which format.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Book, Job, Voice } from './wire.d.ts' */
+/** @import { Book, Job, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 

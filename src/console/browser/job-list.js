@@ -1,6 +1,6 @@
 // The jobs of the key, the newest first, each kept as it is at present; above them the form that makes one of a book.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Job } from './wire.d.ts' */
+/** @import { Job } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { createJobCard } from './job-card.js';
 import { createJobForm } from './job-form.js';

@@ -1,6 +1,6 @@
 // One lexicon: its entries in a table, each to be heard, stored at once for all replicas; its export, its voices, its end.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Lexicon, LexiconEntry, Voice } from './wire.d.ts' */
+/** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';

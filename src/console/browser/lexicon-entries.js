@@ -1,5 +1,5 @@
 // The entries of a lexicon as a table to edit. Of many, those that match the search are shown, as far as they fit a page.
-/** @import { LexiconEntry } from './wire.d.ts' */
+/** @import { LexiconEntry } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';

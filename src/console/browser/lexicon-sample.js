@@ -1,6 +1,6 @@
 // Plays how an entry of a lexicon is said, whether the lexicon is stored or not: as the markup that the entry stands for.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { LexiconEntry } from './wire.d.ts' */
+/** @import { LexiconEntry } from '../../../gen/openapi.ts' */
 import { createSamplePlayer } from './sample-player.js';
 
 /**

@@ -1,6 +1,6 @@
 // The voices that a lexicon is bound to: every request with one of them uses it.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Lexicon, Voice } from './wire.d.ts' */
+/** @import { Lexicon, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toVoicePath } from './voice-elements.js';
 

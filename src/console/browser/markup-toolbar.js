@@ -1,7 +1,7 @@
 // A toolbar that writes marks into a text: pause tags in plain text, elements in an SSML document. What is selected becomes
 // the content of the mark, and the value that the user may want to change is selected. Each insertion can be undone.
 /** @import { HighlightedText } from './highlighted-text.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { createPainter } from './markup-colours.js';
 import { markupOf } from './markup-kind.js';

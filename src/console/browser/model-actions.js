@@ -1,6 +1,6 @@
 // Gets, cancels and removes a model: asks where a licence must be accepted or something is lost, and reports what became of it.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel } from './wire.d.ts' */
+/** @import { VoiceModel } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { licenceLink, toMegabytes } from './model-facts.js';
 

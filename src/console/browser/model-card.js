@@ -1,7 +1,7 @@
 // The card of a model: its facts and licence, how far its installation is, its voices, and the buttons that apply. It is changed
 // in place, so that the focus stays where it is.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel } from './wire.d.ts' */
+/** @import { VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { Preview } from './voice-preview.js' */
 import { element, fill } from './element.js';
 import { cancelInstall, installModel, installScope, makeDefault, removeModel } from './model-actions.js';

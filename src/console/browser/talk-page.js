@@ -1,7 +1,7 @@
 // The Talk page: text is spoken while it is typed, and can be interrupted. It shows what was heard and what was not, and how
 // soon the sound came.
 /** @import { PageContext, Page } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';
