@@ -3,9 +3,10 @@
 // instructions.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../src/audio/formats.ts';
+import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
+import { formatNames, outputSampleRatesHz } from '../src/speech/fields.ts';
 import { allAtOnce } from '../test/audio/in-pieces.ts';
 import { isInstalled } from '../test/programs.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';

@@ -2,8 +2,8 @@
 // in wav and mp3 at every sample rate, against the raw program; every voice; every speed; and speech played backwards, of
 // which it should understand nothing.
 import { availableParallelism } from 'node:os';
-import { outputSampleRatesHz } from '../src/audio/formats.ts';
 import type { Pcm } from '../src/audio/pcm.ts';
+import { outputSampleRatesHz } from '../src/speech/fields.ts';
 import { canRecognize, type EncodedSound, recognize, wordErrorRate } from '../test/recognizer.ts';
 import { sentences } from '../test/sentences.ts';
 import type { Bench, Findings } from './measuring/bench.ts';

@@ -29,7 +29,7 @@ export interface Presented {
  */
 export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
-export interface AdmitOptions {
+interface AdmitOptions {
   keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent if nothing is limited. */

@@ -59,7 +59,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const noHash = Buffer.alloc(32);
 
 /** The secret of a new key, its creator's grant, and the current time. */
-export interface NewKey {
+interface NewKey {
   parsed: ParsedApiKey;
   pepper?: Pepper | undefined;
   grant: KeyGrant;

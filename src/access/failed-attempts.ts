@@ -12,7 +12,7 @@ export interface FailedAttempts {
   check(address: string): void;
 }
 
-export interface FailedAttemptsOptions {
+interface FailedAttemptsOptions {
   perMinute: number;
   now?: () => number;
   /**

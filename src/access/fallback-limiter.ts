@@ -6,7 +6,7 @@ import { toLimitStatus } from './rate-limit.ts';
 
 export type FallbackName = 'degrade' | 'open' | 'closed';
 
-export interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
+interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
   fallback: FallbackName;
   /** Number of processes that share the limits. */
   replicas: number;

@@ -17,7 +17,7 @@ interface Table {
   pepper?: Pepper | undefined;
 }
 
-export interface AcceptedKey {
+interface AcceptedKey {
   /** Ids of former bootstrap keys that were revoked. */
   revoked: readonly string[];
   /** False if the key itself is revoked, which is permanent. */

@@ -8,9 +8,9 @@ import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 
 /** Permissions of a key while its ancestors are unchanged. */
-export type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
+type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
 
-export interface Descent {
+interface Descent {
   rights: Rights;
   /** Ancestors whose limits also apply to the key, nearest first. */
   above: readonly LimitedAccount[];

@@ -59,7 +59,7 @@ export interface ChangedKey {
   predecessorsEnded: readonly string[];
 }
 
-export interface KeyManagementOptions {
+interface KeyManagementOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
   /** Called after a key has changed, before the changing call returns. */

@@ -19,7 +19,7 @@ export interface AccountReply {
   owners: readonly OwnerState[];
 }
 
-export interface OwnerState {
+interface OwnerState {
   fullAtUs: number;
   /** Characters spent in the month; undefined if Redis has no count. */
   spentChars: number | undefined;
@@ -53,7 +53,7 @@ export interface SlotOptions {
   needsNoSlot: boolean;
 }
 
-export interface RedisAccountsOptions {
+interface RedisAccountsOptions {
   redis: Pick<Redis, 'run'>;
   prefix: string;
   /** A unique name of this replica. */

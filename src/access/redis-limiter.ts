@@ -25,7 +25,7 @@ import {
 import { createRedisSlots, type HeldSlot } from './redis-slots.ts';
 import { openSlotLeases, type SlotLeases } from './slot-leases.ts';
 
-export interface RedisLimiter extends Limiter {
+interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
   markEnded(ended: EndedKey): Promise<void>;
   /**
@@ -47,7 +47,7 @@ export interface LimiterState {
   decidedAlone: number;
 }
 
-export interface RedisLimiterOptions extends Omit<LimiterOptions, 'share'> {
+interface RedisLimiterOptions extends Omit<LimiterOptions, 'share'> {
   redis: Redis;
   prefix: string;
   fallback: FallbackLimiter;

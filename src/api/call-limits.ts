@@ -1,8 +1,6 @@
 // Limits of calls through any API.
 import type { OpenCallLimits } from './open-calls.ts';
 
-/** Largest audio inside a message, with room for the rest of the message. */
-export const inlineBytesMax = 4_000_000;
 /** Longest duration of a unary call, whatever its deadline. */
 export const unaryCallMs = 5 * 60_000;
 /** Longest duration of a stream: the longest text, spoken slowly and read in real time. */

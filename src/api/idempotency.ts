@@ -7,7 +7,7 @@ import { isDead, processName } from '../runtime/id.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
 import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './call-limits.ts';
 
-export interface Once<Answer> {
+interface Once<Answer> {
   key: string;
   callerId: string;
   /** The values that identify the request: requests with equal values are the same. */
@@ -24,7 +24,7 @@ export interface Idempotency {
 
 const deletedAtOnce = 20;
 
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   rows: AnswerRows;
   /** Whether the subject of an answer still exists. */
   isAlive(subject: string): Promise<boolean>;

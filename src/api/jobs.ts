@@ -44,7 +44,7 @@ import { checked, type Handlers } from './service-handlers.ts';
 
 export type JobHandlers = ReturnType<typeof createJobHandlers>;
 
-export interface JobHandlersOptions extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
+interface JobHandlersOptions extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
   runner: Pick<JobRunner, 'wake' | 'leave'>;
   links: FileLinks;
   /** Records the request. Its characters are recorded while they are spoken. */

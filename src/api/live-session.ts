@@ -46,7 +46,7 @@ export type LiveEvent =
   | ({ type: 'interrupted'; turn: number } & Heard)
   | { type: 'done'; chars: number; seconds: number };
 
-export interface LiveSessionOptions {
+interface LiveSessionOptions {
   call: Pick<Call, 'signal' | 'leaving'>;
   start: LiveStart;
   /** The language of the voice, used if the start names none. */

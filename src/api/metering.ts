@@ -15,7 +15,7 @@ import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
-export interface MeteringOptions {
+interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
   /** Called with errors that no caller receives. */

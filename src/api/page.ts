@@ -12,7 +12,7 @@ export interface Page {
   tokenPrefix: string;
 }
 
-export interface PageOf<Item> {
+interface PageOf<Item> {
   items: readonly Item[];
   /** Empty on the last page. */
   nextCursor: string;

@@ -15,7 +15,7 @@ import { Violations } from '../contract/violations.ts';
 import type { Call } from './call.ts';
 
 /** Facts about the JSON of a request that its message cannot represent. */
-export interface GivenInJson {
+interface GivenInJson {
   /** Paths whose value is null, for a method that has `null_resets`. */
   cleared: readonly string[];
   /** Paths of empty lists. */
@@ -23,7 +23,7 @@ export interface GivenInJson {
 }
 
 /** A handler with a check. `run` receives the result of the check, such as the engines that a voice names. */
-export interface Checked<Request, Result, Plan = any> {
+interface Checked<Request, Result, Plan = any> {
   /** Adds violations. Also runs for a message that breaks the rules, so values may be anything. */
   check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;

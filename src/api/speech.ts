@@ -26,7 +26,7 @@ export interface SpeechOperations {
   deleteAudio(call: Call, audioId: string): Promise<void>;
 }
 
-export interface SynthesizeOptions {
+interface SynthesizeOptions {
   /** Bypasses the cache. */
   fresh: boolean;
   /** Largest audio that fits into the response, if the audio is part of the response. */

@@ -6,7 +6,7 @@ import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
-export interface VoiceFilter {
+interface VoiceFilter {
   /** Canonical BCP-47. Empty matches all voices, as in the other fields. */
   languageCode: string;
   engine: string;

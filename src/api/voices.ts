@@ -1,6 +1,6 @@
 // Handlers for voices: callers list, preview, create, clone, change and delete the voices that they may use.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CloneVoiceRequest,
   type CreateVoiceRequest,
@@ -17,16 +17,16 @@ import {
   VoiceSpecSchema,
   VoiceStatusSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import { formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { enumNames } from '../contract/schema.ts';
 import type { Violations } from '../contract/violations.ts';
 import type { Cloning, Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
-import { speakingRates } from '../speech/fields.ts';
+import { formatNames, outputSampleRatesHz, speakingRates } from '../speech/fields.ts';
 import { isMiss } from '../speech/find-current.ts';
 import type { VoiceAccess, VoiceConsent } from '../speech/stored-voices.ts';
 import { bindingIdsOf, blendOf, type OfferedVoice, ownerOf, type Voices, voicesFor } from '../speech/voice.ts';
+import { textsOf } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
@@ -108,7 +108,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
       return { audioBytes: audio, contentType, text };
     },
     createVoice: checked(
-      async ({ voiceId, spec }: CreateVoiceRequest, call, violations) => {
+      async ({ voiceId, spec = create(VoiceSpecSchema) }: CreateVoiceRequest, call, violations) => {
         const fields = toNewFields(spec);
         const check = (faults: FieldViolation[]) => {
           const found = management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
@@ -137,7 +137,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
         inVoice(await management.clone(fields, prepared, actorOf(call), call.signal), call),
     ),
     updateVoice: checked(
-      async ({ voiceId, spec, updateMask }: UpdateVoiceRequest, call, violations) => {
+      async ({ voiceId, spec = create(VoiceSpecSchema), updateMask }: UpdateVoiceRequest, call, violations) => {
         const paths = pathsOf(VoiceSpecSchema, updateMask, violations);
         const fields = toChange(spec, paths, violations);
         const check = (faults: FieldViolation[]) => management.checkUpdate(voiceId, fields, actorOf(call), faults);
@@ -195,9 +195,8 @@ const capabilities = {
 function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<typeof VoiceSchema> {
   const { voice, status, kept, aliases } = offered;
   return defined({
+    ...textsOf(kept ?? voice),
     voiceId: voice.voiceId,
-    name: voice.name,
-    description: voice.description,
     kind: toEnum(VoiceKindSchema, voice.kind),
     engine: voice.engine,
     status: toEnum(VoiceStatusSchema, status),
@@ -234,42 +233,33 @@ const toCloningEngine = (engine: string, cloning: Cloning) => ({
 });
 
 const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
-const toBindings = (spec: VoiceSpec | undefined) =>
-  spec?.bindings.map(({ engine, voiceId }) => ({ engine, voiceId })) ?? [];
-const toBlend = (spec: VoiceSpec | undefined) => spec?.blend.map(({ voiceId, weight }) => ({ voiceId, weight })) ?? [];
 
-/** Fields of a new voice; empty fields get their default. */
-const toNewFields = (spec: VoiceSpec | undefined): VoiceFields => ({
-  name: spec?.name,
-  description: spec?.description || undefined,
-  languageCodes: unlessEmpty(spec?.languageCodes),
-  labels: spec?.labels,
-  bindings: unlessEmpty(toBindings(spec)),
-  blend: unlessEmpty(toBlend(spec)),
-  enabled: spec?.enabled,
-  access: toAccess(spec?.access),
-  aliases: spec?.aliases,
-  lexiconIds: spec?.lexiconIds,
+const toFields = ({ $typeName: _, $unknown, access, bindings, blend, ...fields }: VoiceSpec) => ({
+  ...fields,
+  bindings: bindings.map(({ engine, voiceId }) => ({ engine, voiceId })),
+  blend: blend.map(({ voiceId, weight }) => ({ voiceId, weight })),
+  access: toAccess(access),
 });
 
-/** The fields named by the mask. A named field without a value is reset to its default. */
-function toChange(spec: VoiceSpec | undefined, paths: ReadonlySet<string>, violations: Violations): VoiceFields {
-  const names = enumNames(VoiceAccessSchema).names;
-  const access = toAccess(spec?.access);
-  if (paths.has('access') && access === undefined)
-    violations.report('access', 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+/** Fields of a new voice; empty fields get their default. */
+function toNewFields(spec: VoiceSpec): VoiceFields {
+  const { languageCodes, bindings, blend, ...fields } = toFields(spec);
   return {
-    ...(paths.has('name') && { name: spec?.name ?? '' }),
-    ...(paths.has('description') && { description: spec?.description ?? '' }),
-    ...(paths.has('language_codes') && { languageCodes: spec?.languageCodes ?? [] }),
-    ...(paths.has('labels') && { labels: spec?.labels ?? {} }),
-    ...(paths.has('bindings') && { bindings: toBindings(spec) }),
-    ...(paths.has('blend') && { blend: toBlend(spec) }),
-    ...(paths.has('enabled') && { enabled: spec?.enabled ?? true }),
-    ...(paths.has('access') && { access }),
-    ...(paths.has('aliases') && { aliases: spec?.aliases ?? [] }),
-    ...(paths.has('lexicon_ids') && { lexiconIds: spec?.lexiconIds ?? [] }),
+    ...fields,
+    languageCodes: unlessEmpty(languageCodes),
+    bindings: unlessEmpty(bindings),
+    blend: unlessEmpty(blend),
   };
+}
+
+/** The fields named by the mask. A named field without a value is reset to its default. */
+function toChange(spec: VoiceSpec, paths: ReadonlySet<string>, violations: Violations): VoiceFields {
+  const { names } = enumNames(VoiceAccessSchema);
+  const { enabled = true, ...fields } = toFields(spec);
+  if (paths.has('access') && fields.access === undefined)
+    violations.report('access', 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+  const all = Object.entries({ ...fields, enabled });
+  return Object.fromEntries(all.filter(([name]) => paths.has(VoiceSpecSchema.field[name as keyof VoiceFields]!.name)));
 }
 
 const toCloneFields = ({

@@ -57,7 +57,7 @@ import { type ListenAddress, type Listener, openListener, type Tls } from '../ne
 import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/request-limits.ts';
 import type { Relay } from '../store/redis-relay.ts';
 
-export interface GatewaySettings {
+interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;

@@ -12,6 +12,7 @@ import { openS3Bucket } from '../delivery/stores/s3-bucket.ts';
 import { S3Clips } from '../delivery/stores/s3-clips.ts';
 import { createPublicLinks, createSignedLinks, type LinkTo } from '../delivery/stores/s3-links.ts';
 import { createId } from '../runtime/id.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { type ClipRows, createClipRows } from '../store/clip-rows.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import { createFingerprintRows, openStore } from '../store/open-store.ts';
@@ -147,8 +148,8 @@ async function step(done: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    const { name, message } = rootOf(error);
-    throw new Error(`an object cannot be ${done}: ${name === 'Error' ? '' : `${name}: `}${message}`);
+    const root = rootOf(error);
+    throw new Error(`an object cannot be ${done}: ${root.name === 'Error' ? '' : `${root.name}: `}${reasonOf(root)}`);
   }
 }
 

@@ -38,7 +38,7 @@ import type { GatewayOperations } from './gateway.ts';
 import type { SharedState } from './open-access.ts';
 import type { StoredClips } from './open-storage.ts';
 
-export interface OperationsOptions {
+interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   keys: KeyManagement;
   installs: ModelInstalls;

@@ -13,7 +13,7 @@ export const archiveEnding = /\.(tar|tar\.gz|tgz|tar\.bz2|tbz2?|zip)$/i;
 const readBytes = 2 ** 20;
 const tarMark = { at: 257, bytes: Buffer.from('ustar') };
 
-export interface ArchiveFile extends AsyncDisposable {
+interface ArchiveFile extends AsyncDisposable {
   packedBytes: number;
   entries: AsyncIterable<ArchiveEntry>;
 }

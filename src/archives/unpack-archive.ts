@@ -8,7 +8,7 @@ import type { UnpackingNews, UnpackingTask } from './unpacking-thread.ts';
 /** A bzip2 block takes 4 MB, and the blocks read ahead 8 MB. */
 const heapMegabytesMax = 128;
 
-export interface Unpacking {
+interface Unpacking {
   archive: string;
   /** A folder that does not exist yet. */
   to: string;

@@ -10,7 +10,7 @@ import { Tempo } from './tempo.ts';
 /** Number of samples of silence that are encoded at a time. */
 const silenceBlock = 4096;
 
-export interface AudioInput {
+interface AudioInput {
   inRateHz: number;
   gainDb: number;
   /** Factor by which the audio becomes faster, at the same pitch. 1 leaves it unchanged. */

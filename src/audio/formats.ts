@@ -1,5 +1,6 @@
 // The output formats. Each row has a content type, a file extension and a streaming encoder. The rest of the service knows a
 // format only by its row.
+import type { OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { toInt16 } from './level.ts';
@@ -59,7 +60,8 @@ export interface AudioFormat {
   delaySamples?: number;
 }
 
-export type FormatName = 'wav' | 'pcm' | 'mp3' | 'opus' | 'flac' | 'ulaw' | 'alaw';
+/** The names of the values of the enum in the protos. */
+export type FormatName = Exclude<Lowercase<keyof typeof OutputFormat>, 'unspecified'>;
 
 const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;
 /** Measured with speech, which compresses better at higher rates. */
@@ -123,14 +125,6 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     bytesPerSecond: (sampleRateHz) => sampleRateHz,
   },
 });
-
-/** The formats of live speech, and the formats of all other requests. */
-export const liveFormatNames = Object.keys(audioFormats) as readonly FormatName[];
-export const formatNames = liveFormatNames.filter((name) => name !== 'ulaw' && name !== 'alaw');
-
-/** The sample rates of responses, and the sample rates of live speech. */
-export const outputSampleRatesHz = [24000, 44100, 48000] as const;
-export const liveSampleRatesHz = [8000, 16000, 22050, ...outputSampleRatesHz] as const;
 
 export async function encodeSilence(format: FormatName, sampleRateHz: number, seconds: number): Promise<Uint8Array> {
   const { openEncoder, encodedRateHz } = audioFormats[format];

@@ -15,7 +15,7 @@ const usualMarginSeconds = 0.02;
 
 const nothing = new Int16Array(0);
 
-export interface SeamLimits {
+interface SeamLimits {
   sampleRateHz: number;
   /** The gain that is applied later. */
   gainDb: number;

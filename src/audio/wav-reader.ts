@@ -15,7 +15,7 @@ export interface WavFormat {
   bytesPerSample: number;
 }
 
-export interface WavHeader {
+interface WavHeader {
   /** Undefined if there is no complete "fmt " chunk before the data. */
   format: WavFormat | undefined;
   /** Undefined if the bytes end before the data begins. */

@@ -18,7 +18,7 @@ import {
 } from './document-tags.ts';
 
 /** A web page has navigation and other parts around its content; a document of a book has none. */
-export type DocumentKind = 'page' | 'chapter';
+type DocumentKind = 'page' | 'chapter';
 
 const anchorsMax = 100_000;
 

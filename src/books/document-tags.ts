@@ -42,7 +42,7 @@ export function isHidden(name: string, attributes: Attributes): boolean {
   return pageNumberClass.test(attributes.class ?? '');
 }
 
-export interface PagePlace {
+interface PagePlace {
   isPage: boolean;
   isInMain: boolean;
 }

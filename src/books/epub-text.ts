@@ -11,7 +11,7 @@ import type { ContentsEntry, EpubContents } from './epub-contents.ts';
 import { type EpubItem, type EpubPackage, missingFile } from './epub-package.ts';
 import { partOfRoles, partOfTitle } from './part-names.ts';
 
-export interface EpubDocument {
+interface EpubDocument {
   path: string;
   /** The title that the document states. */
   title: string;
@@ -22,7 +22,7 @@ export interface EpubDocument {
   anchors: ReadonlyMap<string, number>;
 }
 
-export interface EpubText {
+interface EpubText {
   blocks: Block[];
   documents: EpubDocument[];
   /** The language that the first document with a statement names. */

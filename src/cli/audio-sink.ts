@@ -8,8 +8,9 @@ import { dirname, extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { audioFormats, type FormatName, formatNames } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
+import { formatNames } from '../speech/fields.ts';
 import { CommandError, UsageError, withOpened } from './command.ts';
 
 const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };

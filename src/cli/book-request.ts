@@ -2,10 +2,10 @@
 // `local-book.ts` and `served-book.ts` use it.
 import { extname, resolve } from 'node:path';
 import { toJobFields } from '../api/books.ts';
-import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import type { FormatName } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
 import { readingPausesMs } from '../jobs/job-limits.ts';
-import { autoLanguage, captionKinds } from '../speech/fields.ts';
+import { autoLanguage, captionKinds, formatNames, outputSampleRatesHz } from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';

@@ -5,15 +5,14 @@ import { constants, createReadStream, existsSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
-import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
+import { autoLanguage, formatNames, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import {
   type Command,
@@ -29,18 +28,12 @@ import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
 
-const choices: Readonly<Record<string, readonly string[]>> = {
-  format: formatNames,
-  'sample-rate': outputSampleRatesHz.map(String),
-  markup: markupKinds,
-};
-
 /** Options that set fields of the request, from the rows of the fields. */
 const fieldOptions: Command['options'] = Object.fromEntries(
-  speechFieldRows.flatMap(({ flag: row }) => {
+  speechFieldRows.flatMap(({ flag: row, schema }) => {
     if (!row) return [];
     const { name, short, value, help } = row;
-    const more = { ...(short && { short }), ...(choices[name] && { choices: choices[name] }) };
+    const more = { ...(short && { short }), ...(Array.isArray(schema.enum) && { choices: schema.enum.map(String) }) };
     return [[name, value ? option(value, help, more) : flag(help, short)]];
   }),
 );

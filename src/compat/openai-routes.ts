@@ -5,7 +5,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../api/operation.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { VoiceOperations } from '../api/voices.ts';
-import { formatNames } from '../audio/formats.ts';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
@@ -34,11 +33,11 @@ import { eventHeaders } from '../http/speech/server-sent-events.ts';
 import type { ParsedSpeech } from '../http/speech/speech-body.ts';
 import { resultHeaders, soundHeaders } from '../http/speech/speech-headers.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
-import { markedLengthFactor, speechFieldRows, speechFields, textLimits } from '../speech/fields.ts';
+import { formatNames, speechFieldRows, speechFields, textFields } from '../speech/fields.ts';
 import { parseSpeechRequest } from '../speech/request.ts';
 import { toNamedVoices } from './named-voices.ts';
 
-export interface OpenAiRoutesOptions {
+interface OpenAiRoutesOptions {
   speech: SpeechOperations;
   voices: VoiceOperations;
   /** Also accepts the key as a bearer token. */
@@ -166,17 +165,17 @@ const speechSchema: Schema = {
   required: ['input'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
-    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax * markedLengthFactor }),
+    input: textFields.text.schema,
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
         'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
-    response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
+    response_format: { ...speechFields.format.schema, default: 'mp3' },
     markup: speechFields.markup.schema,
     normalize: speechFields.normalize.schema,
     lexicon_ids: speechFields.lexiconIds.schema,
-    speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
+    speed: speechFields.speakingRate.schema,
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     instructions: text('Ignored.'),
   },

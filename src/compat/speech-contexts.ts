@@ -26,7 +26,7 @@ export interface ContextWriter {
   end(): Iterable<object>;
 }
 
-export interface ContextsOptions {
+interface ContextsOptions {
   live: LiveOperations;
   admission: Pick<Admission, 'beginCall'>;
   /** Aborts when the service begins to stop. */

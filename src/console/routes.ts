@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import { isKept } from '../net/headers.ts';
 import { addPage } from '../net/page-route.ts';
 
-export interface ConsolePageOptions {
+interface ConsolePageOptions {
   /** Whether users can sign in to get an API key. */
   canSignIn: boolean;
 }

@@ -7,6 +7,7 @@ import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import {
   type Endpoint,
   enumNames,
+  fieldOf,
   hasPresence,
   isFile,
   isOurs,
@@ -18,7 +19,7 @@ import {
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface Parameter {
+interface Parameter {
   in: 'path' | 'query' | 'header';
   name: string;
   description: string;
@@ -142,9 +143,15 @@ function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<Met
   };
 }
 
+/** A schema with a title is a component, whose other uses need not be nullable. */
+const nullable = (schema: Schema): Schema =>
+  schema.title
+    ? { oneOf: [schema, { type: 'null' }], description: schema.description }
+    : { ...schema, type: [schema.type, 'null'] };
+
 /** The schema of an object whose members may be null, and those of their objects. */
 function withNull(schema: Schema): Schema {
-  const toNullable = ([name, each]: [string, Schema]) => [name, { ...withNull(each), type: [each.type, 'null'] }];
+  const toNullable = ([name, each]: [string, Schema]) => [name, nullable(withNull(each))];
   const { properties } = schema;
   if (!properties) return schema;
   return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(toNullable)) };
@@ -162,7 +169,8 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const about = headers.length > 0 ? { headers } : {};
   if (status === 204) return { 204: { description: 'Done.', ...about } };
   const desc = responseBody?.message ?? method.output;
-  const content = { schema: toMessage(desc, 'response'), example: exampleOf(desc) };
+  const own = responseBody ? fromJson(restOf(responseBody).example) : {};
+  const content = { schema: toMessage(desc, 'response'), example: { ...exampleOf(desc), ...(own as object) } };
   const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
   const done = { ...content, example: { ...content.example, [doneField]: true } };
   return {
@@ -274,13 +282,18 @@ function toObject(
   };
 }
 
+/** The schema of the named field of a message. */
+export const memberSchema = (desc: DescMessage, name: string, side: Side): Schema =>
+  schemaOf(fieldOf(desc, name), side);
+
 /** The schema of a field, with its description. */
-function schemaOf(field: DescField, side: Side): Schema {
+export function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
   const { nullIfEmpty, nullIfUnset, given, default: usual } = restOf(field);
   const description = descriptionOf(field);
-  const isNullable = nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given);
-  const orNull = (schema: Schema) => (isNullable ? { ...schema, type: [schema.type, 'null'] } : schema);
+  const isNullable =
+    nullIfEmpty || nullIfUnset || (side === 'response' && hasPresence(field) && !given && usual === '');
+  const orNull = (schema: Schema) => (isNullable ? nullable(schema) : schema);
   if (field.fieldKind === 'list') {
     const { items, minItems = 0n, maxItems = 0n, unique = false } = kindOf(rules, 'repeated');
     const limits = {
@@ -327,14 +340,21 @@ function valueSchema({ enum: values, message, scalar }: DescField, side: Side, r
     case ScalarType.BYTES:
       return { type: 'string', contentEncoding: 'base64' };
     default: {
-      const { greaterThan, lessThan } = (rules?.type.value ?? {}) as { greaterThan?: Bound; lessThan?: Bound };
+      const { greaterThan, lessThan, in: allowed = [] } = (rules?.type.value ?? {}) as NumberRules;
       return {
         type: scalar === ScalarType.DOUBLE ? 'number' : 'integer',
+        ...(allowed.length > 0 && { enum: allowed.map(Number) }),
         ...(greaterThan?.case === 'gte' && { minimum: Number(greaterThan.value) }),
         ...(lessThan?.case === 'lte' && { maximum: Number(lessThan.value) }),
       };
     }
   }
+}
+
+interface NumberRules {
+  greaterThan?: Bound;
+  lessThan?: Bound;
+  in?: readonly unknown[];
 }
 
 interface Bound {
@@ -349,11 +369,15 @@ function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
   return (rules?.type.case === kind ? rules.type.value : {}) as Partial<Own>;
 }
 
-/** Returns an object in which each member has its own example, or a value that its type allows. */
+/**
+ * Returns an object in which each member has its own example, or a value that its type allows. Members that may be absent
+ * are there only with an example of their own.
+ */
 const exampleOf = (desc: DescMessage): Record<string, unknown> =>
   Object.fromEntries(
-    membersOf(desc).map(({ name, field, rest: { example } }) => {
-      return [name, example === '' ? usualExample(field) : JSON.parse(example)] as const;
+    membersOf(desc).flatMap(({ name, field, rest: { example, omitIfEmpty } }) => {
+      if (example !== '') return [[name, JSON.parse(example)]];
+      return omitIfEmpty ? [] : [[name, usualExample(field)]];
     }),
   );
 

@@ -100,7 +100,7 @@ export function membersOf(desc: DescMessage): readonly Member[] {
   return members;
 }
 
-export interface EnumNames {
+interface EnumNames {
   /** Values without the unspecified one. */
   names: readonly string[];
   toNumber(name: string): number | undefined;

@@ -8,7 +8,7 @@ import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
 /** The speakers: voices as callers know them, the engine voices that speak them, and the versions of their lexicons. */
-export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
+type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
 
 /** The key of the audio, including whether it has captions. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {

@@ -16,7 +16,7 @@ import type { ClipStore } from './stores/clip-store.ts';
 /** A cached clip is reused only while at least this share of its lifetime remains. */
 const cachedLifeMin = 0.5;
 
-export interface ClipCacheOptions {
+interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
   memory: Pick<ClipMemory, 'isHeld' | 'read'>;
@@ -28,7 +28,7 @@ export interface ClipCacheOptions {
 /** A request for speech; its plan is not needed. */
 type CachedSpeech = Omit<CastSpeech, 'plan'>;
 
-export interface ClipCache {
+interface ClipCache {
   find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
   /**
    * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if it was already removed or
@@ -110,7 +110,7 @@ interface KnownClipsOptions {
   knownMs?: number;
 }
 
-export type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
+type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
   /** Forgets all rows. */
   forget(): void;
 };

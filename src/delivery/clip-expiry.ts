@@ -18,7 +18,7 @@ const batch = 100;
 
 export type ClipSweep = ReturnType<typeof openClipSweep>;
 
-export interface ClipSweepOptions {
+interface ClipSweepOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'find' | 'listExpired' | 'markPurged' | 'deletePurged' | 'deletePurgedBeyond'>;
   room: Pick<ClipRoom, 'noteRemoved' | 'restore'>;

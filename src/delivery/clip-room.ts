@@ -45,7 +45,7 @@ export interface RoomState {
   removedClips: number;
 }
 
-export interface RoomRequest {
+interface RoomRequest {
   accountId: string;
   bytes: number;
   isLinked: boolean;
@@ -64,7 +64,7 @@ export interface ClipRoom {
   state(): RoomState;
 }
 
-export interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
+interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
   clips: ClipRemoverOptions['clips'] & Pick<ClipStore, 'disk'>;
   index: ClipRemoverOptions['index'] & StoredBytesOptions;
   limits: RoomLimits;

@@ -39,7 +39,7 @@ export interface Delivery {
   remove(audioId: string, caller: Caller): Promise<void>;
 }
 
-export interface DeliverOptions {
+interface DeliverOptions {
   fresh: boolean;
   /** Size at which the synthesis ends with a Failure, for audio without a link. */
   sizeLimit?: SizeLimit | undefined;

@@ -8,20 +8,20 @@ export interface SingleFlight {
   run<T>(key: string, signal: AbortSignal, work: FlightWork<T>): Promise<FlightResult<T>>;
 }
 
-export interface FlightWork<T> {
+interface FlightWork<T> {
   /** Looks again for a stored result: this or another replica may have stored one since. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
 
-export interface FlightResult<T> {
+interface FlightResult<T> {
   value: T;
   /** False if `find` found the value. */
   isMade: boolean;
 }
 
 /** Waits for the lock under `key`. Resolves with the function that releases it. */
-export type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
+type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 interface Flight {
   result: Promise<FlightResult<unknown>>;

@@ -28,7 +28,7 @@ export interface SizeLimit {
   refuse(byteCount: number): Failure;
 }
 
-export interface SpeakingOptions {
+interface SpeakingOptions {
   speech: Pick<Speech, 'speak'>;
   clips: ClipStore;
   index: Pick<ClipRows, 'add' | 'markDeleted'>;
@@ -38,7 +38,7 @@ export interface SpeakingOptions {
   onFault(fault: unknown): void;
 }
 
-export interface Speaking {
+interface Speaking {
   intoClip(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): Promise<Spoken>;
   intoMemory(
     planned: PlannedSpeech,

@@ -12,7 +12,7 @@ export interface StorePatience {
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
 
-export interface StorePatienceOptions {
+interface StorePatienceOptions {
   waitMsMax?: number;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;

@@ -7,7 +7,7 @@ import type { Cue } from './captions.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { LinkTo } from './stores/s3-links.ts';
 
-export interface StoredAudioOptions {
+interface StoredAudioOptions {
   findClip: ClipRows['find'];
   read: ClipMemory['read'];
   /** The captions of a clip, if it has any. */

@@ -12,7 +12,7 @@ import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 /** The row of a clip in the index. */
 export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;
 
-export interface ClipRecordOptions {
+interface ClipRecordOptions {
   keepMs: number;
   caller: Caller;
   /** Whether the caller gets a link to the clip. */
@@ -21,7 +21,7 @@ export interface ClipRecordOptions {
   toCacheKey(info: SpeechInfo): string | null;
 }
 
-export interface StoreClipOptions extends ClipRecordOptions {
+interface StoreClipOptions extends ClipRecordOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'add' | 'markDeleted'>;
   reservation: Reservation;
@@ -29,7 +29,7 @@ export interface StoreClipOptions extends ClipRecordOptions {
   captioned?: CaptionedText | undefined;
 }
 
-export interface StoredClip {
+interface StoredClip {
   /** The events of the stream. `done` comes after the clip is stored. */
   events: AsyncIterable<SpeechEvent>;
   /** The clip, after the events were read to their end. */

@@ -33,7 +33,7 @@ export interface Turn {
 /** Resolves when the segment may begin. It is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
-export interface EngineGuard {
+interface EngineGuard {
   /** Without `take`, the segment begins at once and is made only as fast as it is read. */
   speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
   /** Milliseconds until the engine may be called again for this voice or clone; 0 for now. */

@@ -6,9 +6,9 @@ import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
 
-export type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
-export interface ReadOptions {
+interface ReadOptions {
   run: Run;
   /** Repeats the run with identical samples. */
   again?: Run | undefined;

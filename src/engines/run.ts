@@ -13,7 +13,7 @@ const stopMsMax = 5_000;
 const runOver = new Error('nobody reads on');
 
 /** Callbacks of a run. */
-export interface RunObserver {
+interface RunObserver {
   onFirstSound?(): void;
   /** Called when the segment was spoken or the run failed. Not called if the reader stopped or the call was aborted. */
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;

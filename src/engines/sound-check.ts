@@ -30,7 +30,7 @@ export const soundFault = (message: string): Failure => new Failure('engine_erro
 
 export const isSoundFault = (error: unknown): boolean => error instanceof Failure && error.cause instanceof SoundFault;
 
-export interface SoundCheck {
+interface SoundCheck {
   /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
   add(piece: SpokenPcm): SpokenPcm[];
   /** Returns the rest at the end of the segment. Throws if the whole is faulty. */

@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
-export interface VoiceListOptions {
+interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
   refreshMs?: number | undefined;
   /** Whether to fail if the list is not available at the start. */

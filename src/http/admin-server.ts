@@ -16,14 +16,14 @@ const atOnce: Turns = {
   },
 };
 
-export interface AdminServerOptions {
+interface AdminServerOptions {
   address: ListenAddress;
   checks: readonly ReadinessCheck[];
   readMetrics(): string;
   onFault(fault: unknown): void;
 }
 
-export interface AdminServer {
+interface AdminServer {
   readonly port: number;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { readerStallMs } from '../net/request-limits.ts';
 
 /** Strings are ASCII: they are written as Latin-1, which costs a third less than UTF-8. */
-export type Piece = Uint8Array | string;
+type Piece = Uint8Array | string;
 /** Pieces that are in memory come from a synchronous iterable. */
 type Pieces = AsyncIterable<Piece> | Iterable<Piece>;
 type Headers = Readonly<Record<string, string | number>>;

@@ -36,7 +36,7 @@ export interface ContractRoutesOptions {
 }
 
 /** The parts of one endpoint's route, from which a hand-written route can build its own. */
-export interface ContractRoute {
+interface ContractRoute {
   operation: Operation;
   docs: RouteDocs;
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;

@@ -6,7 +6,7 @@ import { createId } from '../runtime/id.ts';
 import { replyHeaders } from './reply-headers.ts';
 
 /** Answers a preflight and returns true; otherwise sets the headers that let an allowed origin read the reply. */
-export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
+type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const requestHeaders = [
   'Accept',

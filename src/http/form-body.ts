@@ -28,7 +28,7 @@ const pieceBytes = 8_192;
 /** After this many pieces, other requests get a turn of the event loop. */
 const piecesOfTurn = 8;
 
-export interface FormNames {
+interface FormNames {
   fileNames: readonly string[];
   textNames: readonly string[];
 }

@@ -37,7 +37,7 @@ const metrics: RouteDocs = {
 };
 const methods = ['GET', 'HEAD'];
 
-export interface HealthRoutesOptions {
+interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
   /** No metrics are served if this is undefined. */
   readMetrics?: (() => string) | undefined;

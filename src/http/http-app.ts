@@ -19,7 +19,7 @@ import { fromThrown } from './thrown-failure.ts';
  */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
 
-export interface HttpAppOptions {
+interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
   /** Trust X-Forwarded-For from the proxy in front. */
   isBehindProxy?: boolean;

@@ -22,7 +22,7 @@ import {
 } from './http-limits.ts';
 import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   listener: RequestListener;
   tls?: Tls | undefined;
   /** The open connections, counted by the listener. */

@@ -18,7 +18,7 @@ import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs,
 import { fromThrown } from './thrown-failure.ts';
 import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from './web-socket.ts';
 
-export interface LiveRoutesOptions {
+interface LiveRoutesOptions {
   live: LiveOperations;
   tickets: Tickets;
   admission: Pick<Admission, 'admit' | 'admitTo' | 'admitWith'>;

@@ -18,7 +18,6 @@ export interface Parameter {
 
 /** The schema of a string: type, further constraints, description. */
 export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', ...more, description });
-export const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
 
 /** The schema of an object whose members are all required. */
 export const objectSchema = (

@@ -27,7 +27,7 @@ async function openCues(clips: Drafts, audioId: string) {
   };
 }
 
-export interface CaptionOptions {
+interface CaptionOptions {
   clips: Drafts;
   markup: MarkupKind | undefined;
   languageCode: string;
@@ -57,7 +57,7 @@ export async function* storeChapterCaptions(
   }
 }
 
-export interface CaptionedChapter {
+interface CaptionedChapter {
   audioId: string;
   startSeconds: number;
 }

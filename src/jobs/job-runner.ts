@@ -12,7 +12,7 @@ import { expiryOf, type JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
 import { SegmentFault } from './resumable-segments.ts';
 
-export interface JobRunnerOptions extends JobTools {
+interface JobRunnerOptions extends JobTools {
   /** Number of chapters that are worked on at once; 0 for none. */
   chaptersMax: number;
   /** Whether the process that holds a lease is known to be dead. */

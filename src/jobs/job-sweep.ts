@@ -10,8 +10,6 @@ import type { JobTools } from './job-tools.ts';
 /** Number of jobs per round. */
 const batch = 20;
 
-export type JobSweep = ReturnType<typeof openJobSweep>;
-
 export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 'room' | 'onFault'>) {
   const { rows, onFault } = tools;
   let isClosed = false;

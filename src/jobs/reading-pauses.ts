@@ -4,7 +4,7 @@
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import { readingPausesMs } from './job-limits.ts';
 
-export interface ReadingPauseOptions {
+interface ReadingPauseOptions {
   /** Title of the chapter. A paragraph that is part of it is a heading. */
   title: string;
   speakingRate: number;

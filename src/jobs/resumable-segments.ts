@@ -29,7 +29,7 @@ export interface KeepSegmentsOptions {
   offsetOf(part: number): number;
 }
 
-export interface Taken {
+interface Taken {
   /** The key that is charged. */
   keyId: string;
   /** Refunds the characters that were not spoken. */

@@ -27,7 +27,7 @@ export interface LexiconCache extends Lexicons {
   close(): Promise<void>;
 }
 
-export interface LexiconCacheOptions {
+interface LexiconCacheOptions {
   rows: Pick<LexiconRows, 'listChanged'>;
   onFault(fault: unknown): void;
 }

@@ -11,7 +11,7 @@ import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from 
 
 export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
 
-export interface LexiconManagementOptions {
+interface LexiconManagementOptions {
   rows: Pick<LexiconRows, 'change'>;
   cache: LexiconCache;
   /** Limit per account; the operator has none. */

@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import { hashFile } from '../runtime/files.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-table.ts';
 
@@ -205,10 +206,7 @@ const isUntrusted = (error: unknown): boolean =>
 const full = (to: string, cause: unknown) =>
   new Failure('storage_full', { message: `the disk has no space for ${basename(to)}` }, cause);
 /** Errors of a connection to several addresses have no message of their own. */
-const explain = (error: unknown): string => {
-  const { message, code } = error as NodeJS.ErrnoException;
-  return message || code || 'no answer';
-};
+const explain = (error: unknown): string => reasonOf(error) || 'no answer';
 
 class Part implements AsyncDisposable {
   readonly to: string;

@@ -53,7 +53,7 @@ export interface GetOptions {
 
 const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
 
-export interface GotModel {
+interface GotModel {
   name: string;
   /** Undefined if the model was already installed. */
   voiceIds: readonly string[] | undefined;

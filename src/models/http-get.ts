@@ -12,7 +12,7 @@ const redirectStatus = [301, 302, 303, 307, 308];
 const answerStalls = 3;
 const userAgent = 'sonant';
 
-export interface GetOptions {
+interface GetOptions {
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
   /** How long no data may arrive. */

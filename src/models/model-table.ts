@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition, EngineModels } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 
 /** A model, and the engine that speaks with it. */
 export interface OfferedModel {
@@ -31,10 +32,10 @@ async function readOwn(path: string): Promise<ModelRow[]> {
     const text = await readFile(path, 'utf8');
     return parseRows(/\.toml$/i.test(path) ? parseToml(text) : JSON.parse(text));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     const isOfText = error instanceof SyntaxError || error instanceof TomlError || error instanceof TableFault;
     if (!isOfText && code === undefined) throw error;
-    throw new Failure('invalid_request', { message: `SONANT_MODELS, ${path}: ${message}` }, error);
+    throw new Failure('invalid_request', { message: `SONANT_MODELS = ${path}: ${reasonOf(error)}` }, error);
   }
 }
 

@@ -22,7 +22,7 @@ export interface Connections {
 /** Members shared by the TCP, TLS and HTTP/2 sockets of a connection. */
 type Endpoints = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   inAllMax?: number;
   /** Infinity if all connections come from a proxy. */
   perAddressMax: number;

@@ -30,7 +30,7 @@ export interface Listener {
   close(): void;
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   address: ListenAddress;
   /** Name of the protocol, such as "HTTP". */
   what: string;

@@ -189,7 +189,7 @@ function parseText(text: string): unknown {
   }
 }
 
-export interface StrictJsonOptions {
+interface StrictJsonOptions {
   /** A member of the outermost object that holds a piece of a text, and so may contain half of a surrogate pair. */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;

@@ -67,7 +67,7 @@ const receivedOf = (message: Message) => ({
   mask: (message as Message & { updateMask?: { paths: string[] } }).updateMask?.paths,
 });
 
-export interface CallRunner {
+interface CallRunner {
   gate(context: HandlerContext): Promise<void>;
   /** Must be the outermost. */
   interceptor: Interceptor;

@@ -26,7 +26,7 @@ import { createSpeechService } from './speech-service.ts';
 /** Largest message with a book. Common clients accept it only if they raise their limit. */
 const bookMessageBytesMax = 32 << 20;
 
-export interface ServicesOptions {
+interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
   live: LiveOperations;

@@ -18,7 +18,6 @@ import {
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { inlineBytesMax } from '../api/call-limits.ts';
 import type { LiveEvent, LiveInfo, LiveInput } from '../api/live-session.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import { toEnum } from '../api/messages.ts';
@@ -28,6 +27,7 @@ import { fieldOf, hasPresence } from '../contract/schema.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/headers.ts';
+import { amount } from '../speech/fields.ts';
 import { parseLiveStart } from '../speech/live-request.ts';
 import { parseSpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
@@ -36,9 +36,11 @@ import { callOf } from './calls.ts';
 export function createSpeechService(speech: SpeechOperations, live: LiveOperations): ServiceImpl<typeof SpeechService> {
   return {
     async synthesizeSpeech(message, context) {
-      const { bufferBytesMax: bytesMax = inlineBytesMax } = message;
-      const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
-      const violations = isValid ? [] : [outOfRange('buffer_bytes_max', `must be 1 to ${inlineBytesMax}`)];
+      const violations: FieldViolation[] = [];
+      const bytesMax = bufferBytesMax.parse(
+        message.bufferBytesMax,
+        (reason, text) => void violations.push({ field: bufferBytesMax.json, reason, message: text }),
+      );
       const fields = { method: 'rest', ...fieldsOf(SynthesizeSpeechRequestSchema, message) };
       const request = parseSpeechRequest(fields, { violations });
       const call = callOf(context);
@@ -71,6 +73,8 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
   };
 }
+
+const bufferBytesMax = amount('buffer_bytes_max');
 
 const invalid = (...details: FieldViolation[]) => new Failure('invalid_request', { details });
 

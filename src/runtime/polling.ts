@@ -1,6 +1,6 @@
 // Polls at an interval, one poll at a time. All requests for a poll that arrive during another share the next one.
 
-export interface Polling {
+interface Polling {
   /** Resolves after a poll that begins after this call; rejects if that poll fails. */
   refresh(): Promise<void>;
   /** Waits for the running polls. */

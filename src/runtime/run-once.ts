@@ -22,7 +22,7 @@ interface OnceOptions {
   signal: AbortSignal;
 }
 
-export interface ThreadTask<News> extends OnceOptions {
+interface ThreadTask<News> extends OnceOptions {
   /** The `workerData` of the module, which sends its answer to `parentPort`. */
   task: unknown;
   msMax?: number;
@@ -50,7 +50,7 @@ export async function runInThread<News>(options: ThreadTask<News>): Promise<News
   }
 }
 
-export interface ProcessTask extends OnceOptions {
+interface ProcessTask extends OnceOptions {
   /** The argument of the module, as JSON. The module sends its answer with `process.send`. */
   task: unknown;
   /** Its standard input. */

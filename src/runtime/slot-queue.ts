@@ -17,7 +17,7 @@ interface SlotRequest {
   waitMsMax?: number;
 }
 
-export interface SlotQueueOptions {
+interface SlotQueueOptions {
   slotsMax?: number;
   waitingMax?: number;
   /** Creates the error with which a request is rejected when the queue is full. */

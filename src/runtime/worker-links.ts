@@ -13,7 +13,7 @@ const stderrCharsMax = 500;
 /** An id is shared with threads as a 32-bit integer. */
 const taskIdMax = 0x7fff_ffff;
 
-export interface ThreadOptions {
+interface ThreadOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
   /** Data for `serveTasks`. The thread starts while it is awaited. */
@@ -69,7 +69,7 @@ export function threadLink<Task, Piece>({ file, data, isBackground }: ThreadOpti
   return link;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Name of the process in the reason of its end. */
   name: string;
   /** Its environment; nothing else is inherited. */
@@ -80,7 +80,7 @@ export interface ProcessOptions {
   afterExit?(): Promise<void>;
 }
 
-export interface ForkOptions extends ProcessOptions {
+interface ForkOptions extends ProcessOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
   /** Data for `serveTasks`. */
@@ -113,7 +113,7 @@ export interface PipeCodec<Task, Piece, Facts, End> {
   createParser(onReply: (reply: WorkerReply<Piece, Facts, End>) => void): (bytes: Buffer) => void;
 }
 
-export interface PipeOptions<Task, Piece, Facts, End> extends ProcessOptions {
+interface PipeOptions<Task, Piece, Facts, End> extends ProcessOptions {
   command: string;
   args: readonly string[];
   codec: PipeCodec<Task, Piece, Facts, End>;

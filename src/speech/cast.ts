@@ -34,7 +34,7 @@ export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: strin
   ...engine.capabilitiesOf?.(speaker, languageCode),
 });
 
-export interface CastOptions {
+interface CastOptions {
   /** Voices that the caller may use. */
   voices: Voices;
   /** Throws a Failure if the voice cannot speak now. */

@@ -4,7 +4,7 @@
 import type { OfferedVoice, Voices } from './voice.ts';
 
 /** What decided the default voice: SONANT_DEFAULT_VOICE, the choice, or neither. */
-export type DefaultSource = 'setting' | 'choice' | 'order';
+type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {
   /** Undefined if no voice can speak. */

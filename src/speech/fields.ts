@@ -1,45 +1,75 @@
-// The fields of a speech request, one row each: names, type and range, default, description, and whether the field
-// changes the audio. Parsers, OpenAPI, command-line flags, error messages and the cache key are derived from the rows.
-// A field of `SpeechFields` without a row is a type error.
-import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes the
+// sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags, the names
+// in errors and the cache key are read off the rows. A field of `SpeechFields` without a row is a type error.
+import type { DescMessage } from '@bufbuild/protobuf';
+import {
+  type CaptionFormat,
+  LiveStartSchema,
+  type ReturnFormat,
+  StreamSpeechRequestSchema,
+  SynthesizeSpeechRequestSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import type { FormatName } from '../audio/formats.ts';
+import { memberSchema } from '../contract/openapi.ts';
 import type { FieldReason, FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { pausesMsMax } from '../text/pause-tags.ts';
-import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
+import type { MarkupKind } from '../text/read-markup.ts';
 
+/** What a JSON schema from the protos says of a field, as far as the rows use it. */
+interface FieldSchema extends Readonly<Record<string, unknown>> {
+  description: string;
+  type: string;
+  enum: readonly any[];
+  default: any;
+  minimum: number;
+  maximum: number;
+  maxLength: number;
+  maxItems: number;
+  items: FieldSchema;
+}
+
+/** The name and the schema of a field, from a message of the protos. */
+const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
+  json,
+  schema: memberSchema(desc, json, 'request') as FieldSchema,
+});
+
+/** Reports a violation of a field. */
+export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
+
+/** A field with one of the values of the protos, or with their default. */
+export function choice<T>(json: string, desc?: DescMessage) {
+  const row = named(json, desc);
+  return { ...row, parse: oneOf<T>(row.schema.enum, row.schema.default) };
+}
+
+const oneOf =
+  <T>(values: readonly (T & (string | number))[], fallback: T) =>
+  (given: unknown, report: ReportViolation): T => {
+    if (given === undefined) return fallback;
+    if (!values.includes(given as never)) report('enum', `must be one of ${values.join(', ')}`, values);
+    return given as T;
+  };
+
+/** A field with a number in the range of the protos. */
+export function amount(json: string, desc?: DescMessage) {
+  const row = named(json, desc);
+  const { type, minimum: min, maximum: max, default: fallback } = row.schema;
+  const isOfType = type === 'integer' ? Number.isInteger : (given: unknown) => typeof given === 'number';
+  const parse = (given: unknown, report: ReportViolation): number => {
+    if (given === undefined) return fallback;
+    if (!isOfType(given)) report('type', type === 'integer' ? 'must be an integer' : 'must be a number');
+    else if (!(Number(given) >= min && Number(given) <= max)) report('range', `must be ${min} to ${max}`);
+    else return given as number;
+    return fallback;
+  };
+  return { ...row, parse };
+}
+
+const lexiconIds = named('lexicon_ids');
 /** Limit per request and per voice. */
-export const lexiconIdsMax = 10;
-
-const lexiconIdsField = {
-  json: 'lexicon_ids',
-  names: { openai: 'lexicon_ids' },
-  flag: {
-    name: 'lexicon',
-    value: 'ID',
-    help: 'pronunciations: id or file of a lexicon; the first lexicon with a word applies',
-  },
-  schema: {
-    type: 'array',
-    items: { type: 'string' },
-    uniqueItems: true,
-    maxItems: lexiconIdsMax,
-    description:
-      'Ids of lexicons with pronunciations; the first lexicon with a word applies, and the lexicons of the voice come ' +
-      'last. GET /api/lexicons lists them.',
-  },
-  parse(given: unknown, report: (reason: FieldReason, message: string) => void): readonly string[] {
-    if (given === undefined) return [];
-    const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
-    if (!isListed) report('type', 'must be an array of lexicon ids');
-    else if (given.length > lexiconIdsMax) report('length', `must have at most ${lexiconIdsMax} items`);
-    else if (new Set(given).size < given.length) report('duplicate', 'must not name a lexicon twice');
-    else return given;
-    return [];
-  },
-  // False, because `delivery/cache-key.ts` adds the versions of their content.
-  changesSound: false,
-} as const;
+export const lexiconIdsMax = lexiconIds.schema.maxItems;
 
 export interface TextLimits {
   charsMax: number;
@@ -48,51 +78,33 @@ export interface TextLimits {
   totalCharsMax: number;
 }
 
-/** Limits of the text of one API request, in spoken code points. */
-export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
-/** A text with markup may be this many times as long. */
-export const markedLengthFactor = 5;
-
-const markedLengths = `with markup, at most ${markedLengthFactor} times as long, with ${pausesMsMax / 1000} seconds of pauses.`;
-
 /** The text of a request: one text, one document, or several in streaming mode. */
 export const textFields = {
-  text: {
-    json: 'text',
-    names: { openai: 'input' },
-    schema: {
-      type: 'string',
-      maxLength: textLimits.charsMax * markedLengthFactor,
-      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank; ${markedLengths}`,
-    },
-  },
-  ssml: {
-    json: 'ssml',
-    schema: {
-      type: 'string',
-      maxLength: textLimits.charsMax * markedLengthFactor,
-      description: `An SSML 1.1 document to speak, instead of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are spoken; ${markedLengths}`,
-    },
-  },
-  chunks: {
-    json: 'text_chunks',
-    names: { openai: 'input' },
-    schema: {
-      type: 'array',
-      items: { type: 'string', maxLength: textLimits.chunkCharsMax * markedLengthFactor },
-      minItems: 1,
-      maxItems: textLimits.chunksMax,
-      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}; ${markedLengths}`,
-    },
-  },
-} as const;
+  text: { ...named('text'), names: { openai: 'input' } },
+  ssml: named('ssml'),
+  chunks: { ...named('text_chunks', StreamSpeechRequestSchema), names: { openai: 'input' } },
+};
+const { text, chunks } = textFields;
 
-export const captionKinds = ['srt', 'vtt'] as const;
+/** A text with markup may be this many times as long. */
+export const markedLengthFactor = 5;
+/** Limits of the text of one API request, in spoken code points. */
+export const textLimits: TextLimits = {
+  charsMax: text.schema.maxLength / markedLengthFactor,
+  chunksMax: chunks.schema.maxItems,
+  chunkCharsMax: chunks.schema.items.maxLength / markedLengthFactor,
+  totalCharsMax: 50_000,
+};
+
+/** The names of the values of an enum of the protos. */
+type NamesOf<Values> = Exclude<Lowercase<Extract<keyof Values, string>>, 'unspecified'>;
+
 /** Formats of captions. */
-export type CaptionKind = (typeof captionKinds)[number];
+export type CaptionKind = NamesOf<typeof CaptionFormat>;
+const captions = named('captions');
+export const captionKinds: readonly CaptionKind[] = captions.schema.items.enum;
 
 const methods = ['rest', 'streaming'] as const;
-const returnFormats = ['url', 'buffer'] as const;
 
 /** The fields of a request besides its text. */
 export interface SpeechFields {
@@ -102,7 +114,7 @@ export interface SpeechFields {
   /** Canonical BCP-47. */
   languageCode: string;
   /** Undefined if not given: the default depends on the method. */
-  returnFormat: (typeof returnFormats)[number] | undefined;
+  returnFormat: NamesOf<typeof ReturnFormat> | undefined;
   format: FormatName;
   speakingRate: number;
   /** Whether word times are requested. */
@@ -117,9 +129,6 @@ export interface SpeechFields {
   lexiconIds: readonly string[];
 }
 
-/** Reports a violation of a field. */
-export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
-
 /** APIs in which fields may have other names than in JSON. */
 export type OtherName = 'openai';
 
@@ -129,7 +138,7 @@ export interface FieldRow<Value> {
   names?: Partial<Record<OtherName, string>>;
   flag?: { name: string; short?: string; value?: string; help: string };
   /** JSON Schema, with the default and the description. */
-  schema: Readonly<Record<string, unknown>> & { description: string };
+  schema: Readonly<Record<string, unknown>>;
   /** Returns the value to use. `given` is undefined if the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
   /** Whether the value changes the stored result, and so belongs to the cache key. */
@@ -138,23 +147,28 @@ export interface FieldRow<Value> {
   isForEvents?: true;
 }
 
-export const languageCodeDefault = 'en-US';
+const voiceId = named('voice_id');
+const languageCode = named('language_code');
+export const languageCodeDefault: string = languageCode.schema.default;
 /** Lets Sonant choose the language of each sentence. */
 export const autoLanguage = 'auto';
-const voiceIdCharsMax = 128;
-export const speakingRates = { min: 0.25, max: 4 };
 
-export function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
-  return (given: unknown, report: ReportViolation): T | D => {
-    if (given === undefined) return fallback;
-    if (!values.includes(given as T)) report('enum', `must be one of ${values.join(', ')}`, values);
-    return given as T;
-  };
-}
+/** The sample rates and formats of responses, and those of live speech. */
+const sampleRate = choice<number>('sample_rate');
+export const outputSampleRatesHz: readonly number[] = sampleRate.schema.enum;
+export const liveSampleRate = choice<number>('sample_rate', LiveStartSchema);
+export const liveSampleRatesHz: readonly number[] = liveSampleRate.schema.enum;
+const outputFormat = choice<FormatName>('output_format');
+export const formatNames: readonly Exclude<FormatName, 'ulaw' | 'alaw'>[] = outputFormat.schema.enum;
+
+const speakingRate = amount('speaking_rate');
+export const speakingRates = { min: speakingRate.schema.minimum, max: speakingRate.schema.maximum };
+
+const markup = choice<MarkupKind | undefined>('markup');
 
 export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<SpeechFields[Name]> } = {
   voiceId: {
-    json: 'voice_id',
+    ...voiceId,
     names: { openai: 'voice' },
     flag: {
       name: 'voice',
@@ -162,17 +176,11 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       value: 'ID',
       help: 'the voice, by id or alias; default: the first of sonant voice list, with -l the first that speaks CODE',
     },
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: voiceIdCharsMax,
-      description: 'Id or alias of the voice to speak with; GET /api/voices lists the voices.',
-    },
     parse(given, report) {
+      const { maxLength } = voiceId.schema;
       if (given === undefined) report('required', 'is required; GET /api/voices lists the voices');
       else if (typeof given !== 'string') report('type', 'must be a string');
-      else if (given === '' || countChars(given) > voiceIdCharsMax)
-        report('length', `must be 1 to ${voiceIdCharsMax} characters`);
+      else if (given === '' || countChars(given) > maxLength) report('length', `must be 1 to ${maxLength} characters`);
       else if (given.includes('\0')) report('encoding', 'contains a NUL character');
       return String(given ?? '');
     },
@@ -180,30 +188,21 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     changesSound: false,
   },
   sampleRateHz: {
-    json: 'sample_rate',
-    flag: { name: 'sample-rate', value: 'HZ', help: '24000, 44100 or 48000; default: 44100' },
-    schema: {
-      type: 'number',
-      enum: outputSampleRatesHz,
-      default: 44100,
-      description: 'Sample rate of the audio in hertz.',
+    ...sampleRate,
+    flag: {
+      name: 'sample-rate',
+      value: 'HZ',
+      help: `${outputSampleRatesHz.slice(0, -1).join(', ')} or ${outputSampleRatesHz.at(-1)}; default: ${sampleRate.schema.default}`,
     },
-    parse: oneOf(outputSampleRatesHz, 44100),
     changesSound: true,
   },
   languageCode: {
-    json: 'language_code',
+    ...languageCode,
     flag: {
       name: 'language',
       short: 'l',
       value: 'CODE',
       help: 'language of the text, such as en-GB; auto: detected for each sentence; default: the language of the voice',
-    },
-    schema: {
-      type: 'string',
-      default: languageCodeDefault,
-      description:
-        'Language of the text, BCP-47, which the voice must speak. `auto`: detected for each sentence, among the languages of the voice.',
     },
     parse(given, report) {
       if (given === undefined) return languageCodeDefault;
@@ -215,31 +214,22 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     },
     changesSound: true,
   },
+  // Only in JSON: over gRPC, each method has an RPC of its own.
   method: {
     json: 'method',
     schema: {
       type: 'string',
       enum: methods,
       default: 'rest',
-      description: '`rest` replies when all text is spoken; `streaming` replies while it is spoken.',
-    },
-    parse: oneOf(methods, 'rest'),
-    changesSound: false,
-  },
-  returnFormat: {
-    json: 'return_format',
-    schema: {
-      type: 'string',
-      enum: returnFormats,
-      default: 'url',
       description:
-        '`url` returns a public link, `buffer` returns the audio. Sent explicitly, `url` also stores a stream.',
+        'Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`.',
     },
-    parse: oneOf(returnFormats, undefined),
+    parse: oneOf<SpeechFields['method']>(methods, 'rest'),
     changesSound: false,
   },
+  returnFormat: { ...choice('return_format'), changesSound: false },
   format: {
-    json: 'output_format',
+    ...outputFormat,
     names: { openai: 'response_format' },
     flag: {
       name: 'format',
@@ -247,56 +237,28 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       value: 'FORMAT',
       help: `${formatNames.join(', ')}; default: by the extension of FILE, else wav`,
     },
-    schema: {
-      type: 'string',
-      enum: formatNames,
-      default: 'wav',
-      description:
-        'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
-        'decodes at 48000 Hz; the requested sample rate is only in its header.',
-    },
-    parse: oneOf(formatNames, 'wav'),
     changesSound: true,
   },
   speakingRate: {
-    json: 'speaking_rate',
+    ...speakingRate,
     names: { openai: 'speed' },
-    flag: { name: 'speaking-rate', short: 'r', value: 'N', help: '0.25 to 4; 2 is twice as fast; default: 1' },
-    schema: {
-      type: 'number',
-      minimum: speakingRates.min,
-      maximum: speakingRates.max,
-      default: 1,
-      description: 'Speed of speech; the pitch does not change.',
-    },
-    parse(given, report) {
-      if (given === undefined) return 1;
-      const { min, max } = speakingRates;
-      if (typeof given !== 'number') report('type', 'must be a number');
-      else if (!(given >= min && given <= max)) report('range', `must be ${min} to ${max}`);
-      else return given;
-      return 1;
+    flag: {
+      name: 'speaking-rate',
+      short: 'r',
+      value: 'N',
+      help: `${speakingRates.min} to ${speakingRates.max}; 2 is twice as fast; default: 1`,
     },
     changesSound: true,
   },
   timestamps: {
-    json: 'timestamps',
+    ...named('timestamps', StreamSpeechRequestSchema),
     flag: { name: 'timestamps', help: 'with --json: start and end of each word, in seconds' },
-    schema: { type: 'string', enum: ['word'], description: 'Whether to return the times of words.' },
-    parse: (given, report) => oneOf(['word'], undefined)(given, report) !== undefined,
+    parse: (given, report) => oneOf<string | undefined>(['word'], undefined)(given, report) !== undefined,
     changesSound: false,
     isForEvents: true,
   },
   captions: {
-    json: 'captions',
-    schema: {
-      type: 'array',
-      items: { type: 'string', enum: captionKinds },
-      uniqueItems: true,
-      description:
-        'Captions to store with the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
-        'X-Captions-Srt and X-Captions-Vtt contain their URLs.',
-    },
+    ...captions,
     parse(given, report) {
       if (given === undefined) return [];
       const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
@@ -310,38 +272,45 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     changesSound: (kinds) => kinds.length > 0,
   },
   markup: {
-    json: 'markup',
+    ...markup,
     names: { openai: 'markup' },
     flag: {
       name: 'markup',
       value: 'KIND',
       help: 'pauses: [pause:1.5s] in the text is a pause; ssml: a text that begins with <speak is a document',
     },
-    schema: {
-      type: 'string',
-      enum: markupKinds,
-      description:
-        '`pauses`: `[pause:1.5s]` in the text is a pause. `ssml`: a text that begins with `<speak` is an SSML document.',
-    },
-    parse: oneOf(markupKinds, undefined),
     changesSound: true,
   },
   normalize: {
-    json: 'normalize',
+    ...named('normalize'),
     names: { openai: 'normalize' },
     flag: { name: 'no-normalize', help: 'leave numbers, signs and abbreviations to the engine' },
-    schema: {
-      type: 'boolean',
-      default: true,
-      description: 'Whether numbers and signs are spelled out for an engine that does not read them.',
-    },
     parse(given, report) {
       if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
       return given !== false;
     },
     changesSound: true,
   },
-  lexiconIds: lexiconIdsField,
+  lexiconIds: {
+    ...lexiconIds,
+    names: { openai: 'lexicon_ids' },
+    flag: {
+      name: 'lexicon',
+      value: 'ID',
+      help: 'how words are said: a lexicon or a file of one; of several, the first wins',
+    },
+    parse(given, report) {
+      if (given === undefined) return [];
+      const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
+      if (!isListed) report('type', 'must be an array of ids of lexicons');
+      else if (given.length > lexiconIdsMax) report('length', `must be at most ${lexiconIdsMax}`);
+      else if (new Set(given).size < given.length) report('duplicate', 'must name each lexicon once');
+      else return given;
+      return [];
+    },
+    // False, because `delivery/cache-key.ts` adds the versions of their content.
+    changesSound: false,
+  },
 };
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'flag' | 'schema' | 'isForEvents'>;

@@ -1,8 +1,9 @@
 // Parses the start of live speech: the fields of fields.ts, plus the formats and sample rates of telephones, and
 // `bufferMs`.
-import { liveFormatNames, liveSampleRatesHz } from '../audio/formats.ts';
+import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { type FieldRow, oneOf, type ReportViolation, speechFields } from './fields.ts';
+import { amount, choice, type FieldRow, liveSampleRate, type ReportViolation, speechFields } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 
 export interface LiveStart extends LiveFields {
@@ -10,60 +11,18 @@ export interface LiveStart extends LiveFields {
   bufferMs: number;
 }
 
-const bufferMsMax = 10_000;
-const bufferMsDefault = 1000;
-
 /** Rows of the start message, by the names of `LiveStart`. */
 export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStart[Name]> } = {
   voiceId: speechFields.voiceId,
-  sampleRateHz: {
-    ...speechFields.sampleRateHz,
-    schema: { ...speechFields.sampleRateHz.schema, enum: liveSampleRatesHz, default: 24000 },
-    parse: oneOf(liveSampleRatesHz, 24000),
-  },
+  sampleRateHz: { ...speechFields.sampleRateHz, ...liveSampleRate },
   languageCode: speechFields.languageCode,
-  format: {
-    ...speechFields.format,
-    schema: {
-      type: 'string',
-      enum: liveFormatNames,
-      default: 'pcm',
-      description:
-        'Encoding of the audio; `ulaw` and `alaw` are G.711, the encoding of telephones. Each turn is one file.',
-    },
-    parse: oneOf(liveFormatNames, 'pcm'),
-  },
+  format: { ...speechFields.format, ...choice<FormatName>('output_format', LiveStartSchema) },
   speakingRate: speechFields.speakingRate,
   timestamps: speechFields.timestamps,
-  markup: {
-    ...speechFields.markup,
-    schema: {
-      ...speechFields.markup.schema,
-      description:
-        '`pauses`: `[pause:1.5s]` in the text is a pause. `ssml`: a turn whose text begins with `<speak` is an SSML ' +
-        'document, spoken when the turn ends. Without it, both are plain text.',
-    },
-  },
+  markup: speechFields.markup,
   normalize: speechFields.normalize,
   lexiconIds: speechFields.lexiconIds,
-  bufferMs: {
-    json: 'buffer_ms',
-    schema: {
-      type: 'integer',
-      minimum: 0,
-      maximum: bufferMsMax,
-      default: bufferMsDefault,
-      description: 'How long to wait for more text, in milliseconds, before the pending text is spoken.',
-    },
-    parse(given, report) {
-      if (given === undefined) return bufferMsDefault;
-      if (!Number.isInteger(given)) report('type', 'must be an integer');
-      else if (Number(given) < 0 || Number(given) > bufferMsMax) report('range', `must be 0 to ${bufferMsMax}`);
-      else return Number(given);
-      return bufferMsDefault;
-    },
-    changesSound: false,
-  },
+  bufferMs: { ...amount('buffer_ms', LiveStartSchema), changesSound: false },
 };
 
 /** Parses fields with JSON names. Throws a Failure with all violations. */

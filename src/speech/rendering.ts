@@ -38,7 +38,7 @@ export interface RenderedRun {
 
 export type RenderedItem = RenderedRun | { pauseMs: number };
 
-export interface RenderOptions {
+interface RenderOptions {
   cast: Cast;
   casting: Casting;
   request: Pick<SpeechFields, 'speakingRate' | 'normalize'>;

@@ -64,13 +64,13 @@ export const lookUpLexicons = (
     faults.push({
       field: `lexicon_ids[${i}]`,
       reason: 'not_found',
-      message: 'is not a lexicon of this key; GET /api/lexicons lists them',
+      message: 'is not a lexicon of this key',
     });
     return [];
   });
 
 /** The lexicons of a voice, and whether a bound lexicon has been deleted. */
-export interface VoiceLexicons {
+interface VoiceLexicons {
   lexicons: readonly OfferedLexicon[];
   isIncomplete: boolean;
 }

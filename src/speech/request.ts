@@ -40,7 +40,7 @@ export interface Caller extends VoiceUser {
   deadlineMs?: number | undefined;
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may have a single `text` instead of `text_chunks`. */
   allowsSingleText?: boolean;

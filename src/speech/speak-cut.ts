@@ -26,7 +26,7 @@ export type RunKept = (
 ) => ReturnType<SpeakWhole>;
 
 /** Has an engine speak the whole segment. Returns no pieces if the segment has no words. */
-export type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
+type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(
   { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,

@@ -64,7 +64,7 @@ export interface SpeechMark {
 /**
  * Sent after all audio of the chunk, except for audio that the encoder still holds, which follows with the next chunk.
  */
-export interface SpeechChunkDone {
+interface SpeechChunkDone {
   type: 'chunk_done';
   chunkIndex: number;
   chars: number;

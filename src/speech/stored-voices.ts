@@ -1,6 +1,7 @@
 // The stored voices in memory, their aliases (each of one account or of everyone), and the choice of the default voice.
 // Listeners receive the id of each changed voice, so that the cost of a change does not depend on the number of voices.
 import type { Blend, Voice } from '../engines/engine.ts';
+import type { VoiceTexts } from '../store/voice-rows.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
@@ -9,10 +10,8 @@ export const voiceAccesses = ['private', 'everyone'] as const;
 export type VoiceAccess = (typeof voiceAccesses)[number];
 
 /** The parts of a stored voice that speech needs. */
-export interface StoredVoice {
+export interface StoredVoice extends VoiceTexts {
   voiceId: string;
-  name: string;
-  description: string;
   kind: Voice['kind'];
   status: VoiceStatus;
   languageCodes: readonly string[];

@@ -49,7 +49,7 @@ export interface Speech {
 /** Large enough that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
-export interface SpeechOptions {
+interface SpeechOptions {
   voices: Voices;
   /** Default: none. */
   lexicons?: Lexicons | undefined;

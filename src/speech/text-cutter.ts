@@ -34,13 +34,13 @@ export interface PlannedCut {
   endsRequest: boolean;
 }
 
-export interface CutMark {
+interface CutMark {
   name: string;
   /** Index of the span that follows the mark; undefined for the end of the cut. */
   before: number | undefined;
 }
 
-export interface CutTextOptions {
+interface CutTextOptions {
   endsRequest: boolean;
   /** The reading state after the previous text, if this text continues it. */
   state?: ReadingState;

@@ -71,7 +71,7 @@ export interface Voices {
   preferences(): { setting: string; chosen: string | undefined };
 }
 
-export interface VoicesOptions {
+interface VoicesOptions {
   stored?: StoredVoices | undefined;
   /** Reads changes of voices and lexicons made by other processes. */
   readChanges?: (() => Promise<unknown>) | undefined;

@@ -73,7 +73,7 @@ export interface ApiKeyDecision {
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
-export interface ApiKeyChanged {
+interface ApiKeyChanged {
   row: ApiKeyRow;
   /** Number of descendants that were revoked with it. */
   descendantsRevoked: number;
@@ -82,7 +82,7 @@ export interface ApiKeyChanged {
 }
 
 /** How many valid keys may descend from one key at `nowMs`; revoked, expired and replaced keys do not count. */
-export interface DescendantLimit {
+interface DescendantLimit {
   descendantsMax: number;
   nowMs: number;
 }
@@ -196,7 +196,7 @@ async function applyChange(
 }
 
 /** A key that replaces all other keys created in the same way: by the same actor, with the same audit record. */
-export interface Superseding {
+interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
   toEndAudit(keyId: string): AuditRow;

@@ -68,7 +68,7 @@ export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partia
 
 export type ClipRows = ReturnType<typeof createClipRows>;
 
-export interface ClipRowsOptions {
+interface ClipRowsOptions {
   /** Called when this process has ended clips early. Other processes are notified of the topic `clips`. */
   onEnded?(): void;
 }

@@ -37,7 +37,7 @@ export const tables: readonly Table[] = [
 ];
 const pageRowsUsual = 200;
 
-export interface CopiedTable {
+interface CopiedTable {
   name: string;
   rows: number;
   sha256: string;

@@ -125,7 +125,7 @@ export interface NewJob {
   parts: readonly PartRow[];
 }
 
-export interface EndedJob {
+interface EndedJob {
   status: 'succeeded' | 'failed' | 'canceled';
   nowMs: number;
   expiresAtMs: number;

@@ -32,7 +32,7 @@ const columns = createColumns<SegmentRow>('job_segments', [
 ]);
 
 /** The progress that a segment adds to its job; nothing if the chapter had already reached this point. */
-export interface SegmentProgress {
+interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
   /** Characters of the chapter up to the end of the segment. */
@@ -43,7 +43,7 @@ export interface SegmentProgress {
   usage: UsageRow;
 }
 
-export interface DoneChapter {
+interface DoneChapter {
   holder: string;
   audioId: string;
   seconds: number;

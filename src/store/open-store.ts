@@ -8,7 +8,7 @@ import type { RowStore } from './row-store.ts';
 import { openSqlite } from './sqlite.ts';
 
 /** The settings that choose the database. */
-export interface DatabaseChoice {
+interface DatabaseChoice {
   dataDir: string;
   databaseUrl: string;
   databasePool: number;

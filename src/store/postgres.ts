@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../errors.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { nameOf, type PostgresOptions, toClientConfig, toTransactionLimits } from './postgres-connection.ts';
 import { notifySql, PostgresListener } from './postgres-listener.ts';
 import { inspectSchema, migrateSchema, type Schema } from './postgres-schema.ts';
@@ -59,7 +60,7 @@ async function withDatabaseName<Result>(
 
 /** A host with several addresses causes several errors. */
 const explain = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(explain).join('; ') : (error as Error).message;
+  error instanceof AggregateError ? [...new Set(error.errors.map(explain))].join('; ') : reasonOf(error);
 
 class PostgresRows implements RowStore {
   readonly #options: PostgresOptions;

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type Redis, RedisAway, toScript } from './redis.ts';
 
-export interface RedisLockOptions {
+interface RedisLockOptions {
   redis: Pick<Redis, 'run' | 'listen'>;
   prefix: string;
   /** How long a lock lasts without renewal. */

@@ -19,7 +19,7 @@ export interface Answer {
   leave(): void;
 }
 
-export interface RedisRelayOptions {
+interface RedisRelayOptions {
   redis: Pick<Redis, 'run' | 'listen' | 'connect' | 'onBack' | 'hasAnsweredFor'>;
   /** A connection to the same server that is used more often, and so notices an outage earlier. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;

@@ -3,14 +3,15 @@
 // caller needs a fallback. Only this file loads ioredis.
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
+import { reasonOf } from '../runtime/system-errors.ts';
 
-export interface RedisConnection {
+interface RedisConnection {
   /** Rejects with `RedisAway` if the connection fails or is closed. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
-export interface RedisScript {
+interface RedisScript {
   lua: string;
   sha: string;
 }
@@ -304,7 +305,7 @@ export async function inspectRedis(url: string, prefix: string): Promise<RedisFi
     const tookMs = performance.now() - startMs;
     return { state: 'ready', message: `${describe(await client.info())}, answers in ${tookMs.toFixed(1)} ms` };
   } catch (error) {
-    return { state: 'broken', message: `cannot be used: ${((cause ?? error) as Error).message}` };
+    return { state: 'broken', message: `cannot be used: ${reasonOf(cause ?? error)}` };
   } finally {
     client.disconnect();
   }

@@ -64,11 +64,13 @@ interface Columns<Row> {
   valuesOf(row: Row): RowValue[];
 }
 
+export const toSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 export function createColumns<Row extends { [Key in keyof Row]: RowValue }>(
   table: string,
   properties: readonly (keyof Row & string)[],
 ): Columns<Row> {
-  const names = properties.map((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const names = properties.map(toSnakeCase);
   const returned = names.map((name, i) => `${name} as "${properties[i]}"`).join(', ');
   return {
     names,

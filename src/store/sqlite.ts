@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../runtime/files.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import { tables } from './copy-database.ts';
 import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import type { RowStore, Rows, RowValue, Transaction, TransactionOptions } from './row-store.ts';
@@ -45,7 +46,7 @@ export async function openSqlite(file: string, { isExclusive = false } = {}): Pr
     database?.close();
     const cause = error instanceof Failure ? (error.cause ?? error) : error;
     const isTaken = isExclusive && codeOf(cause).startsWith('SQLITE_BUSY');
-    const reason = isTaken ? 'another process has it open' : cause instanceof Error ? cause.message : cause;
+    const reason = isTaken ? 'another process has it open' : reasonOf(cause);
     const named = new Error(`${file}: ${reason}`, { cause });
     throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, named);
   }

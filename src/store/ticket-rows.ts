@@ -2,7 +2,7 @@
 // is encrypted. Using a ticket deletes its row.
 import { createColumns, type RowStore } from './row-store.ts';
 
-export interface TicketRow {
+interface TicketRow {
   ticketId: string;
   keyId: string;
   /** Length of its text. The sum over all tickets is limited. */

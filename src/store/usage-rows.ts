@@ -15,7 +15,7 @@ export interface UsageRow {
 export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-export interface UsageQuery {
+interface UsageQuery {
   /** Includes the keys that the own key has replaced, and those that have replaced it. */
   range: KeyRange;
   /** First and last day, both inclusive. */

@@ -11,11 +11,20 @@ import {
   type VoiceRecordRow,
 } from './voice-record-rows.ts';
 
-export interface VoiceRow {
+/** The texts that describe a voice and change nothing else, each with its value where it is not given. */
+export const noTexts = { name: '', description: '' };
+export type VoiceTexts = typeof noTexts;
+type TextName = keyof VoiceTexts;
+export type GivenTexts = { [Name in TextName]?: string | undefined };
+export const textNames = Object.keys(noTexts) as TextName[];
+
+/** The texts of a voice with those that are given. */
+export const textsOf = (given: GivenTexts, before: VoiceTexts = noTexts) =>
+  Object.fromEntries(textNames.map((name) => [name, given[name] ?? before[name]])) as unknown as VoiceTexts;
+
+export interface VoiceRow extends VoiceTexts {
   voiceId: string;
   revision: number;
-  name: string;
-  description: string;
   kind: 'stock' | 'cloned';
   status: 'ready' | 'disabled' | 'consent_revoked' | 'deleted';
   /** Separated by spaces. */
@@ -68,8 +77,7 @@ export interface VoiceChange {
 const columns = createColumns<VoiceRow>('voices', [
   'voiceId',
   'revision',
-  'name',
-  'description',
+  ...textNames,
   'kind',
   'status',
   'languageCodes',

@@ -35,14 +35,14 @@ export interface WebhookSecretRow {
   formerUntilMs: number | null;
 }
 
-export interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | 'hint' | 'createdAtMs'> {
+interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | 'hint' | 'createdAtMs'> {
   formerUntilMs: number;
 }
 
 /** The columns that are needed to choose a message. */
 export type DueMessage = Pick<WebhookMessageRow, 'messageId' | 'accountId' | 'host' | 'dueAtMs'>;
 
-export interface DueLimits {
+interface DueLimits {
   perHost: number;
   perAccount: number;
   limit: number;

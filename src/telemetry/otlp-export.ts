@@ -13,7 +13,7 @@ const retryMsFirst = 1000;
 /** How long the last export may take when the service stops. */
 const closeMsMax = 3000;
 
-export interface OtlpOptions {
+interface OtlpOptions {
   /** Base URL of the collector, without /v1/traces. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface OtlpOptions {
   onFault(fault: Error): void;
 }
 
-export interface OtlpExport {
+interface OtlpExport {
   add(span: EndedSpan): void;
   /** Number of spans that were never sent. */
   readonly dropped: number;

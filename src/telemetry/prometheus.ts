@@ -5,7 +5,7 @@
 //     sonant_calls_total{method="StreamSpeech",status="OK"} 12
 
 /** A dot in the name of a label becomes an underscore for Prometheus. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** Snapshot of a family of metrics. */
 export type MetricFamily = Described &
@@ -30,7 +30,7 @@ interface Distribution {
   sum: number;
 }
 
-export interface DistributionOptions {
+interface DistributionOptions {
   /** Upper bounds of the buckets. Default: bounds for durations. */
   bounds?: readonly number[];
   otelName?: string;

@@ -96,7 +96,7 @@ export class Span {
   }
 }
 
-export interface SpanOptions {
+interface SpanOptions {
   name: string;
   kind: SpanKind;
   attributes?: Attributes;

@@ -6,7 +6,7 @@ import { mark, markMarkup } from './markup.ts';
 import { readParagraph } from './paragraphs.ts';
 
 /** The lexicons of a run, in order of precedence, and its language. */
-export interface RunLexicons {
+interface RunLexicons {
   lexicons: readonly Lexicon[];
   languageCode: string;
 }

@@ -6,7 +6,7 @@ import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
 
-export interface CleanText {
+interface CleanText {
   /** Words separated by one space, with a line feed where the markup ends a paragraph. */
   text: string;
   /** For each unit of `text`, the start of its range in the source. */

@@ -51,7 +51,7 @@ export interface AbbreviationRows {
 }
 
 /** A number beside certain words. `before` is matched against the text before the number. */
-export interface NumberContext {
+interface NumberContext {
   before?: string;
   /** A pattern whose first group is the number, in digits or as a Roman numeral. */
   written?: string;

@@ -26,14 +26,14 @@ export interface LexiconEntry {
 }
 
 /** A match of an entry in a text. */
-export interface LexiconMatch {
+interface LexiconMatch {
   from: number;
   to: number;
   said: Said;
 }
 
 /** A text prepared for matching with several lexicons. */
-export interface LexiconText {
+interface LexiconText {
   /** The text with equivalent signs folded. */
   plain: string;
   lower: string;

@@ -17,7 +17,7 @@ export interface MarkedText {
 
 export type MarkedItem = MarkedRun | MarkedPause;
 
-export interface MarkedPause {
+interface MarkedPause {
   kind: 'pause';
   ms: number;
 }

@@ -13,7 +13,7 @@ const plsNamespace = 'http://www.w3.org/2005/01/pronunciation-lexicon';
 const ownNamespace = 'urn:sonant:lexicon';
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 
-export interface PlsLexicon {
+interface PlsLexicon {
   /** Content of `<meta name="title">`. */
   name: string | undefined;
   entries: LexiconEntry[];

@@ -3,9 +3,8 @@ import { type MarkedText, plainText } from './marked-text.ts';
 import { readPauseTags } from './pause-tags.ts';
 import { isSsml, readSsml } from './ssml.ts';
 
-export const markupKinds = ['ssml', 'pauses'] as const;
 /** `ssml`: a text that begins like an SSML document is one; `pauses`: pause tags in plain text. */
-export type MarkupKind = (typeof markupKinds)[number];
+export type MarkupKind = 'ssml' | 'pauses';
 
 /** Throws a MarkupFault if the markup cannot be read. */
 export function readMarkup(source: string, markup: MarkupKind | undefined): MarkedText {

@@ -2,7 +2,7 @@
 // property. Digits, symbols and punctuation belong to every script, and Latin is never foreign, since every engine can
 // read it.
 
-export interface ScriptReport {
+interface ScriptReport {
   /** Whether the text has a letter or a digit. */
   speakable: boolean;
   /** English names of the text's scripts in which the language is not written, most used first. */

@@ -8,7 +8,7 @@ import { breakStrength } from './tokenize.ts';
 const endPattern = /^(?:\s*[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+)*["'*_~`]*\s*/u;
 const wordPattern = /[\p{L}\p{N}]/u;
 
-export interface Sentence {
+interface Sentence {
   /** The spoken text without markup. */
   said: string;
   /** Whether the sentence ends only because its text ends. */
@@ -27,7 +27,7 @@ interface Passage {
   isLast: boolean;
 }
 
-export interface RunSplitting {
+interface RunSplitting {
   languageCode: string;
   /** Whether the run is left unchanged. */
   isFixed(run: MarkedRun): boolean;

@@ -12,7 +12,7 @@ export interface Element {
 }
 
 /** Called with the name of markup that has no effect, such as "prosody.contour". */
-export type ReportIgnored = (what: string) => void;
+type ReportIgnored = (what: string) => void;
 
 /** Elements and their supported attributes. */
 const elements: Readonly<Record<string, readonly string[]>> = {

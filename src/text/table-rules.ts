@@ -11,7 +11,7 @@ import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor, sayNamePart } from './web-addresses.ts';
 import { type Form, toRule } from './written-rules.ts';
 
-export interface TableRules {
+interface TableRules {
   /** The rules for a first character, by the kind of that character. */
   rulesFor: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', (char: string) => readonly Rule[]>>;
   words: CapitalWords;

@@ -28,7 +28,7 @@ export interface MadeClones {
   referenceSha256: string;
 }
 
-export interface CloneMakingOptions {
+interface CloneMakingOptions {
   engines: readonly Engine[];
   readSamples: ReadSamples;
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;

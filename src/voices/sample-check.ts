@@ -12,7 +12,7 @@ export interface SampleFault {
   message: string;
 }
 
-export interface CheckedSample {
+interface CheckedSample {
   faults: readonly SampleFault[];
   /** From shortly before the first word to shortly after the last. */
   trimmed: Recording;

@@ -8,7 +8,7 @@ import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
 /** The engine's requirements, from its `cloning`. */
-export interface WantedSamples {
+interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
   /** Shortest allowed consent. Default: one second. */
@@ -36,7 +36,7 @@ const waitingMax = 32;
 /** Audio and decoders need further memory, which has separate limits. */
 const heapMegabytesMax = 128;
 
-export interface SampleReaderOptions {
+interface SampleReaderOptions {
   readMsMax?: number;
   readingsMax?: number;
 }

@@ -2,7 +2,7 @@
 import type { Blend } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/stored-voices.ts';
-import type { VoiceRow } from '../store/voice-rows.ts';
+import { textsOf, type VoiceRow } from '../store/voice-rows.ts';
 
 /**
  * An element of the column `bindings`. A blend has no voice id, so that versions without blends find no speaker for it.
@@ -37,9 +37,8 @@ export function toStoredVoice(
     return { engine, gainDb, languageCodes, openClone: () => openClone(cloneId) };
   };
   return {
+    ...textsOf(row),
     voiceId: row.voiceId,
-    name: row.name,
-    description: row.description,
     kind: row.kind,
     status,
     languageCodes: row.languageCodes.split(' '),

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
-import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import type { VoiceChange, VoiceRow, VoiceRows, VoiceTexts } from '../store/voice-rows.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
 
@@ -43,8 +43,7 @@ export function createVoiceChanges(
   };
 }
 
-export interface NewVoice
-  extends Pick<RowDraft, 'voiceId' | 'name' | 'description' | 'kind' | 'status' | 'ownerId' | 'access'> {
+export interface NewVoice extends VoiceTexts, Pick<RowDraft, 'voiceId' | 'kind' | 'status' | 'ownerId' | 'access'> {
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
   bindings: readonly BindingRecord[];

@@ -14,12 +14,11 @@ import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { type Lexicons, lookUpLexicons } from '../speech/request-lexicons.ts';
 import { ofEveryone, type VoiceAccess } from '../speech/stored-voices.ts';
 import { isOfAnother, type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
-import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';
+import { toSnakeCase } from '../store/row-store.ts';
+import type { GivenTexts, VoiceChange, VoiceRow } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
-export interface VoiceFields {
-  name?: string | undefined;
-  description?: string | undefined;
+export interface VoiceFields extends GivenTexts {
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
   /** An empty `voiceId` means the clone made by the engine. */
@@ -76,7 +75,7 @@ export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined })
     const message = create(CreateVoiceRequestSchema, { voiceId: voiceId ?? '', spec: given });
     checkRules(CreateVoiceRequestSchema, message, violations, { given: voiceId === '' ? ['voice_id'] : [] });
   } else {
-    const mask = Object.keys(given).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+    const mask = Object.keys(given).map(toSnakeCase);
     const message = create(UpdateVoiceRequestSchema, { voiceId: '-', spec: given });
     checkRules(UpdateVoiceRequestSchema, message, violations, { mask, given: mask });
   }

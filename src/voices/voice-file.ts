@@ -10,7 +10,15 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { lexiconIdsMax } from '../speech/fields.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/stored-voices.ts';
-import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { toSnakeCase } from '../store/row-store.ts';
+import {
+  type SealedClone,
+  textNames,
+  textsOf,
+  type VoiceRow,
+  type VoiceRows,
+  type VoiceTexts,
+} from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toNewRow } from './voice-changes.ts';
@@ -44,8 +52,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   const file = {
     sonant_voice: version,
     voice_id: voiceId,
-    name: row.name,
-    description: row.description,
+    ...Object.fromEntries(textNames.map((name) => [toSnakeCase(name), row[name]])),
     kind: row.kind,
     status: row.status,
     language_codes: row.languageCodes.split(' '),
@@ -59,7 +66,7 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-export interface VoiceImport {
+interface VoiceImport {
   rows: VoiceRows;
   vault: Vault;
   /** Who may use the voice. Default: as the file states. */
@@ -118,7 +125,7 @@ type FileBinding =
   | Extract<BindingRecord, { speakerId: string }>
   | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[]; sealed: Buffer };
 
-interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind' | 'ownerId' | 'access'> {
+interface VoiceFile extends VoiceTexts, Pick<VoiceRow, 'voiceId' | 'kind' | 'ownerId' | 'access'> {
   status: 'ready' | 'disabled';
   languageCodes: readonly string[];
   labels: Record<string, string>;
@@ -132,12 +139,13 @@ function parseFile(text: string): VoiceFile {
   const fault = faultTo(faults);
   const file = parseObject(text);
   const textOf = (field: string) => (typeof file[field] === 'string' ? file[field] : '');
-  const [voiceId, name, description] = ['voice_id', 'name', 'description'].map(textOf) as [string, string, string];
+  const voiceId = textOf('voice_id');
+  const texts = textsOf(Object.fromEntries(textNames.map((name) => [name, textOf(toSnakeCase(name))])));
   const labels = isTexts(file.labels) ? file.labels : {};
   const { owner = null, access: given = 'everyone' } = file;
   const access = voiceAccesses.find((each) => each === given);
   if (!access) fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`, voiceAccesses);
-  faults.push(...breaksOf({ voiceId, name, description, labels }));
+  faults.push(...breaksOf({ voiceId, ...texts, labels }));
   if (!isOwner(owner)) fault('owner', 'format', 'must be the id of an account, or null');
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
@@ -163,9 +171,8 @@ function parseFile(text: string): VoiceFile {
     });
   }
   return {
+    ...texts,
     voiceId,
-    name,
-    description,
     labels,
     languageCodes,
     bindings: bindings as FileBinding[],

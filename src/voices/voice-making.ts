@@ -8,7 +8,7 @@ import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
 import type { StoredVoice } from '../speech/stored-voices.ts';
 import { ownerOf, type Voices } from '../speech/voice.ts';
-import type { SealedClone, VoiceRow } from '../store/voice-rows.ts';
+import { type SealedClone, textsOf, type VoiceRow } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { CloneMaking, MadeClone, MadeClones, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
@@ -25,7 +25,7 @@ import {
   type VoiceFields,
 } from './voice-fields.ts';
 
-export interface VoiceMakingOptions {
+interface VoiceMakingOptions {
   changes: VoiceChanges;
   voices: Voices;
   lexicons: Lexicons;
@@ -107,18 +107,16 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       const made = await cloneMaking.make(fields, prepared, actor.accountId, signal).finally(release);
       const voiceId = changes.chooseId(requestedId, actor);
       const atMs = Date.now();
-      const { name, description, labels } = fields;
       const consent = toConsentRecord(fields, made, actor, atMs);
       const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
       signal.throwIfAborted();
       const voice: NewVoice = {
+        ...textsOf(fields),
         voiceId,
-        name,
-        description,
         kind: 'cloned',
         status: 'ready',
         languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))],
-        labels,
+        labels: fields.labels,
         bindings: sealed.map(({ binding }) => binding),
         consent,
         ownerId: actor.accountId ?? null,
@@ -143,11 +141,11 @@ function checkMayMake({ voiceIds }: Actor): void {
 }
 
 function toNewVoice(
-  { name = '', description = '', labels = {}, enabled = true, lexiconIds }: VoiceFields,
+  { labels = {}, enabled = true, lexiconIds, ...fields }: VoiceFields,
   checked: Pick<NewVoice, 'voiceId' | 'ownerId' | 'access' | 'languageCodes' | 'bindings'>,
 ): NewVoice {
   const status = enabled ? 'ready' : 'disabled';
-  return { ...checked, name, description, labels, lexiconIds, kind: 'stock', status, consent: null };
+  return { ...checked, ...textsOf(fields), labels, lexiconIds, kind: 'stock', status, consent: null };
 }
 
 /** The bindings and languages of a new voice. */

@@ -7,7 +7,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
 import type { StoredBinding, VoiceStatus } from '../speech/stored-voices.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
-import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { noTexts, textsOf, type VoiceChange, type VoiceRow, type VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
@@ -43,7 +43,7 @@ export interface VoiceManagement {
   chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
-export interface VoiceManagementOptions {
+interface VoiceManagementOptions {
   rows: VoiceRows;
   voiceCache: Pick<VoiceCache, 'refresh' | 'stored'>;
   voices: Voices;
@@ -177,8 +177,7 @@ function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceCha
 
 /** The remaining content of a deleted row. The owner stays, so that no other account gets the id. */
 const emptied = {
-  name: '',
-  description: '',
+  ...noTexts,
   labels: '{}',
   bindings: '[]',
   consent: null,
@@ -193,11 +192,10 @@ function toStoredRow(
   deleted: VoiceRow | undefined,
   by: { atMs: number; actor: Actor },
 ): RowDraft {
-  const { voiceId, name, description, languageCodes, labels } = voice;
+  const { voiceId, languageCodes, labels } = voice;
   const stored: NewVoice = {
+    ...textsOf(voice),
     voiceId,
-    name,
-    description,
     kind: 'stock',
     status: 'ready',
     languageCodes,
@@ -272,11 +270,10 @@ function toChangedRow(
   const { bindings, languageCodes } = checkChange(speaking, fields, checks, faults);
   const { access } = fields;
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  const { name = before.name, description = before.description, labels, enabled } = fields;
+  const { labels, enabled } = fields;
   return {
     ...before,
-    name,
-    description,
+    ...textsOf(fields, before),
     updatedAtMs: atMs,
     ...(languageCodes && { languageCodes: languageCodes.join(' ') }),
     ...(labels && { labels: JSON.stringify(labels) }),

@@ -4,7 +4,7 @@ import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 
-export interface VoicePreview {
+interface VoicePreview {
   audio: Uint8Array;
   contentType: string;
   text: string;
@@ -15,7 +15,7 @@ export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal
 /** The owner of all cached samples. */
 const owner: Caller = { callerId: 'preview', usesAllVoices: true };
 
-export interface VoicePreviewOptions {
+interface VoicePreviewOptions {
   speech: Pick<Speech, 'plan'>;
   voices: Voices;
   delivery: Pick<Delivery, 'deliver'>;

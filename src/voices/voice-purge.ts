@@ -8,7 +8,7 @@ import type { JobRows } from '../store/job-rows.ts';
 
 const batchSize = 500;
 
-export interface VoicePurgeOptions {
+interface VoicePurgeOptions {
   index: Pick<ClipRows, 'expireOfVoice'>;
   segments: Pick<JobRows, 'deleteSegmentsOfVoice'>;
   memory: Pick<ClipMemory, 'clear'>;

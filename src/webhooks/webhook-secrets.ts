@@ -17,7 +17,7 @@ export interface WebhookSecret {
 }
 
 /** A new secret, which cannot be read again. */
-export interface MadeWebhookSecret extends WebhookSecret {
+interface MadeWebhookSecret extends WebhookSecret {
   secret: string;
 }
 

@@ -7,6 +7,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
 import { withAbort } from '../runtime/abort.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import {
   addWebhookMessage,
   type DueMessage,
@@ -42,8 +43,6 @@ export interface SenderOptions extends AttemptOptions {
 const sweepMs = 3_600_000;
 /** More than an account may have in progress, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
-
-export type WebhookSender = ReturnType<typeof openWebhookSender>;
 
 interface Running {
   message: DueMessage;
@@ -209,10 +208,7 @@ async function post(
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 const resultOf = (error: unknown): string =>
-  (error instanceof Error ? error.message || (error as NodeJS.ErrnoException).code || error.name : String(error)).slice(
-    0,
-    resultCharsMax,
-  );
+  (error instanceof Error ? reasonOf(error) || error.name : String(error)).slice(0, resultCharsMax);
 
 interface PostRequest {
   url: URL;

@@ -7,7 +7,7 @@ import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/clie
 import { webhookUrlCharsMax } from './webhook.ts';
 
 /** Resolves a name to all its addresses. */
-export type Resolve = (host: string) => Promise<readonly string[]>;
+type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface WebhookTargets {
   /** Why a URL cannot be a target, whatever its name resolves to; undefined if it may be one. */

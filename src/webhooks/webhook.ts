@@ -3,7 +3,7 @@
 // delivers it at least once.
 import type { Rows } from '../store/row-store.ts';
 
-export type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
+type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
 
 export interface WebhookMessage {
   /** `webhook-id`: equal in every attempt. An existing message is not added again. */

@@ -127,6 +127,6 @@ test('a bootstrap key that is malformed, or is not the one of its row, is refuse
   await expect(acceptBootstrapKey({ rows, key: 'secret' })).rejects.toMatchObject({ reason: 'invalid_api_key' });
   expect(await rows.isEmpty()).toBe(true);
   await acceptBootstrapKey({ rows, key, pepper: createPepper('old') });
-  await expect(acceptBootstrapKey({ rows, key, pepper: createPepper('new') })).rejects.toThrow('pepper');
+  await expect(acceptBootstrapKey({ rows, key, pepper: createPepper('new') })).rejects.toThrow('PEPPER');
   await store.close();
 });

@@ -91,7 +91,7 @@ test('all addresses that another program has are told at once, with others to ch
   const { message } = (await taken.catch((error: Error) => error)) as Error;
   const lineOf = (name: string, port: number) =>
     new RegExp(
-      `${name} = 127.0.0.1:${port} \\(environment\\): another program .*, perhaps a Sonant .*${name}=127.0.0.1:(?!${port}$)\\d+$`,
+      `${name} = 127.0.0.1:${port} \\(environment\\): the port is in use, perhaps by another Sonant; .*${name}=127.0.0.1:(?!${port}$)\\d+$`,
       'm',
     );
   expect(message).toMatch(lineOf('SONANT_HTTP_ADDR', httpPort));

@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
+import { audioFormats } from '../../src/audio/formats.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
+import { outputSampleRatesHz } from '../../src/speech/fields.ts';
 import { isInstalled } from '../programs.ts';
 import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';

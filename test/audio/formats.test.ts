@@ -1,10 +1,11 @@
 // WAV, PCM and MP3, read back as a player would: headers, frames and samples.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
+import { audioFormats } from '../../src/audio/formats.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';
 import { wavFile } from '../../src/audio/wav.ts';
+import { outputSampleRatesHz } from '../../src/speech/fields.ts';
 import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';
 import { dominantFrequencyHz, fitSine, middle, noise, tone } from './measure-tone.ts';

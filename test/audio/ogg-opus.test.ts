@@ -1,10 +1,11 @@
 // Opus in Ogg: its pages are parsed, and its audio is decoded by Sonant's reader of recordings (libopus) and by ffmpeg.
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
+import { audioFormats } from '../../src/audio/formats.ts';
 import { join } from '../../src/audio/pcm.ts';
 import { oggPages, pageBody } from '../../src/audio/recording/ogg-pages.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
+import { outputSampleRatesHz } from '../../src/speech/fields.ts';
 import { isInstalled } from '../programs.ts';
 import { encode, encodedRateOf } from './encode.ts';
 import { pieces } from './in-pieces.ts';

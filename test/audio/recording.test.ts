@@ -102,8 +102,8 @@ describe('WAV', () => {
 
   test('with samples that are no numbers, or none', async () => {
     const kind: WavKind = { sampleRateHz: 24_000, bits: 32, isFloat: true };
-    expect((await faultOf(wavFile([Float32Array.of(0, Number.NaN)], kind))).message).toContain('no numbers');
-    expect((await faultOf(wavFile([new Float32Array(0)], { ...kind, dataBytes: 1 }))).message).toContain('no sound');
+    expect((await faultOf(wavFile([Float32Array.of(0, Number.NaN)], kind))).message).toContain('not numbers');
+    expect((await faultOf(wavFile([new Float32Array(0)], { ...kind, dataBytes: 1 }))).message).toContain('no audio');
   });
 });
 

@@ -151,6 +151,6 @@ there('doctor looks, migrate makes the tables, and both tell what there is; nobo
   await store.query('alter table other rename to tickets');
   await store.close();
   expect(await run(configCommand)).not.toContain('sonant_test');
-  await expect(run(dbCommand, 'copy')).rejects.toThrow('there is no');
+  await expect(run(dbCommand, 'copy')).rejects.toThrow('does not exist');
   await expect(run(dbCommand, 'drop')).rejects.toThrow('usage: ');
 });

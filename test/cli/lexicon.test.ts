@@ -44,7 +44,7 @@ test('lexicons are put, listed, shown, spoken with, replaced and removed', { tim
   expect(await run('lexicon', 'show', id)).toMatchObject({ code: 1 });
   expect(await say('--lexicon', id)).toMatchObject({
     code: 2,
-    err: expect.stringContaining('--lexicon: is no lexicon'),
+    err: expect.stringContaining('--lexicon: is not a lexicon'),
   });
 });
 

@@ -170,7 +170,7 @@ test('a text may look like a flag, and an empty name is no file', async () => {
 
 test.each<[string, Buffer, RegExp]>([
   ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8 \(byte 0xe9 at offset 3\);/],
-  ['that ends within a character', Buffer.from('\ufffd is fine, \u20ac').subarray(0, -1), /byte 0xe2 at offset 13;/],
+  ['that ends within a character', Buffer.from('\ufffd is fine, \u20ac').subarray(0, -1), /byte 0xe2 at offset 13\)/],
   ['without an end', Buffer.alloc(17 << 20, 'yes\n'), /it is longer than 16 MiB;/],
 ])('a text %s is refused, in a file and on standard input', async (_, bytes, fault) => {
   writeFileSync(join(folder, 'odd.txt'), bytes);
@@ -186,7 +186,7 @@ test.skipIf(!existsSync('/dev/urandom'))('random bytes are no text', async () =>
   const { code, err } = await sonant(['say', '-i', '/dev/urandom', '-o', 'x.wav']);
   expect({ code, err }).toEqual({
     code: 2,
-    err: expect.stringMatching(/^[^\n]*not UTF-8: byte 0x\w\w at offset \d+;/),
+    err: expect.stringMatching(/^[^\n]*not UTF-8 \(byte 0x\w\w at offset \d+\);/),
   });
 });
 

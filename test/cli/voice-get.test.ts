@@ -142,11 +142,11 @@ describe('a licence that forbids commercial use', () => {
   const table = [{ ...row, licence: 'CC-BY-NC-4.0', commercial: false }];
   test('is not accepted by nobody', async () => {
     await expect(voice(['get', 'amy'], { table })).rejects.toThrow(/CC-BY-NC-4.0.*add --accept-licence/);
-    await expect(voice(['get', 'amy'], { table, ask: async () => 'y' })).rejects.toThrow('was not accepted');
+    await expect(voice(['get', 'amy'], { table, ask: async () => 'y' })).rejects.toThrow('you did not accept it');
     expect(mirror.requests).toEqual([]);
   });
   test('is accepted at a terminal', async () => {
-    expect(await voice(['get', 'amy'], { table, ask: async () => 'yes' })).toMatch('amy is here');
+    expect(await voice(['get', 'amy'], { table, ask: async () => 'yes' })).toMatch('amy is installed');
   });
   test.skipIf(!isInstalled('script'))('is asked for, with progress, where there is a terminal', async () => {
     await writeFile(join(place, 'models.json'), JSON.stringify({ models: table }));
@@ -154,8 +154,8 @@ describe('a licence that forbids commercial use', () => {
     const sonant = { SONANT_MODELS: 'models.json', SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
     const env = { PATH, NODE_COMPILE_CACHE, TERM: 'xterm', ...sonant };
     for (const [answer, code, told] of [
-      ['no\n', 1, 'was not accepted'],
-      ['yes\n', 0, 'amy is here'],
+      ['no\n', 1, 'you did not accept it'],
+      ['yes\n', 0, 'amy is installed'],
     ] as const) {
       const command = `${process.execPath} ${main} voice get amy`;
       const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: place, env });
@@ -170,7 +170,7 @@ describe('a licence that forbids commercial use', () => {
     }
   });
   test('is accepted by a flag', async () => {
-    expect(await voice(['get', 'amy', '--accept-licence'], { table })).toMatch('amy is here');
+    expect(await voice(['get', 'amy', '--accept-licence'], { table })).toMatch('amy is installed');
   });
 });
 
@@ -214,7 +214,7 @@ describe('a model is refused, and nothing of it is left,', () => {
 
 test('one of several known builds will do', async () => {
   const table = [{ ...row, bytes: 1, sha256: '1'.repeat(64), other_builds: [pinOf(archive)] }];
-  expect(await voice(['get', 'amy'], { table })).toMatch('amy is here');
+  expect(await voice(['get', 'amy'], { table })).toMatch('amy is installed');
 });
 
 test('what nobody has pinned is checked by the list of its release, or told to be unchecked', async () => {
@@ -226,7 +226,7 @@ test('what nobody has pinned is checked by the list of its release, or told to b
   expect(await voice(['get', 'amy'], { table: [unpinned] })).toMatch('checked against the checksum.txt of its source');
   await voice(['remove', 'amy']);
   mirror.files.delete('tts-models/checksum.txt');
-  expect(await voice(['get', 'amy'], { table: [unpinned] })).toMatch('vits-amy.tar.bz2 is not pinned');
+  expect(await voice(['get', 'amy'], { table: [unpinned] })).toMatch('vits-amy.tar.bz2 has no known SHA-256');
 });
 
 test('a model is got from a URL, whatever its archive is', async () => {
@@ -236,8 +236,10 @@ test('a model is got from a URL, whatever its archive is', async () => {
     writeZip(Object.entries(files).map(([name, content]) => ({ name: `any/${name}`, content }))),
   );
   const none = { modelsUrl: 'http://127.0.0.1:1' };
-  expect(await voice(['get', `${mirror.url}/a/eve.tar.gz`], none)).toMatch(/Licence: not known[\s\S]*eve is here/);
-  expect(await voice(['get', `${mirror.url}/a/ada.zip?version=2`, '--name', 'ada-b'], none)).toMatch('ada-b is here');
+  expect(await voice(['get', `${mirror.url}/a/eve.tar.gz`], none)).toMatch(/Licence: not known[\s\S]*eve is installed/);
+  expect(await voice(['get', `${mirror.url}/a/ada.zip?version=2`, '--name', 'ada-b'], none)).toMatch(
+    'ada-b is installed',
+  );
   expect(await there()).toEqual(['.downloads', 'ada-b', 'eve']);
   await expect(voice(['get', 'http://models.example.com/a/eve.tar.gz'])).rejects.toThrow('must begin with https:');
 });
@@ -283,7 +285,7 @@ test('a model that clones has no voices of its own', async () => {
 test('two at once do not collide: one fetches, the other waits and finds it', async () => {
   mirror.pace = { bytes: 2_000, ms: 100 };
   const told = await Promise.all([voice(['get', 'amy']), voice(['get', 'amy'])]);
-  const [first, second] = told.sort((one) => (one.includes('here already') ? 1 : -1));
+  const [first, second] = told.sort((one) => (one.includes('already installed') ? 1 : -1));
   expect(first).toMatch('amy is installed, with these voices');
   expect(second).toMatch(/another process is busy with amy; waiting for it[\s\S]*amy is already installed/);
   expect(mirror.requests).toHaveLength(1);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { readDataDirSecret } from '../../src/access/sealed-tokens.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type SealedClone } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
@@ -26,6 +26,7 @@ const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
   inStore((store) =>
     createVoiceRows(store).change(voiceId, () => ({
       row: {
+        ...noTexts,
         ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
         ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
         ...{ ownerId: 'key_1', access: 'private', lexiconIds: null },
@@ -62,7 +63,11 @@ test('whose a stored voice is and who may use it is listed, set, exported and im
   expect(await listed()).toMatchObject({ first: 'arthur', joy: { owner: 'key_1', access: 'everyone' } });
   await inStore((store) =>
     createVoiceRows(store).change('reader', () => ({
-      row: { ...bound, voiceId: 'reader' },
+      row: {
+        ...noTexts,
+        ...bound,
+        voiceId: 'reader',
+      },
       entry: toRecordEntry({ action: 'create', voiceId: 'reader', atMs: 1, detail: {} }, operator),
     })),
   );

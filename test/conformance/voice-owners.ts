@@ -6,9 +6,10 @@ import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
 import { createId } from '../../src/runtime/id.ts';
 import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
-import { accountAliasStatements, createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
+import { accountAliasStatements, createVoiceRows, noTexts, type VoiceRow } from '../../src/store/voice-rows.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
+  ...noTexts,
   ...{ voiceId, name: voiceId, description: '', kind: 'stock' as const, status, languageCodes: 'en', labels: '{}' },
   ...{ version: 1, bindings: '[]', consent: null, ownerId: null, access: 'everyone' as const, lexiconIds: null },
   ...{ createdAtMs: atMs, updatedAtMs: atMs },

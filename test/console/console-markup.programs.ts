@@ -67,7 +67,7 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
     const marks = [
       ['Emphasis', 'Ann', '<emphasis level="strong">Ann</emphasis>', 'strong'],
       ['Say as', 'two', '<say-as interpret-as="characters">two</say-as>', 'characters'],
-      ['Substitute', 'us', '<sub alias="spoken words">us</sub>', 'what is said'],
+      ['Substitute', 'us', '<sub alias="spoken words">us</sub>', 'spoken words'],
       ['Phonemes', 'met', '<phoneme alphabet="ipa" ph="təˈmɑːtəʊ">met</phoneme>', 'təˈmɑːtəʊ'],
       ['Language', ' of ', '<lang xml:lang="de"> of </lang>', 'de'],
       ['Mark', 'Tom', '<mark name="here"/>Tom', 'here'],

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { createVoiceRows } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts } from '../../src/store/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
@@ -180,6 +180,7 @@ describe('a blend', () => {
     await kept.inStore((store) =>
       createVoiceRows(store).change('half', () => ({
         row: {
+          ...noTexts,
           ...{ voiceId: 'half', name: 'Half', description: '', kind: 'stock', status: 'ready', version: 1 },
           ...{ labels: '{}', languageCodes: 'en', consent: null, createdAtMs: 1, updatedAtMs: 1, ownerId: null },
           ...{

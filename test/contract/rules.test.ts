@@ -4,7 +4,14 @@ import { create, type DescMessage, type MessageInitShape } from '@bufbuild/proto
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from 'vitest';
 import { CreateJobRequestSchema, ListJobsRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
-import { CaptionFormat, OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
+import {
+  CaptionFormat,
+  EstimateSpeechRequestSchema,
+  LiveStartSchema,
+  OutputFormat,
+  StreamSpeechRequestSchema,
+  SynthesizeSpeechRequestSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
 import {
   CloneVoiceRequestSchema,
   CreateVoiceRequestSchema,
@@ -202,6 +209,28 @@ const cases = [
     'metadata',
   ),
   row(ListJobsRequestSchema, { limit: 1001, status: 9 as never }, 'limit', 'status'),
+  row(SynthesizeSpeechRequestSchema, { voiceId: 'a', text: '😀'.repeat(25_000), outputFormat: OutputFormat.FLAC }),
+  row(
+    SynthesizeSpeechRequestSchema,
+    {
+      ...{ voiceId: 'é'.repeat(129), text: 'a'.repeat(25_001), ssml: 'a'.repeat(25_001), sampleRate: 8000 },
+      ...{ outputFormat: OutputFormat.ULAW, speakingRate: 0.2, returnFormat: 3 as never, bufferBytesMax: 4_000_001 },
+      ...{ captions: [CaptionFormat.SRT, CaptionFormat.SRT], markup: 9 as never, lexiconIds: many(11) },
+    },
+    ...['buffer_bytes_max', 'captions', 'lexicon_ids', 'markup', 'output_format', 'return_format', 'sample_rate'],
+    ...['speaking_rate', 'ssml', 'text', 'voice_id'],
+  ),
+  row(StreamSpeechRequestSchema, { voiceId: 'a', textChunks: many(200) }),
+  row(
+    StreamSpeechRequestSchema,
+    { textChunks: many(201), timestamps: 9 as never },
+    'text_chunks',
+    'timestamps',
+    'voice_id',
+  ),
+  row(EstimateSpeechRequestSchema, { voiceId: 'a', textChunks: ['a'.repeat(25_001)] }, 'text_chunks'),
+  row(LiveStartSchema, { voiceId: 'a', sampleRate: 8000, outputFormat: OutputFormat.ALAW, bufferMs: 10_000 }),
+  row(LiveStartSchema, { sampleRate: 11_025, bufferMs: 10_001 }, 'buffer_ms', 'sample_rate', 'voice_id'),
 ];
 
 test.each(cases)('%# both fault the same fields', (desc, init, faulty) => {

@@ -4,9 +4,9 @@ import { type ConnectError, createClient, type Transport } from '@connectrpc/con
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { formatNames } from '../../src/audio/formats.ts';
 import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';
+import { formatNames } from '../../src/speech/fields.ts';
 import { type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
@@ -160,7 +160,7 @@ test('a key that comes as a bearer token is told where it belongs, over every tr
     const refused = await failureOf(client.synthesizeSpeech({}, { headers: { authorization } }));
     heard.push(fromConnectError(refused as ConnectError).message);
   }
-  expect(heard).toEqual(Array(5).fill(expect.stringMatching(/belongs in .* x-api-key/)));
+  expect(heard).toEqual(Array(5).fill(expect.stringMatching(/Send the API key in .* x-api-key/)));
 });
 
 test('a misspelt voice is told the one that is near, over every transport', async () => {

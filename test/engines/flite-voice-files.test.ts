@@ -69,7 +69,7 @@ test.each([
   ],
   ['a file with a hole', 'a.flitevox', () => Buffer.from(voiceFile).fill(0, 100_000, 200_000), 'is damaged'],
   ['another language', 'a.flitevox', () => Buffer.from(voiceFile).fill('hin', 0x2f, 0x32), 'speaks "hin"'],
-  ['a name that callers cannot use', 'My voice.flitevox', () => voiceFile, 'must be named'],
+  ['a name that callers cannot use', 'My voice.flitevox', () => voiceFile, 'must have a name'],
   ['a name that is taken', 'clara.flitevox', () => voiceFile, 'has the name of an existing voice'],
 ])('%s is named and refused, and doctor sees it', async (_, name, bytesOf, fault) => {
   const opened = withVoices({ [name]: bytesOf() }, async () => {});

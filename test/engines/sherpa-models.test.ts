@@ -190,9 +190,9 @@ describe('a fault names its file:', () => {
     ],
     ['no way to read text', vits({ frontend: '' }), /lexicon.txt and espeak-ng-data are both missing/],
     ['a language that is none', vits({ language: 'Klingonish' }), /does not state its language/],
-    ['a line of tokens in another form', { 'tokens.txt': 'a b c\n' }, /^tokens.txt must have .* line 1 has not/],
-    ['an empty line of tokens', { 'tokens.txt': 'a 1\n\nb 2\n' }, /line 2 has not/],
-    ['a token without a number', { 'tokens.txt': `${tinyTokens}ö x\n` }, /line 44 has not/],
+    ['a line of tokens in another form', { 'tokens.txt': 'a b c\n' }, /^tokens.txt must have .* line 1 does not/],
+    ['an empty line of tokens', { 'tokens.txt': 'a 1\n\nb 2\n' }, /line 2 does not/],
+    ['a token without a number', { 'tokens.txt': `${tinyTokens}ö x\n` }, /line 44 does not/],
     ['a token of two characters', { 'tokens.txt': 'ab 1\n' }, /tokens of one character; line 1/],
     ['a token twice', { 'tokens.txt': 'a 1\na 2\n' }, /has a duplicate token in line 2/],
     ['a Piper token of two characters', { ...piper, 'tokens.txt': `${phonemes}ab 6\n` }, /of one character; line 7/],
@@ -209,7 +209,7 @@ describe('a fault names its file:', () => {
       /^voices.bin has 4 bytes, but .* 24/,
     ],
     [
-      'an option that the kind has not',
+      'an option that the kind does not',
       { 'sonant-model.json': '{"options":{"steps":4}}' },
       /^sonant-model.json has the unknown option steps; a model of the kind vits has the options noise_scale, noise_scale_w/,
     ],
@@ -240,7 +240,7 @@ describe('a fault names its file:', () => {
     const folder = await makeFolder('two faults', { 'model.onnx': writeTinyVits({ metadata: { sample_rate: '' } }) });
     const { faults } = await readModel(folder);
     expect(faults).toMatchObject([
-      expect.stringMatching(/^two faults must be named/),
+      expect.stringMatching(/^two faults must have a name/),
       expect.stringMatching(/sample_rate/),
       'tokens.txt is missing',
     ]);

@@ -48,5 +48,5 @@ test('a form of too many parts is refused when they are too many, not when all h
 
 test('a form that breaks off, or is none, is refused', async () => {
   for (const payload of [part('name', 'Anna'), 'hello', '', `--x\r\n${'-'.repeat(100_000)}`])
-    expect((await send(payload)).reply.message).toContain('not the form');
+    expect((await send(payload)).reply.message).toContain('not a valid form');
 });

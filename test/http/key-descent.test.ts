@@ -199,7 +199,7 @@ test('at most 1000 living keys descend from a key, in all generations; revoking 
   for (const key of [parent.key, child.key]) {
     const { status, json } = await send('', {}, { key });
     expect([status, json]).toMatchObject([403, { error: 'access_denied', limit: 1_000, actual: 1_000 }]);
-    expect(json.message).toContain('revoke some');
+    expect(json.message).toContain('Revoke some');
   }
   await revoke(grandchild.id);
   expect((await send('', {}, { key: child.key })).status).toBe(201);

@@ -1,11 +1,14 @@
 // /openapi.json and /docs exist and describe the service correctly.
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { toOpenApiTypes } from '../../proto/write-openapi-types.ts';
 import { failureTable } from '../../src/errors.ts';
 import type { OpenApi } from '../../src/http/docs/openapi-document.ts';
 import { openTestGateway } from './open-gateway.ts';
 
-const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
+const root = join(import.meta.dirname, '..', '..');
+const file = join(root, 'docs', 'openapi.json');
+const types = join(root, 'gen', 'openapi.ts');
 
 const gateway = await openTestGateway({}, afterAll);
 const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
@@ -81,10 +84,11 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
   ]);
 });
 
-/** After a change of the API, `npx vitest run test/http/openapi.test.ts -u` writes the file. */
-test('is the one in docs/openapi.json, except for the address of the server', async () => {
+/** After a change of the API, `npx vitest run test/http/openapi.test.ts -u` writes both files. */
+test('is the one in docs/openapi.json, except for the address of the server, and gen/openapi.ts has its types', async () => {
   const published = { ...document, servers: [{ url: 'http://127.0.0.1:8080' }] };
   await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot(file);
+  await expect(toOpenApiTypes(document)).toMatchFileSnapshot(types);
 });
 
 describe('responses match the document', () => {

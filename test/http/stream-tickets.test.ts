@@ -140,7 +140,7 @@ describe('a ticket', () => {
     expect(taken.filter(Boolean)).toEqual([expect.objectContaining({ ticketId, keyId: 'key', request })]);
     await stores[0]!.query("insert into tickets values ('tkt_x', 'key', 1999000, '', $1)", Date.now() + 60_000);
     await issue();
-    await expect(issue()).rejects.toThrow('Too many tickets');
+    await expect(issue()).rejects.toThrow('too many unused tickets');
   });
 
   test('plays in an EventSource, through a connection that breaks, and ends it', async () => {

@@ -101,7 +101,7 @@ test('an object of ten thousand members is refused', () => {
 test('members are counted, and what is too deep or has too many values is refused', () => {
   const count = (json: string) => atOnce(countMembers(Buffer.from(json), { depthMax: 4, valuesMax: 10 }));
   expect(count(`{"a:":{"b":":"},"c":["${'\\"'.repeat(20_000)}"]}`)).toBe(3);
-  expect(() => count('[[[[[')).toThrow('deeper than 4');
+  expect(() => count('[[[[[')).toThrow('more than 4 levels deep');
   expect(() => count(`[${'1,'.repeat(30)}1]`)).toThrow('too many');
 });
 

@@ -44,12 +44,12 @@ test.each([
   ['"a', 'JSON'],
   ['"a\\', 'JSON'],
   ['{"a":"\n"}', 'JSON'],
-  ['{"a":1,"a":1}', 'twice'],
-  ['{"a":1,"\\u0061":2}', 'twice'],
-  ['[{"b":{"a":1,"c":2,"a":3}}]', 'twice'],
-  ['{"__proto__":1,"__proto__":2}', 'twice'],
-  [nested(33), 'deeper'],
-  ['{"a":'.repeat(40), 'deeper'],
+  ['{"a":1,"a":1}', 'duplicate key'],
+  ['{"a":1,"\\u0061":2}', 'duplicate key'],
+  ['[{"b":{"a":1,"c":2,"a":3}}]', 'duplicate key'],
+  ['{"__proto__":1,"__proto__":2}', 'duplicate key'],
+  [nested(33), 'levels deep'],
+  ['{"a":'.repeat(40), 'levels deep'],
   [`[${'1,'.repeat(50_000)}1]`, 'too many'],
   [`{${Array.from({ length: 30_000 }, (_, i) => `"${i}":1`).join()}}`, 'too many'],
 ])('%# is refused', (text, why) => {
@@ -98,7 +98,7 @@ test('random values are taken as they are, and whatever one more or less charact
     } catch (error) {
       expect(error, mutant).toBeInstanceOf(Failure);
       const { message } = error as Failure;
-      if (!message.includes('twice')) expect(() => JSON.parse(mutant), mutant).toThrow();
+      if (!message.includes('duplicate key')) expect(() => JSON.parse(mutant), mutant).toThrow();
     }
   }
   expect(mutantsTaken).toBeGreaterThan(300);

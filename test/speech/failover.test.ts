@@ -6,6 +6,7 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-speech.ts';
 
@@ -22,6 +23,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
   opened.push(first, second);
   const ending = new AbortController();
   const ada: StoredVoice = {
+    ...noTexts,
     ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'stock', status: 'ready', languageCodes: ['en', 'de'] },
     ...{ labels: {}, version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
     ...{ ownerId: undefined, access: 'everyone', lexiconIds: [] },

@@ -11,6 +11,7 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { noTexts } from '../../src/store/voice-rows.ts';
 import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
 import { collect, openSpeech } from './open-speech.ts';
 
@@ -23,6 +24,7 @@ const other: KeptLexicon = {
 };
 
 const boundVoice = (lexiconIds: readonly string[]): StoredVoice => ({
+  ...noTexts,
   voiceId: 'bound',
   name: 'Bound',
   description: '',

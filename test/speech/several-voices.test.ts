@@ -7,6 +7,7 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
 
@@ -29,6 +30,7 @@ function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first:
 }
 
 const storedVoice = (more: Partial<StoredVoice>): StoredVoice => ({
+  ...noTexts,
   voiceId: 'choir',
   name: 'Choir',
   description: '',

@@ -1,7 +1,7 @@
 // `streamSpeech` and `synthesizeSpeech` with the tone engine: order, complete audio, seams, words, features that an
 // engine lacks, odd text.
 import { describe, expect, test } from 'vitest';
-import { formatNames } from '../../src/audio/formats.ts';
+import { formatNames } from '../../src/speech/fields.ts';
 import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';
 
 describe('a stream', () => {

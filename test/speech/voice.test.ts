@@ -4,9 +4,11 @@ import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
+import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({
+  ...noTexts,
   ...{ voiceId, name: voiceId, description: '', kind: 'stock', status: 'ready', languageCodes: ['en'], labels: {} },
   ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
   ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },

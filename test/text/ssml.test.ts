@@ -65,7 +65,7 @@ test('depth, elements and pauses have limits', () => {
   expect(faultOf(speak(nested(32)))).toMatch(/^line 1, column 101: elements are nested deeper than 32/);
   expect(faultOf(speak('<w/>'.repeat(5000)))).toMatch(/more than 5000 elements/);
   expect(faultOf(speak('a\n<break time="21s"/>'))).toBe('line 2, column 1: a pause can last at most 20 s');
-  expect(faultOf(speak('<break time="20s"/>'.repeat(31)))).toMatch(/last at most 600 s together/);
+  expect(faultOf(speak('<break time="20s"/>'.repeat(31)))).toMatch(/last at most 600 s in total/);
 });
 
 test('a document begins with its element, after what may stand before that', () => {

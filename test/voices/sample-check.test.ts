@@ -86,7 +86,7 @@ describe('length and silence', () => {
       { reason: 'audio_too_short', message: expect.stringMatching(/^lasts (1|2)\.\d seconds/) },
     ]);
     expect(checkSample(spoken[0]!, { min: 1, max: 4 }).faults).toEqual([
-      { reason: 'audio_too_long', message: expect.stringContaining('1 to 4 are wanted') },
+      { reason: 'audio_too_long', message: expect.stringContaining('1 to 4 seconds are needed') },
     ]);
     const blink = secondsFrom(spoken[0]!, 1, 1.1);
     expect(checkSample(blink, seconds).faults).toMatchObject([{ reason: 'audio_too_short' }]);

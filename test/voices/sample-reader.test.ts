@@ -53,7 +53,11 @@ describe('others', () => {
     expect(await violationsOf(readSamples({ reference, consent }, wanted, signal))).toEqual([
       { field: 'reference_audio', reason: 'audio_too_short', message: expect.stringContaining('lasts') },
       { field: 'reference_audio', reason: 'audio_quality', message: expect.stringContaining('is too loud') },
-      { field: 'consent_audio', reason: 'audio_decode', message: expect.stringContaining('no recording') },
+      {
+        field: 'consent_audio',
+        reason: 'audio_decode',
+        message: expect.stringContaining('is not a known audio format'),
+      },
     ]);
   });
 
@@ -64,7 +68,7 @@ describe('others', () => {
       {
         field: 'reference_audio',
         reason: 'audio_too_long',
-        message: 'lasts more than 60 seconds; 3 to 30 are wanted',
+        message: 'lasts more than 60 seconds; 3 to 30 seconds are needed',
       },
     ]);
   });

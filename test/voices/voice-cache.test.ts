@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { ofEveryone, type StoredVoices } from '../../src/speech/stored-voices.ts';
 import type { VoiceRecordEntry } from '../../src/store/voice-record-rows.ts';
-import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
@@ -28,6 +28,7 @@ const open = async () => {
 };
 const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.all.values()];
 const toRow = (more: Partial<VoiceRow>) => ({
+  ...noTexts,
   ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version: 1 },
   ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: Date.now() },
   ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },

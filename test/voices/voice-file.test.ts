@@ -1,7 +1,7 @@
 // A voice as a file: imported elsewhere it is the same, if the master key is the same; incomplete files are refused.
 import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
 import { openSqliteInFolder } from '../store/open-test-store.ts';
@@ -27,6 +27,7 @@ beforeEach(async () => {
   };
   await here.change('ada', () => ({
     row: {
+      ...noTexts,
       ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
       ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
       bindings: JSON.stringify([
@@ -108,14 +109,14 @@ test('not after consent was withdrawn, though the file was written before and th
       return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
     });
   }
-  await expect(importVoiceFile(file, { rows: here, vault })).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(file, { rows: here, vault })).rejects.toThrow('withdrawn their consent');
   const renamed = JSON.stringify({ ...JSON.parse(file), voice_id: 'eve' });
-  await expect(importVoiceFile(renamed, { rows: here, vault })).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(renamed, { rows: here, vault })).rejects.toThrow('withdrawn their consent');
 });
 
 test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
-  ['no voice at all', () => 'hello', 'no voice'],
-  ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'no voice'],
+  ['no voice at all', () => 'hello', 'not a voice'],
+  ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'not a voice'],
   ['a bad id', (file) => ({ ...file, voice_id: '../ada' }), 'voice_id'],
   ['a clone without consent', (file) => ({ ...file, consent: null }), 'consent'],
   ['a clone that says it is stock', (file) => ({ ...file, kind: 'stock' }), 'kind'],

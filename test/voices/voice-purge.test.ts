@@ -6,7 +6,7 @@ import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';
-import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type VoiceRow } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
@@ -41,6 +41,7 @@ async function openStuck() {
   const put = (voiceId: string, status: VoiceRow['status']) =>
     rows.change(voiceId, () => ({
       row: {
+        ...noTexts,
         ...{ voiceId, name: voiceId, description: '', kind: 'cloned', status, version: 1, languageCodes: 'en' },
         ...{ labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: Date.now(), ownerId: null },
         ...{ access: 'everyone', lexiconIds: null },

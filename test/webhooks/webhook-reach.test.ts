@@ -11,7 +11,7 @@ describe('an address inside', () => {
     const messageId = await send(`https://inside.test:${receiver.port}/`, { keyId });
     expect(await rows.find(messageId)).toMatchObject({
       endedAtMs: null,
-      lastResult: expect.stringMatching(/not public/),
+      lastResult: expect.stringMatching(/neither public/),
     });
     expect(receiver.received).toEqual([]);
   });
@@ -22,7 +22,7 @@ describe('an address inside', () => {
     for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]']) {
       const url = `https://${host}:${receiver.port}/`;
       await expect(webhooks.check(url, keyId)).rejects.toMatchObject({ reason: 'invalid_request' });
-      expect((await rows.find(await send(url, { keyId })))!.lastResult).toMatch(/not public/);
+      expect((await rows.find(await send(url, { keyId })))!.lastResult).toMatch(/neither public/);
     }
     expect(receiver.received).toEqual([]);
   });
@@ -37,7 +37,7 @@ describe('an address inside', () => {
     expect(await rows.find(messageId)).toMatchObject({ outcome: 'delivered' });
     expect([checked.received.length, inside.received.length, answers.length]).toEqual([1, 0, 1]);
     const second = await send(`http://rebinding.test:${inside.port}/`, { keyId });
-    expect(await turn(second)).toMatchObject({ endedAtMs: null, lastResult: expect.stringMatching(/not public/) });
+    expect(await turn(second)).toMatchObject({ endedAtMs: null, lastResult: expect.stringMatching(/neither public/) });
     expect(inside.received).toEqual([]);
   });
 });

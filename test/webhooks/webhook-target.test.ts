@@ -29,14 +29,14 @@ describe('a webhook to an inside address by number', () => {
     'https://１２７.0.0.1/',
     'https://127。0。0。1/',
   ])('is refused: %s', async (url) => {
-    expect(targets().faultOf(url)).toMatch(/not public/);
+    expect(targets().faultOf(url)).toMatch(/neither public/);
     await expect(targets().addressesOf(new URL(url))).rejects.toThrow(ForbiddenTarget);
   });
 });
 
 test.for([
   ['http://example.com/', /https/],
-  ['https://user:secret@example.com/', /name or a password/],
+  ['https://user:secret@example.com/', /user name or a password/],
   ['ftp://example.com/', /https/],
   ['file:///etc/passwd', /https/],
   ['example.com', /https/],
@@ -76,9 +76,9 @@ describe('what the operator allows', () => {
     expect(allowed.faultOf('http://10.1.2.3/')).toBeUndefined();
     expect(await allowed.addressesOf(new URL('http://any.name/'))).toEqual(['10.1.2.3']);
     const beside = targets({ allow: ['10.1.0.0/16'], resolve: resolvesTo('10.2.0.1') });
-    expect(beside.faultOf('http://10.2.0.1/')).toMatch(/not public/);
-    await expect(beside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/not public/);
+    expect(beside.faultOf('http://10.2.0.1/')).toMatch(/neither public/);
+    await expect(beside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/neither public/);
     const outside = targets({ allow: ['10.1.0.0/16'], resolve: resolvesTo('1.1.1.1') });
-    await expect(outside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/https only/);
+    await expect(outside.addressesOf(new URL('http://any.name/'))).rejects.toThrow(/needs an https/);
   });
 });

@@ -536,79 +536,79 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
+          "comment": "Id or alias of the voice to speak with. ListVoices returns the voices."
         },
         {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 spoken Unicode code points. With its markup it may be five times as long."
+          "comment": "Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "sample_rate",
           "number": 3,
           "type": "int32",
-          "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
+          "comment": "Sample rate of the audio in hertz."
         },
         {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
         },
         {
           "name": "output_format",
           "number": 5,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio. Default WAV."
+          "comment": "Encoding of the audio; one channel."
         },
         {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
+          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
         },
         {
           "name": "return_format",
           "number": 7,
           "type": "ReturnFormat",
-          "comment": "Whether the response contains a link or the audio. Default a link."
+          "comment": "Whether the response contains a link to the audio or the audio. Default: a link; for a stream, the audio. With a link, the audio of a stream is stored too."
         },
         {
           "name": "buffer_bytes_max",
           "number": 8,
           "type": "int32",
-          "comment": "Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
+          "comment": "Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
         },
         {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Captions to store next to the audio, each format once; only with a link. Default none."
+          "comment": "Captions to store next to the audio; only with a link. Default: none."
         },
         {
           "name": "ssml",
           "number": 10,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, instead of `text`."
+          "comment": "An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said."
         },
         {
           "name": "markup",
           "number": 11,
           "type": "Markup",
-          "comment": "Kind of markup in the text. Default: it is plain text."
+          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
         },
         {
           "name": "normalize",
           "number": 12,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them."
         },
         {
           "name": "lexicon_ids",
           "number": 13,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
         }
       ]
     },
@@ -724,73 +724,73 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice to speak with. ListVoices returns the voices."
         },
         {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000. Required unless there is `ssml`."
+          "comment": "Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "sample_rate",
           "number": 3,
           "type": "int32",
-          "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
+          "comment": "Sample rate of the audio in hertz."
         },
         {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
         },
         {
           "name": "output_format",
           "number": 5,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio. Default WAV."
+          "comment": "Encoding of the audio; one channel."
         },
         {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
+          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
         },
         {
           "name": "timestamps",
           "number": 7,
           "type": "TimestampKind",
-          "comment": "Timestamps to send with the audio. Default none."
+          "comment": "Timestamps to send with the audio. Default: none."
         },
         {
           "name": "return_format",
           "number": 8,
           "type": "ReturnFormat",
-          "comment": "RETURN_FORMAT_URL also stores the audio and returns its link in `info` and `done`. Default: the audio is only streamed."
+          "comment": "A link: the audio is also stored, and the last event contains its URL. Default: the audio is only streamed."
         },
         {
           "name": "ssml",
           "number": 9,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, instead of `text_chunks`."
+          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said."
         },
         {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "Kind of markup in the chunks. Default: they are plain text."
+          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
         },
         {
           "name": "normalize",
           "number": 11,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them."
         },
         {
           "name": "lexicon_ids",
           "number": 12,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
         }
       ]
     },
@@ -1149,43 +1149,43 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice to speak with. ListVoices returns the voices."
         },
         {
           "name": "sample_rate",
           "number": 2,
           "type": "int32",
-          "comment": "Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000."
+          "comment": "Sample rate of the audio in hertz."
         },
         {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
         },
         {
           "name": "output_format",
           "number": 4,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio; each turn is one file. Default PCM."
+          "comment": "Encoding of the audio; each turn is one file."
         },
         {
           "name": "speaking_rate",
           "number": 5,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
+          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
         },
         {
           "name": "timestamps",
           "number": 6,
           "type": "TimestampKind",
-          "comment": "Timestamps to send with the audio. Default none."
+          "comment": "Timestamps to send with the audio. Default: none."
         },
         {
           "name": "buffer_ms",
           "number": 7,
           "type": "int32",
-          "comment": "How long to wait for more text before an incomplete sentence is spoken, in milliseconds: 0 to 10000. Default 1000."
+          "comment": "How long to wait for more text before the text there is is spoken, in milliseconds."
         },
         {
           "name": "markup",
@@ -1197,13 +1197,13 @@ export const protoReference: ProtoReference = {
           "name": "normalize",
           "number": 9,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
         }
       ]
     },
@@ -1520,61 +1520,61 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id or alias of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice to speak with. ListVoices returns the voices."
         },
         {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000. Required unless there is `ssml`."
+          "comment": "Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
         },
         {
           "name": "speaking_rate",
           "number": 4,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0. Default 1.0."
+          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
         },
         {
           "name": "sample_rate",
           "number": 5,
           "type": "int32",
-          "comment": "Sample rate in hertz: 24000, 44100 or 48000. Default 44100."
+          "comment": "Sample rate of the audio in hertz."
         },
         {
           "name": "output_format",
           "number": 6,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio. Default WAV."
+          "comment": "Encoding of the audio; one channel."
         },
         {
           "name": "ssml",
           "number": 7,
           "type": "string",
-          "comment": "An SSML 1.1 document, instead of `text_chunks`."
+          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said."
         },
         {
           "name": "markup",
           "number": 8,
           "type": "Markup",
-          "comment": "Kind of markup in the chunks. Default: they are plain text."
+          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
         },
         {
           "name": "normalize",
           "number": 9,
           "type": "bool",
-          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true."
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word applies; those of the voice come last. Default none."
+          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
         }
       ]
     },

@@ -4,8 +4,10 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_sonant_v1_rest } from "./rest_pb.ts";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -13,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi6wMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGAoLc2FtcGxlX3JhdGUYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGJ1ZmZlcl9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0EgwKBHNzbWwYCiABKAkSIQoGbWFya3VwGAsgASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYDCABKAhIBIgBARITCgtsZXhpY29uX2lkcxgNIAMoCUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2J1ZmZlcl9ieXRlc19tYXhCDAoKX25vcm1hbGl6ZSJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAki9wIKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIKCgJpZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEicKBmZvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSEwoLc2FtcGxlX3JhdGUYBiABKAUSKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGY2FjaGVkGAggASgIEhAKCHdhcm5pbmdzGAkgAygJEhMKCWF1ZGlvX3VybBgKIAEoCUgAEhUKC2F1ZGlvX2J5dGVzGAsgASgMSAASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoIY2FwdGlvbnMYDSADKAsyFi5zb25hbnQudjEuQ2FwdGlvbkxpbmtCBwoFYXVkaW8ivAMKE1N0cmVhbVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGAoLc2FtcGxlX3JhdGUYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEiwKCnRpbWVzdGFtcHMYByABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZBIuCg1yZXR1cm5fZm9ybWF0GAggASgOMhcuc29uYW50LnYxLlJldHVybkZvcm1hdBIMCgRzc21sGAkgASgJEiEKBm1hcmt1cBgKIAEoDjIRLnNvbmFudC52MS5NYXJrdXASFgoJbm9ybWFsaXplGAsgASgISAOIAQESEwoLbGV4aWNvbl9pZHMYDCADKAlCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9ub3JtYWxpemUiogIKFFN0cmVhbVNwZWVjaFJlc3BvbnNlEiUKBGluZm8YASABKAsyFS5zb25hbnQudjEuU3BlZWNoSW5mb0gAEicKBWF1ZGlvGAIgASgLMhYuc29uYW50LnYxLlNwZWVjaEF1ZGlvSAASMQoKdGltZXN0YW1wcxgDIAEoCzIbLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzSAASMAoKY2h1bmtfZG9uZRgEIAEoCzIaLnNvbmFudC52MS5TcGVlY2hDaHVua0RvbmVIABIlCgRkb25lGAUgASgLMhUuc29uYW50LnYxLlNwZWVjaERvbmVIABIlCgRtYXJrGAYgASgLMhUuc29uYW50LnYxLlNwZWVjaE1hcmtIAEIHCgVldmVudCKoAgoKU3BlZWNoSW5mbxIKCgJpZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEicKBmZvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhMKC3NhbXBsZV9yYXRlGAYgASgFEhAKCGNoYW5uZWxzGAcgASgFEg4KBmNodW5rcxgIIAEoBRINCgVjaGFycxgJIAEoBRIQCgh3YXJuaW5ncxgKIAMoCRIRCglhdWRpb191cmwYCyABKAkSLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGY2FjaGVkGA0gASgIIjEKC1NwZWVjaEF1ZGlvEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWF1ZGlvGAIgASgMIuwBChBTcGVlY2hUaW1lc3RhbXBzEhMKC2NodW5rX2luZGV4GAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiWQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSDQoFc3RhcnQYBCABKAESCwoDZW5kGAUgASgBIqQBCgpTcGVlY2hNYXJrEhMKC2NodW5rX2luZGV4GAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASI7CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABINCglLSU5EX01BUksQARIOCgpLSU5EX1ZPSUNFEAIiUQoPU3BlZWNoQ2h1bmtEb25lEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWNoYXJzGAIgASgFEg0KBXN0YXJ0GAMgASgBEgsKA2VuZBgEIAEoASJqCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ5dGVzGAMgASgDEhEKCWF1ZGlvX3VybBgEIAEoCSLjAQoRTGl2ZVNwZWVjaFJlcXVlc3QSJQoFc3RhcnQYASABKAsyFC5zb25hbnQudjEuTGl2ZVN0YXJ0SAASIwoEdGV4dBgCIAEoCzITLnNvbmFudC52MS5MaXZlVGV4dEgAEiUKBWZsdXNoGAMgASgLMhQuc29uYW50LnYxLkxpdmVGbHVzaEgAEi0KCWludGVycnVwdBgEIAEoCzIYLnNvbmFudC52MS5MaXZlSW50ZXJydXB0SAASIQoDZW5kGAUgASgLMhIuc29uYW50LnYxLkxpdmVFbmRIAEIJCgdyZXF1ZXN0IoUDCglMaXZlU3RhcnQSEAoIdm9pY2VfaWQYASABKAkSGAoLc2FtcGxlX3JhdGUYAiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAMgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgFIAEoAUgCiAEBEiwKCnRpbWVzdGFtcHMYBiABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZBIWCglidWZmZXJfbXMYByABKAVIA4gBARIhCgZtYXJrdXAYCCABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgJIAEoCEgEiAEBEhMKC2xleGljb25faWRzGAogAygJQg4KDF9zYW1wbGVfcmF0ZUIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zQgwKCl9ub3JtYWxpemUiGAoITGl2ZVRleHQSDAoEdGV4dBgBIAEoCSILCglMaXZlRmx1c2giUQoNTGl2ZUludGVycnVwdBIWCglwbGF5ZWRfbXMYASABKAFIAIgBARIRCgR0dXJuGAIgASgFSAGIAQFCDAoKX3BsYXllZF9tc0IHCgVfdHVybiIJCgdMaXZlRW5kIsICChJMaXZlU3BlZWNoUmVzcG9uc2USIwoEaW5mbxgBIAEoCzITLnNvbmFudC52MS5MaXZlSW5mb0gAEiUKBWF1ZGlvGAIgASgLMhQuc29uYW50LnYxLkxpdmVBdWRpb0gAEi8KCnRpbWVzdGFtcHMYAyABKAsyGS5zb25hbnQudjEuTGl2ZVRpbWVzdGFtcHNIABIpCgdmbHVzaGVkGAQgASgLMhYuc29uYW50LnYxLkxpdmVGbHVzaGVkSAASMQoLaW50ZXJydXB0ZWQYBSABKAsyGi5zb25hbnQudjEuTGl2ZUludGVycnVwdGVkSAASIwoEZG9uZRgGIAEoCzITLnNvbmFudC52MS5MaXZlRG9uZUgAEiMKBG1hcmsYByABKAsyEy5zb25hbnQudjEuTGl2ZU1hcmtIAEIHCgVldmVudCLCAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIKCgJpZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEicKBmZvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAYgASgJEhMKC3NhbXBsZV9yYXRlGAcgASgFEhAKCGNoYW5uZWxzGAggASgFEhAKCHdhcm5pbmdzGAkgAygJIigKCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEg0KBWF1ZGlvGAIgASgMIpQBCg5MaXZlVGltZXN0YW1wcxIMCgR0dXJuGAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJeCghMaXZlTWFyaxIMCgR0dXJuGAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASJXCgtMaXZlRmx1c2hlZBIMCgR0dXJuGAEgASgFEg0KBWNoYXJzGAIgASgFEisKCGR1cmF0aW9uGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIl8KD0xpdmVJbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgFEhEKCXBsYXllZF9tcxgCIAEoARITCgt0ZXh0X3Nwb2tlbhgDIAEoCRIWCg50ZXh0X3JlbWFpbmluZxgEIAEoCSJGCghMaXZlRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLgAgoVRXN0aW1hdGVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEhMKC3RleHRfY2h1bmtzGAIgAygJEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAIgBARIaCg1zcGVha2luZ19yYXRlGAQgASgBSAGIAQESGAoLc2FtcGxlX3JhdGUYBSABKAVIAogBARIuCg1vdXRwdXRfZm9ybWF0GAYgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIMCgRzc21sGAcgASgJEiEKBm1hcmt1cBgIIAEoDjIRLnNvbmFudC52MS5NYXJrdXASFgoJbm9ybWFsaXplGAkgASgISAOIAQESEwoLbGV4aWNvbl9pZHMYCiADKAlCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDgoMX3NhbXBsZV9yYXRlQgwKCl9ub3JtYWxpemUihwEKFkVzdGltYXRlU3BlZWNoUmVzcG9uc2USDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFYnl0ZXMYAyABKAMSEAoIc2VnbWVudHMYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2Uq0gEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUSFgoST1VUUFVUX0ZPUk1BVF9VTEFXEAYSFgoST1VUUFVUX0ZPUk1BVF9BTEFXEAcqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfQlVGRkVSEAIqRAoGTWFya3VwEhYKEk1BUktVUF9VTlNQRUNJRklFRBAAEg8KC01BUktVUF9TU01MEAESEQoNTUFSS1VQX1BBVVNFUxACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi0AUKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0Eh8KCHZvaWNlX2lkGAEgASgJQg26SArIAQFyBRABGIABEhcKBHRleHQYAiABKAlCCbpIBnIEGKjDARI2CgtzYW1wbGVfcmF0ZRgDIAEoBUIcukgOGgwwwLsBMMTYAjCA9wLSzhgHOgU0NDEwMEgAiAEBEikKDWxhbmd1YWdlX2NvZGUYBCABKAlCDdLOGAk6ByJlbi1VUyJIAYgBARJHCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdEIXukgJggEGEAEgBiAH0s4YBzoFIndhdiISOgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUIeukgUEhIZAAAAAAAAEEApAAAAAAAA0D/SzhgDOgExSAKIAQESOAoNcmV0dXJuX2Zvcm1hdBgHIAEoDjIXLnNvbmFudC52MS5SZXR1cm5Gb3JtYXRCCLpIBYIBAhABEjoKEGJ1ZmZlcl9ieXRlc19tYXgYCCABKAVCG7pICRoHGICS9AEoAdLOGAsgAToHNDAwMDAwMEgDiAEBEjsKCGNhcHRpb25zGAkgAygOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXRCD7pIDJIBCRgBIgWCAQIQARIXCgRzc21sGAogASgJQgm6SAZyBBiowwESKwoGbWFya3VwGAsgASgOMhEuc29uYW50LnYxLk1hcmt1cEIIukgFggECEAESIgoJbm9ybWFsaXplGAwgASgIQgrSzhgGOgR0cnVlSASIAQESHwoLbGV4aWNvbl9pZHMYDSADKAlCCrpIB5IBBBAKGAFCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhMKEV9idWZmZXJfYnl0ZXNfbWF4QgwKCl9ub3JtYWxpemUiRAoLQ2FwdGlvbkxpbmsSKAoGZm9ybWF0GAEgASgOMhguc29uYW50LnYxLkNhcHRpb25Gb3JtYXQSCwoDdXJsGAIgASgJIvcCChhTeW50aGVzaXplU3BlZWNoUmVzcG9uc2USCgoCaWQYASABKAkSEAoIdm9pY2VfaWQYAiABKAkSEgoKdm9pY2VfbmFtZRgDIAEoCRINCgVjaGFycxgEIAEoBRInCgZmb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhMKC3NhbXBsZV9yYXRlGAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKCGNhcHRpb25zGA0gAygLMhYuc29uYW50LnYxLkNhcHRpb25MaW5rQgcKBWF1ZGlvIooFChNTdHJlYW1TcGVlY2hSZXF1ZXN0Eh8KCHZvaWNlX2lkGAEgASgJQg26SArIAQFyBRABGIABEisKC3RleHRfY2h1bmtzGAIgAygJQha6SBPYAQGSAQ0IARDIASIGcgQYqMMBEjYKC3NhbXBsZV9yYXRlGAMgASgFQhy6SA4aDDDAuwEwxNgCMID3AtLOGAc6BTQ0MTAwSACIAQESKQoNbGFuZ3VhZ2VfY29kZRgEIAEoCUIN0s4YCToHImVuLVVTIkgBiAEBEkcKDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0Qhe6SAmCAQYQASAGIAfSzhgHOgUid2F2IhI6Cg1zcGVha2luZ19yYXRlGAYgASgBQh66SBQSEhkAAAAAAAAQQCkAAAAAAADQP9LOGAM6ATFIAogBARI2Cgp0aW1lc3RhbXBzGAcgASgOMhguc29uYW50LnYxLlRpbWVzdGFtcEtpbmRCCLpIBYIBAhABEjgKDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Qgi6SAWCAQIQARIXCgRzc21sGAkgASgJQgm6SAZyBBiowwESKwoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cEIIukgFggECEAESIgoJbm9ybWFsaXplGAsgASgIQgrSzhgGOgR0cnVlSAOIAQESHwoLbGV4aWNvbl9pZHMYDCADKAlCCrpIB5IBBBAKGAFCDgoMX3NhbXBsZV9yYXRlQhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQgwKCl9ub3JtYWxpemUiogIKFFN0cmVhbVNwZWVjaFJlc3BvbnNlEiUKBGluZm8YASABKAsyFS5zb25hbnQudjEuU3BlZWNoSW5mb0gAEicKBWF1ZGlvGAIgASgLMhYuc29uYW50LnYxLlNwZWVjaEF1ZGlvSAASMQoKdGltZXN0YW1wcxgDIAEoCzIbLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzSAASMAoKY2h1bmtfZG9uZRgEIAEoCzIaLnNvbmFudC52MS5TcGVlY2hDaHVua0RvbmVIABIlCgRkb25lGAUgASgLMhUuc29uYW50LnYxLlNwZWVjaERvbmVIABIlCgRtYXJrGAYgASgLMhUuc29uYW50LnYxLlNwZWVjaE1hcmtIAEIHCgVldmVudCKoAgoKU3BlZWNoSW5mbxIKCgJpZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEicKBmZvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhMKC3NhbXBsZV9yYXRlGAYgASgFEhAKCGNoYW5uZWxzGAcgASgFEg4KBmNodW5rcxgIIAEoBRINCgVjaGFycxgJIAEoBRIQCgh3YXJuaW5ncxgKIAMoCRIRCglhdWRpb191cmwYCyABKAkSLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGY2FjaGVkGA0gASgIIjEKC1NwZWVjaEF1ZGlvEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWF1ZGlvGAIgASgMIuwBChBTcGVlY2hUaW1lc3RhbXBzEhMKC2NodW5rX2luZGV4GAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiWQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSDQoFc3RhcnQYBCABKAESCwoDZW5kGAUgASgBIqQBCgpTcGVlY2hNYXJrEhMKC2NodW5rX2luZGV4GAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASI7CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABINCglLSU5EX01BUksQARIOCgpLSU5EX1ZPSUNFEAIiUQoPU3BlZWNoQ2h1bmtEb25lEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWNoYXJzGAIgASgFEg0KBXN0YXJ0GAMgASgBEgsKA2VuZBgEIAEoASJqCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ5dGVzGAMgASgDEhEKCWF1ZGlvX3VybBgEIAEoCSLjAQoRTGl2ZVNwZWVjaFJlcXVlc3QSJQoFc3RhcnQYASABKAsyFC5zb25hbnQudjEuTGl2ZVN0YXJ0SAASIwoEdGV4dBgCIAEoCzITLnNvbmFudC52MS5MaXZlVGV4dEgAEiUKBWZsdXNoGAMgASgLMhQuc29uYW50LnYxLkxpdmVGbHVzaEgAEi0KCWludGVycnVwdBgEIAEoCzIYLnNvbmFudC52MS5MaXZlSW50ZXJydXB0SAASIQoDZW5kGAUgASgLMhIuc29uYW50LnYxLkxpdmVFbmRIAEIJCgdyZXF1ZXN0IsIECglMaXZlU3RhcnQSHwoIdm9pY2VfaWQYASABKAlCDbpICsgBAXIFEAEYgAESQAoLc2FtcGxlX3JhdGUYAiABKAVCJrpIGBoWMMA+MIB9MKKsATDAuwEwxNgCMID3AtLOGAc6BTI0MDAwSACIAQESKQoNbGFuZ3VhZ2VfY29kZRgDIAEoCUIN0s4YCToHImVuLVVTIkgBiAEBEkMKDW91dHB1dF9mb3JtYXQYBCABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhO6SAWCAQIQAdLOGAc6BSJwY20iEjoKDXNwZWFraW5nX3JhdGUYBSABKAFCHrpIFBISGQAAAAAAABBAKQAAAAAAANA/0s4YAzoBMUgCiAEBEjYKCnRpbWVzdGFtcHMYBiABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZEIIukgFggECEAESLAoJYnVmZmVyX21zGAcgASgFQhS6SAcaBRiQTigA0s4YBjoEMTAwMEgDiAEBEisKBm1hcmt1cBgIIAEoDjIRLnNvbmFudC52MS5NYXJrdXBCCLpIBYIBAhABEiIKCW5vcm1hbGl6ZRgJIAEoCEIK0s4YBjoEdHJ1ZUgEiAEBEh8KC2xleGljb25faWRzGAogAygJQgq6SAeSAQQQChgBQg4KDF9zYW1wbGVfcmF0ZUIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zQgwKCl9ub3JtYWxpemUiGAoITGl2ZVRleHQSDAoEdGV4dBgBIAEoCSILCglMaXZlRmx1c2giUQoNTGl2ZUludGVycnVwdBIWCglwbGF5ZWRfbXMYASABKAFIAIgBARIRCgR0dXJuGAIgASgFSAGIAQFCDAoKX3BsYXllZF9tc0IHCgVfdHVybiIJCgdMaXZlRW5kIsICChJMaXZlU3BlZWNoUmVzcG9uc2USIwoEaW5mbxgBIAEoCzITLnNvbmFudC52MS5MaXZlSW5mb0gAEiUKBWF1ZGlvGAIgASgLMhQuc29uYW50LnYxLkxpdmVBdWRpb0gAEi8KCnRpbWVzdGFtcHMYAyABKAsyGS5zb25hbnQudjEuTGl2ZVRpbWVzdGFtcHNIABIpCgdmbHVzaGVkGAQgASgLMhYuc29uYW50LnYxLkxpdmVGbHVzaGVkSAASMQoLaW50ZXJydXB0ZWQYBSABKAsyGi5zb25hbnQudjEuTGl2ZUludGVycnVwdGVkSAASIwoEZG9uZRgGIAEoCzITLnNvbmFudC52MS5MaXZlRG9uZUgAEiMKBG1hcmsYByABKAsyEy5zb25hbnQudjEuTGl2ZU1hcmtIAEIHCgVldmVudCLCAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIKCgJpZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEicKBmZvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAYgASgJEhMKC3NhbXBsZV9yYXRlGAcgASgFEhAKCGNoYW5uZWxzGAggASgFEhAKCHdhcm5pbmdzGAkgAygJIigKCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEg0KBWF1ZGlvGAIgASgMIpQBCg5MaXZlVGltZXN0YW1wcxIMCgR0dXJuGAEgASgFEicKBXdvcmRzGAIgAygLMhguc29uYW50LnYxLldvcmRUaW1lc3RhbXASNAoHcXVhbGl0eRgDIAEoDjIjLnNvbmFudC52MS5TcGVlY2hUaW1lc3RhbXBzLlF1YWxpdHkSFQoNbGFuZ3VhZ2VfY29kZRgEIAEoCSJeCghMaXZlTWFyaxIMCgR0dXJuGAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSDAoEdGltZRgEIAEoASJXCgtMaXZlRmx1c2hlZBIMCgR0dXJuGAEgASgFEg0KBWNoYXJzGAIgASgFEisKCGR1cmF0aW9uGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIl8KD0xpdmVJbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgFEhEKCXBsYXllZF9tcxgCIAEoARITCgt0ZXh0X3Nwb2tlbhgDIAEoCRIWCg50ZXh0X3JlbWFpbmluZxgEIAEoCSJGCghMaXZlRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiKaBAoVRXN0aW1hdGVTcGVlY2hSZXF1ZXN0Eh8KCHZvaWNlX2lkGAEgASgJQg26SArIAQFyBRABGIABEisKC3RleHRfY2h1bmtzGAIgAygJQha6SBPYAQGSAQ0IARDIASIGcgQYqMMBEikKDWxhbmd1YWdlX2NvZGUYAyABKAlCDdLOGAk6ByJlbi1VUyJIAIgBARI6Cg1zcGVha2luZ19yYXRlGAQgASgBQh66SBQSEhkAAAAAAAAQQCkAAAAAAADQP9LOGAM6ATFIAYgBARI2CgtzYW1wbGVfcmF0ZRgFIAEoBUIcukgOGgwwwLsBMMTYAjCA9wLSzhgHOgU0NDEwMEgCiAEBEkcKDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0Qhe6SAmCAQYQASAGIAfSzhgHOgUid2F2IhIXCgRzc21sGAcgASgJQgm6SAZyBBiowwESKwoGbWFya3VwGAggASgOMhEuc29uYW50LnYxLk1hcmt1cEIIukgFggECEAESIgoJbm9ybWFsaXplGAkgASgIQgrSzhgGOgR0cnVlSAOIAQESHwoLbGV4aWNvbl9pZHMYCiADKAlCCrpIB5IBBBAKGAFCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDgoMX3NhbXBsZV9yYXRlQgwKCl9ub3JtYWxpemUihwEKFkVzdGltYXRlU3BlZWNoUmVzcG9uc2USDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFYnl0ZXMYAyABKAMSEAoIc2VnbWVudHMYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2Uq0gEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUSFgoST1VUUFVUX0ZPUk1BVF9VTEFXEAYSFgoST1VUUFVUX0ZPUk1BVF9BTEFXEAcqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfQlVGRkVSEAIqRAoGTWFya3VwEhYKEk1BUktVUF9VTlNQRUNJRklFRBAAEg8KC01BUktVUF9TU01MEAESEQoNTUFSS1VQX1BBVVNFUxACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of SynthesizeSpeech.
@@ -22,22 +24,22 @@ export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
  */
 export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices.
+   * Id or alias of the voice to speak with. ListVoices returns the voices.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Text to speak: required unless there is `ssml`, not blank, at most 5000 spoken Unicode code points. With its markup
-   * it may be five times as long.
+   * Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of
+   * the length includes markup. Pauses last at most 600 seconds together.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
+   * Sample rate of the audio in hertz.
    *
    * @generated from field: optional int32 sample_rate = 3;
    */
@@ -45,72 +47,74 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages. Default "en-US".
+   * voice's languages.
    *
    * @generated from field: optional string language_code = 4;
    */
   languageCode?: string | undefined;
 
   /**
-   * Encoding of the audio. Default WAV.
+   * Encoding of the audio; one channel.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 5;
    */
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
+   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Whether the response contains a link or the audio. Default a link.
+   * Whether the response contains a link to the audio or the audio. Default: a link; for a stream, the audio. With a link,
+   * the audio of a stream is stored too.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 7;
    */
   returnFormat: ReturnFormat;
 
   /**
-   * Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC
-   * clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
+   * Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger audio
+   * fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
    *
    * @generated from field: optional int32 buffer_bytes_max = 8;
    */
   bufferBytesMax?: number | undefined;
 
   /**
-   * Captions to store next to the audio, each format once; only with a link. Default none.
+   * Captions to store next to the audio; only with a link. Default: none.
    *
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
   captions: CaptionFormat[];
 
   /**
-   * An SSML 1.1 document to speak, instead of `text`.
+   * An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said.
    *
    * @generated from field: string ssml = 10;
    */
   ssml: string;
 
   /**
-   * Kind of markup in the text. Default: it is plain text.
+   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
+   * document. Default: it is plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 11;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them.
    *
    * @generated from field: optional bool normalize = 12;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
-   * applies; those of the voice come last. Default none.
+   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
+   * ListLexicons returns them.
    *
    * @generated from field: repeated string lexicon_ids = 13;
    */
@@ -274,22 +278,22 @@ export const SynthesizeSpeechResponseSchema: GenMessage<SynthesizeSpeechResponse
  */
 export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice to speak with. ListVoices returns the voices.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Texts to speak in order: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most
-   * 50000. Required unless there is `ssml`.
+   * Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all
+   * together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
   textChunks: string[];
 
   /**
-   * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
+   * Sample rate of the audio in hertz.
    *
    * @generated from field: optional int32 sample_rate = 3;
    */
@@ -297,65 +301,65 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages. Default "en-US".
+   * voice's languages.
    *
    * @generated from field: optional string language_code = 4;
    */
   languageCode?: string | undefined;
 
   /**
-   * Encoding of the audio. Default WAV.
+   * Encoding of the audio; one channel.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 5;
    */
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
+   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Timestamps to send with the audio. Default none.
+   * Timestamps to send with the audio. Default: none.
    *
    * @generated from field: sonant.v1.TimestampKind timestamps = 7;
    */
   timestamps: TimestampKind;
 
   /**
-   * RETURN_FORMAT_URL also stores the audio and returns its link in `info` and `done`. Default: the audio is only
-   * streamed.
+   * A link: the audio is also stored, and the last event contains its URL. Default: the audio is only streamed.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 8;
    */
   returnFormat: ReturnFormat;
 
   /**
-   * An SSML 1.1 document to speak, instead of `text_chunks`.
+   * An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said.
    *
    * @generated from field: string ssml = 9;
    */
   ssml: string;
 
   /**
-   * Kind of markup in the chunks. Default: they are plain text.
+   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
+   * document. Default: it is plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 10;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them.
    *
    * @generated from field: optional bool normalize = 11;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
-   * applies; those of the voice come last. Default none.
+   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
+   * ListLexicons returns them.
    *
    * @generated from field: repeated string lexicon_ids = 12;
    */
@@ -940,14 +944,14 @@ export const LiveSpeechRequestSchema: GenMessage<LiveSpeechRequest> = /*@__PURE_
  */
 export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice to speak with. ListVoices returns the voices.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000.
+   * Sample rate of the audio in hertz.
    *
    * @generated from field: optional int32 sample_rate = 2;
    */
@@ -955,35 +959,35 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages. Default "en-US".
+   * voice's languages.
    *
    * @generated from field: optional string language_code = 3;
    */
   languageCode?: string | undefined;
 
   /**
-   * Encoding of the audio; each turn is one file. Default PCM.
+   * Encoding of the audio; each turn is one file.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 4;
    */
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
+   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 5;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Timestamps to send with the audio. Default none.
+   * Timestamps to send with the audio. Default: none.
    *
    * @generated from field: sonant.v1.TimestampKind timestamps = 6;
    */
   timestamps: TimestampKind;
 
   /**
-   * How long to wait for more text before an incomplete sentence is spoken, in milliseconds: 0 to 10000. Default 1000.
+   * How long to wait for more text before the text there is is spoken, in milliseconds.
    *
    * @generated from field: optional int32 buffer_ms = 7;
    */
@@ -998,15 +1002,15 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them.
    *
    * @generated from field: optional bool normalize = 9;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
-   * applies; those of the voice come last. Default none.
+   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
+   * ListLexicons returns them.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -1479,15 +1483,15 @@ export const LiveDoneSchema: GenMessage<LiveDone> = /*@__PURE__*/
  */
 export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> & {
   /**
-   * Id or alias of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice to speak with. ListVoices returns the voices.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * Texts to speak: 1 to 200, none blank, each at most 5000 spoken Unicode code points, together at most 50000.
-   * Required unless there is `ssml`.
+   * Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all
+   * together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -1495,57 +1499,58 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
 
   /**
    * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages. Default "en-US".
+   * voice's languages.
    *
    * @generated from field: optional string language_code = 3;
    */
   languageCode?: string | undefined;
 
   /**
-   * Speed of speech, 0.25 to 4.0. Default 1.0.
+   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 4;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
+   * Sample rate of the audio in hertz.
    *
    * @generated from field: optional int32 sample_rate = 5;
    */
   sampleRate?: number | undefined;
 
   /**
-   * Encoding of the audio. Default WAV.
+   * Encoding of the audio; one channel.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 6;
    */
   outputFormat: OutputFormat;
 
   /**
-   * An SSML 1.1 document, instead of `text_chunks`.
+   * An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said.
    *
    * @generated from field: string ssml = 7;
    */
   ssml: string;
 
   /**
-   * Kind of markup in the chunks. Default: they are plain text.
+   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
+   * document. Default: it is plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 8;
    */
   markup: Markup;
 
   /**
-   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. Default true.
+   * Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them.
    *
    * @generated from field: optional bool normalize = 9;
    */
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are pronounced, by id: at most 10, each once. The first one that defines a word
-   * applies; those of the voice come last. Default none.
+   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
+   * ListLexicons returns them.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */

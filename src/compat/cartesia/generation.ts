@@ -10,7 +10,7 @@ import { sortFields } from '../../http/ignored-fields.ts';
 import { ownLanguage, parseStartOf } from '../../http/live-start.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
-export type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
+type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
 
 export interface Generation {
   start: LiveStart;

@@ -19,7 +19,7 @@ import { toErrorMessage } from './elevenlabs-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
 import type { SocketSettings } from './generation.ts';
 
-export interface ProtocolOptions {
+interface ProtocolOptions {
   settings: SocketSettings;
   /** Whether the connection can have several contexts. */
   isMulti: boolean;

@@ -3,15 +3,17 @@
 // ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
 //     {"text","voice_settings":{"speed"}}
-import { liveSampleRatesHz } from '../../audio/formats.ts';
+// What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
+
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
 import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
+import { liveSampleRatesHz } from '../../speech/fields.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
-export interface Generation {
+interface Generation {
   start: LiveStart;
   text: string;
   /** The ignored members. */
@@ -91,8 +93,7 @@ function toStart(
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   const [, format, rate] = /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(String(given)) ?? [];
   const sample_rate = Number(rate);
-  if (format !== undefined && (liveSampleRatesHz as readonly number[]).includes(sample_rate))
-    return { output_format: format, sample_rate };
+  if (format !== undefined && liveSampleRatesHz.includes(sample_rate)) return { output_format: format, sample_rate };
   const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128`;
   faults.push({ field: 'output_format', reason: 'enum', message });
   return {};

@@ -20,7 +20,7 @@ export interface WyomingServerOptions extends ConnectionOptions {
   onFault(fault: unknown): void;
 }
 
-export interface WyomingServer {
+interface WyomingServer {
   readonly port: number;
   /** Lets running speech finish within `timeoutMs`, then ends it and closes. */
   drain(timeoutMs: number): Promise<void>;

@@ -1,10 +1,10 @@
 // HTTP client of the Sonant API for the console pages: sends the API key with each request, to the origin and path prefix
 // that served the console. An error response is thrown as an ApiError.
-/** @import { FailureBody } from './wire.d.ts' */
+/** @import { Failure } from '../../../gen/openapi.ts' */
 
 /** An error response of the API. If fields are invalid, its message lists the faults. */
 export class ApiError extends Error {
-  /** @param {FailureBody} body */
+  /** @param {Failure} body */
   constructor(body) {
     const fieldErrors = (body.details ?? []).map(({ field, message }) => toSentence(`${field} ${message}`));
     super(fieldErrors.length > 0 ? [...new Set(fieldErrors)].join(' ') : body.message);
@@ -45,7 +45,7 @@ export const serviceUrl = new URL('.', document.baseURI).href.replace(/\/$/, '')
  * @param {(error: ApiError) => void} [onKeyRejected] Called when the API rejects the key itself.
  */
 export function createApi(apiKey, onKeyRejected = () => {}) {
-  /** @param {FailureBody} body */
+  /** @param {Failure} body */
   const toApiError = (body) => {
     const error = new ApiError(body);
     if (error.reason === 'invalid_api_key') onKeyRejected(error);
@@ -168,17 +168,17 @@ const unreachable = (cause) => new Error('The service cannot be reached. Is it r
 
 /**
  * @param {Response} reply
- * @returns {Promise<FailureBody>}
+ * @returns {Promise<Failure>}
  */
 const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.status));
 
 /**
  * For a response that is not from Sonant, such as that of a proxy.
  * @param {number} status
- * @returns {FailureBody}
+ * @returns {Failure}
  */
 const withoutBody = (status) => ({
-  error: 'unknown',
+  error: /** @type {any} */ ('unknown'),
   message: `The server responded with status ${status}.`,
   status,
   request_id: '',

@@ -2,7 +2,7 @@
 // of the API about a recording are shown at that recording.
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
-/** @import { CloningEngine, Voice } from './wire.d.ts' */
+/** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
 import { createCloneScripts } from './clone-scripts.js';
 import { createSpeakerFields } from './clone-speaker.js';
 import { element, fill } from './element.js';

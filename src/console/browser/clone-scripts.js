@@ -1,6 +1,6 @@
 // The texts for the two recordings: a passage to read aloud or free speech, and the consent sentence. If the engine
 // requires no sentence in the language, the speaker writes one.
-/** @import { CloningEngine } from './wire.d.ts' */
+/** @import { CloningEngine } from '../../../gen/openapi.ts' */
 import { consentScriptFor, consentSeconds, samplePassageFor } from './cloning-options.js';
 import { element, fill } from './element.js';
 import { field } from './field.js';

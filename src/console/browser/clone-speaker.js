@@ -1,6 +1,6 @@
 // Fields of the clone form: the name of the speaker, the name of the voice, the language of the recordings, the engine, and
 // who may use the voice.
-/** @import { CloningEngine } from './wire.d.ts' */
+/** @import { CloningEngine } from '../../../gen/openapi.ts' */
 import { cloningEnginesFor, defaultLanguage, sampleLanguagesOf } from './cloning-options.js';
 import { element, fill } from './element.js';
 import { field } from './field.js';

@@ -1,6 +1,6 @@
 // Requirements of voice cloning: the available languages and engines, the length of the recordings, and the consent
 // sentence.
-/** @import { CloningEngine } from './wire.d.ts' */
+/** @import { CloningEngine } from '../../../gen/openapi.ts' */
 
 /** Used if the engine requires no sentence of its own; in other languages the speaker writes one. */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';

@@ -1,6 +1,6 @@
 // A job: its progress, its chapters, its audio when it is done, and its actions.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Job } from './wire.d.ts' */
+/** @import { Job } from '../../../gen/openapi.ts' */
 import { serviceUrl } from './api.js';
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';

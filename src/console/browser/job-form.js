@@ -1,7 +1,7 @@
 // Makes a job from a book: a file is dropped or chosen, the service reads its chapters, and the user chooses chapters,
 // a voice and a format.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Book, Job, Voice } from './wire.d.ts' */
+/** @import { Book, Job, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 

@@ -1,6 +1,6 @@
 // The jobs of the key, newest first, each kept up to date; above them is the form that makes one from a book.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Job } from './wire.d.ts' */
+/** @import { Job } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { createJobCard } from './job-card.js';
 import { createJobForm } from './job-form.js';

@@ -1,6 +1,6 @@
 // Watches a job until it has ended: by events, resumed after the last one when the connection is lost.
 /** @import { Api } from './api.js' */
-/** @import { Job } from './wire.d.ts' */
+/** @import { Job } from '../../../gen/openapi.ts' */
 import { ApiError } from './api.js';
 import { readEvents } from './event-stream-reader.js';
 

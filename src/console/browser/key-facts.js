@@ -1,5 +1,5 @@
 // The properties of an API key as a list, and descriptions of the scopes.
-/** @import { ApiKey } from './wire.d.ts' */
+/** @import { ApiKey } from '../../../gen/openapi.ts' */
 import { element } from './element.js';
 import { toCount, toDate, toTimeAgo } from './formatting.js';
 

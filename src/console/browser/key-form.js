@@ -1,7 +1,7 @@
 // The form that creates an API key: name, expiry, scopes and, in a collapsed section, limits, voices and IP addresses. A new
 // key can have at most the scopes and limits of the key in use.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
+/** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 import { element } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { scopeDescriptions } from './key-facts.js';
@@ -17,7 +17,7 @@ const expiries = /** @type {const} */ ([
 /**
  * @param {PageContext} pageContext
  * @param {ApiKey} own
- * @param {(key: CreatedApiKey) => Promise<void>} onCreated
+ * @param {(key: CreateApiKeyResponse) => Promise<void>} onCreated
  */
 export function createKeyForm({ api, notify, showError }, own, onCreated) {
   const send = element('button', { type: 'submit', class: 'main' }, 'Create the key');

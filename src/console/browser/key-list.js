@@ -1,6 +1,6 @@
 // The list of keys created with the key in use: active keys with buttons to replace and revoke them, then inactive keys.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
+/** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
 import { toRelativeTime, toTimeAgo } from './formatting.js';
@@ -10,7 +10,7 @@ const path = '/api/auth/api-keys';
 
 /**
  * @typedef {object} KeyListOptions
- * @property {(key: CreatedApiKey) => Promise<void>} onCreated
+ * @property {(key: CreateApiKeyResponse) => Promise<void>} onCreated
  * @property {() => Promise<void>} onChange
  */
 

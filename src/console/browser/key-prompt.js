@@ -2,7 +2,7 @@
 import { createApi } from './api.js';
 import { element } from './element.js';
 import { toErrorElements } from './notices.js';
-/** @import { ApiKey } from './wire.d.ts' */
+/** @import { ApiKey } from '../../../gen/openapi.ts' */
 
 /**
  * @typedef {object} KeyPromptOptions

@@ -1,6 +1,6 @@
 // The Keys page: the key in use and, depending on its scopes, the keys created with it and a form to create one.
 /** @import { Page } from './page.d.ts' */
-/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
+/** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { keyFacts } from './key-facts.js';
 import { createKeyForm } from './key-form.js';
@@ -28,7 +28,7 @@ export const keysPage = {
       const others = keys.filter(({ id }) => id !== own.id);
       fill(list, keyList(others, pageContext, { onCreated, onChange: show }));
     };
-    /** @param {CreatedApiKey} key */
+    /** @param {CreateApiKeyResponse} key */
     const onCreated = async (key) => {
       newKeyCard.show(key);
       await show();

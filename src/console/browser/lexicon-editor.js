@@ -1,7 +1,7 @@
 // One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
 // it, lists its voices, and deletes it.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Lexicon, LexiconEntry, Voice } from './wire.d.ts' */
+/** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';

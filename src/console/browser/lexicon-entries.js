@@ -1,5 +1,5 @@
 // The entries of a lexicon as an editable table. Of many entries, the first that match the search are shown.
-/** @import { LexiconEntry } from './wire.d.ts' */
+/** @import { LexiconEntry } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';

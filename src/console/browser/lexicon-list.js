@@ -1,6 +1,6 @@
 // The lexicons of the key, below the Voices page: lists them, creates empty ones, and imports files.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Lexicon } from './wire.d.ts' */
+/** @import { Lexicon } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { toCount, toTimeAgo } from './formatting.js';

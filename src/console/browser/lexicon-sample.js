@@ -1,6 +1,6 @@
 // Plays the pronunciation of a lexicon entry, stored or not, by speaking the equivalent markup.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { LexiconEntry } from './wire.d.ts' */
+/** @import { LexiconEntry } from '../../../gen/openapi.ts' */
 import { createSamplePlayer } from './sample-player.js';
 
 /**

@@ -1,6 +1,6 @@
 // The voices that use a lexicon for every request.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Lexicon, Voice } from './wire.d.ts' */
+/** @import { Lexicon, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toVoicePath } from './voice-elements.js';
 

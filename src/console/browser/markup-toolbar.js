@@ -2,7 +2,7 @@
 // content of the element, and then the value that the user may want to change is selected. Each insertion can be
 // undone.
 /** @import { HighlightedText } from './highlighted-text.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { createPainter } from './markup-colours.js';
 import { markupOf } from './markup-kind.js';

@@ -1,7 +1,7 @@
 // Installs, cancels and removes a model: asks if a licence must be accepted or data would be lost, and reports the
 // result.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel } from './wire.d.ts' */
+/** @import { VoiceModel } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { licenceLink, toMegabytes } from './model-facts.js';
 

@@ -1,7 +1,7 @@
 // The card of a model: its facts and licence, the progress of its installation, its voices, and its buttons. It is
 // updated in place, so that the focus is kept.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel } from './wire.d.ts' */
+/** @import { VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { Preview } from './voice-preview.js' */
 import { element, fill } from './element.js';
 import { cancelInstall, installModel, installScope, makeDefault, removeModel } from './model-actions.js';

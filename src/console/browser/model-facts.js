@@ -1,6 +1,6 @@
 // The facts of a model and the progress of its installation, in words and as a progress bar.
 /** @import { Child } from './element.js' */
-/** @import { ModelInstall, VoiceModel } from './wire.d.ts' */
+/** @import { ModelInstall, VoiceModel } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { toLanguageName } from './voice-search.js';

@@ -1,7 +1,7 @@
 // The installable models, below the Voices page: filtered by language and state, with their progress during an
 // installation.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
+/** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { installScope } from './model-actions.js';
@@ -22,7 +22,7 @@ export async function showModelList(pageContext) {
   filters.addEventListener('submit', (event) => event.preventDefault());
   fill(root, head(), filters, status, list);
 
-  /** @returns {Promise<VoiceModels>} */
+  /** @returns {Promise<ListVoiceModelsResponse>} */
   const read = () => api.requestJson('/api/models', { signal });
   const { models, can_install: canInstall } = await read();
   status.classList.remove('loading');

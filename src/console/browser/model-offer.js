@@ -1,7 +1,7 @@
 // Offers one natural voice on the Speak page to users who may install it and have none yet: its size and licence, a
 // button, and the progress. It can be dismissed permanently.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
+/** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
@@ -29,7 +29,7 @@ export function showModelOffer(root, context, { mayChoose, onVoice }) {
   /** @type {ReturnType<typeof createOfferView> | undefined} */
   let view;
   let name = '';
-  /** @param {VoiceModels} found */
+  /** @param {ListVoiceModelsResponse} found */
   const show = ({ models, suggested }) => {
     name ||= suggested ?? '';
     const model = models.find((each) => each.name === name);

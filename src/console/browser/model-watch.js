@@ -1,5 +1,5 @@
 // Reads the models, repeatedly while one of them is being installed.
-/** @import { VoiceModels } from './wire.d.ts' */
+/** @import { ListVoiceModelsResponse } from '../../../gen/openapi.ts' */
 import { isUnderWay } from './model-facts.js';
 
 const pollMs = 1_000;
@@ -8,9 +8,9 @@ const retryMs = 5_000;
 /**
  * Returns a function that reads the models now, and again as long as necessary.
  * @param {object} options
- * @param {() => Promise<VoiceModels>} options.read
+ * @param {() => Promise<ListVoiceModelsResponse>} options.read
  * @param {AbortSignal} options.signal
- * @param {(models: VoiceModels) => void} options.onRead
+ * @param {(models: ListVoiceModelsResponse) => void} options.onRead
  * @param {(error: unknown) => void} options.showError
  */
 export function createModelWatch({ read, signal, onRead, showError }) {

@@ -1,6 +1,6 @@
 // Shows a new API key once. The key exists only in the document and is removed when the user leaves the page.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { CreatedApiKey } from './wire.d.ts' */
+/** @import { CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 import { serviceUrl } from './api.js';
 import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
@@ -19,7 +19,7 @@ export function createNewKeyCard({ notify, showError, signal }) {
 
   return {
     root,
-    /** @param {CreatedApiKey} created */
+    /** @param {CreateApiKeyResponse} created */
     show({ key, name }) {
       const title = element('h2', { id: 'new-key-title', tabindex: -1 }, `Your new key: ${name}`);
       const secret = element('code', { class: 'secret' }, key);

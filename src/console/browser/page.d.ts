@@ -1,6 +1,7 @@
 // The contract between the shell and a page of the console: what a page declares, and what the shell passes to it.
+
+import type { ApiKey } from '../../../gen/openapi.ts';
 import type { Api } from './api.js';
-import type { ApiKey } from './wire.d.ts';
 
 export interface Page {
   /** Its address is `#/name`. */

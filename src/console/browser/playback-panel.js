@@ -4,7 +4,7 @@
 /** @import { PageContext } from './page.d.ts' */
 /** @import { EndState } from './playback.js' */
 /** @import { Speech } from './speech-stream.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { Playback } from './playback.js';
 import { createPlaybackContext } from './player.js';

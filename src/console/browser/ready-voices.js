@@ -1,6 +1,6 @@
 // Loads the voices that can speak, and explains why if there are none.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { loading } from './notices.js';
 

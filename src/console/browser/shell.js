@@ -1,7 +1,7 @@
 // Entry point of the console: renders the header (navigation, API key, theme) and the page that the URL hash names. Without
 // a valid API key it shows a form to enter one instead.
 /** @import { Page } from './page.d.ts' */
-/** @import { ApiKey } from './wire.d.ts' */
+/** @import { ApiKey } from '../../../gen/openapi.ts' */
 import { ApiError, createApi } from './api.js';
 import { readItem, removeItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';

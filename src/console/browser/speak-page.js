@@ -2,7 +2,7 @@
 /** @import { PageContext, Page } from './page.d.ts' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { PlaybackPanel } from './playback-panel.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';

@@ -1,5 +1,5 @@
 // The settings of the Speak page: voice, language, speed and sample rate. The chosen voice is stored on this device.
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { Preview } from './voice-preview.js' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';

@@ -1,7 +1,7 @@
 // The Talk page: speaks text while it is typed, and can be interrupted. Shows which text was heard, and the delay
 // before the first audio.
 /** @import { PageContext, Page } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';

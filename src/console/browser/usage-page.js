@@ -1,6 +1,6 @@
 // The Usage page: totals of the last days, charts by day, and tables by voice and by key.
 /** @import { PageContext, Page } from './page.d.ts' */
-/** @import { ApiKey, Usage, UsageSum, Voice } from './wire.d.ts' */
+/** @import { ApiKey, GetUsageResponse, UsageTotal, Voice } from '../../../gen/openapi.ts' */
 import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
 import { toCount, toDuration } from './formatting.js';
@@ -106,13 +106,13 @@ async function toContent({ api, signal }, count, names) {
   const days = Array.from({ length: count }, (_, i) =>
     new Date(Date.now() - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   );
-  /** @type {(group_by: string) => Promise<Usage>} */
+  /** @type {(group_by: string) => Promise<GetUsageResponse>} */
   const readUsage = (group_by) =>
     api.requestJson('/api/usage', { query: { from: days[0], to: days.at(-1), group_by }, signal });
   const [byDay, byVoice, byKey] = await Promise.all(['day', 'voice', 'key'].map(readUsage));
   if (!byDay || !byVoice || !byKey || byDay.total.requests === 0) return [totals(byDay?.total, count), noUsageCard()];
   const sums = new Map(byDay.groups.map((sum) => [sum.group, sum]));
-  /** @param {keyof UsageSum} member */
+  /** @param {keyof UsageTotal} member */
   const valuesOf = (member) => days.map((day) => ({ day, value: sums.get(day)?.[member] ?? 0 }));
   const seconds = valuesOf('audio_seconds');
   return [
@@ -165,7 +165,7 @@ const noUsageCard = () =>
   );
 
 /**
- * @param {UsageSum} [total]
+ * @param {UsageTotal} [total]
  * @param {number} [days]
  */
 function totals({ characters, audio_seconds, requests } = { characters: 0, audio_seconds: 0, requests: 0 }, days = 1) {

@@ -1,6 +1,6 @@
 // A table of usage by voice or by key, largest first, with the share of each in all characters. Its roles are explicit,
 // because a phone shows its rows as blocks, which browsers do not expose as a table.
-/** @import { Usage } from './wire.d.ts' */
+/** @import { GetUsageResponse } from '../../../gen/openapi.ts' */
 import { element } from './element.js';
 import { toCount, toDuration } from './formatting.js';
 
@@ -10,7 +10,7 @@ const rowsShown = 10;
  * @typedef {object} UsageTableOptions
  * @property {string} title
  * @property {string} column The heading of the first column.
- * @property {Usage} usage
+ * @property {GetUsageResponse} usage
  * @property {(group: string) => { name: string, address?: string | undefined }} toName
  */
 

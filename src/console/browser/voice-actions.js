@@ -1,6 +1,6 @@
 // Actions on a voice: rename, choose who may use it, switch off and on, withdraw the consent, delete.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';

@@ -1,7 +1,7 @@
 // The page of one voice: its properties, the consent of the speaker for a cloned voice, and the actions on it.
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toDate } from './formatting.js';
 import { loading } from './notices.js';

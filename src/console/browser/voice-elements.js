@@ -1,6 +1,6 @@
 // Elements and addresses that several voice pages share.
 /** @import { Preview } from './voice-preview.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element } from './element.js';
 import { field } from './field.js';
 

@@ -1,6 +1,6 @@
 // The form that creates a voice: a name, an id, the engine voice that speaks, and fallbacks in case it fails.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { icon } from './icon.js';

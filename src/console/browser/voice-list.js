@@ -1,6 +1,6 @@
 // The list of all voices, with filters and a sample of each voice.
 /** @import { PageContext } from './page.d.ts' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';

@@ -1,6 +1,6 @@
 // A radio group to choose a voice, with a search field, a language filter and a sample of each voice.
 /** @import { Preview } from './voice-preview.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { findVoices, languagesOf, toLanguageNames } from './voice-search.js';

@@ -1,6 +1,6 @@
 // Plays a sample of a voice when its button is clicked, one sample at a time.
 /** @import { Api } from './api.js' */
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 import { element } from './element.js';
 import { icon } from './icon.js';
 import { createSamplePlayer } from './sample-player.js';

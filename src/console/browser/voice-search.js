@@ -1,5 +1,5 @@
 // Searches voices by text and language, and names languages in the locale of the browser.
-/** @import { Voice } from './wire.d.ts' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 
 const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' });
 

@@ -19,7 +19,7 @@ export interface Upload {
 }
 
 /** How long a link is valid, and the headers of its response. */
-export interface LinkOptions {
+interface LinkOptions {
   seconds: number;
   contentType: string;
   disposition: string;

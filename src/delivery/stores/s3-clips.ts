@@ -8,7 +8,7 @@ import { Failure } from '../../errors.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
 import type { S3Bucket, StoredObject, Upload } from './s3-bucket.ts';
 
-export interface S3ClipsOptions {
+interface S3ClipsOptions {
   bucket: S3Bucket;
   /** Empty, or ends with a slash. */
   prefix: string;

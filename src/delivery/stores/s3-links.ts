@@ -4,7 +4,7 @@
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
 
-export interface LinkedClip {
+interface LinkedClip {
   key: string;
   contentType: string;
   /** File name for saving the audio. */
@@ -12,7 +12,7 @@ export interface LinkedClip {
   expiresAtMs: number;
 }
 
-export interface ClipLink {
+interface ClipLink {
   url: string;
   /** How long a client may cache the link. */
   maxAgeSeconds: number;

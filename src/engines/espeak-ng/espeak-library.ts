@@ -24,7 +24,7 @@ const audiblePeak = 64;
 const firstSeed = 1;
 const nothing = Buffer.from('\0');
 
-export interface EspeakLibrary {
+interface EspeakLibrary {
   facts: LibraryFacts;
   /** Speaks until `isStopped` returns true. Returns the positions of words, if requested. */
   speak(request: LibraryRequest, onSound: (bytes: Uint8Array) => void, isStopped: () => boolean): SoundMark[];

@@ -26,7 +26,7 @@ const byCode: ReadonlyMap<string, number> = new Map(
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
 /** A voice of the table, which does not state the library's version. */
-export interface EspeakVoice extends Omit<Voice, 'version'> {
+interface EspeakVoice extends Omit<Voice, 'version'> {
   /** Identifies the voice to eSpeak NG. Its language would not, since some languages have two voices. */
   file: string;
 }

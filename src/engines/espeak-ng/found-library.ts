@@ -10,7 +10,7 @@ import type { LibraryFacts } from './library-frames.ts';
 const foundName = 'espeak-ng.json';
 const bytesMax = 1_048_576;
 
-export interface FoundLibrary {
+interface FoundLibrary {
   facts?: LibraryFacts;
   /** Why the library does not speak. */
   fault?: string;

@@ -18,7 +18,7 @@ const reusedMemoryBytesMax = 64 * 2 ** 20;
 const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
-export interface FliteRun {
+interface FliteRun {
   /** Arguments besides input and output. */
   args: readonly string[];
   text: string;

@@ -17,7 +17,7 @@ export interface WasiFile {
 }
 
 /** Arguments, files and output of one run. */
-export interface WasiWorld {
+interface WasiWorld {
   args: readonly string[];
   file(path: string): WasiFile | undefined;
   onOutput(bytes: Uint8Array): void;

@@ -4,7 +4,7 @@
 import type { WordTime } from '../engine.ts';
 import type { SpokenToken } from './flite-text.ts';
 
-export interface Phone {
+interface Phone {
   name: string;
   startSeconds: number;
   endSeconds: number;

@@ -5,7 +5,7 @@
 import { Failure } from '../../errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 
-export interface SpeechServerOptions {
+interface SpeechServerOptions {
   /** Such as "http://localhost:8880/v1", without a slash at its end. */
   url: string;
   apiKey: string;

@@ -23,7 +23,7 @@ interface Recipe {
   parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
 }
 
-export interface BlendedVoicesOptions {
+interface BlendedVoicesOptions {
   /** Reads the stored gains of a page's speakers. */
   readGains(model: Model): Promise<Gains>;
   /** Called when pages were added, removed or replaced. */

@@ -14,7 +14,7 @@ import { countSpeakers, memoryBytesOf, type Speaker, speakersOf } from './model-
 import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 
-export interface HearingOptions {
+interface HearingOptions {
   /** Returns the path of the library's module. */
   findLibrary(): string | undefined;
   /** How long after the start the first speaker is measured. */

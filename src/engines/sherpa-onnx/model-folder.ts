@@ -14,7 +14,7 @@ import { readSupertonicModel } from './supertonic-model.ts';
 import { isVocoder, readMatchaModel, readVitsModel } from './vits-model.ts';
 import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
-export interface ReadModel {
+interface ReadModel {
   modelId: string;
   /** Absent if there are faults. */
   model?: Model;

@@ -70,7 +70,7 @@ export interface ModelFacts {
   optionsFor?(languageCode: string): LibraryOptions;
 }
 
-export interface ZeroShot {
+interface ZeroShot {
   needsReferenceText: boolean;
   /** Recordings that come with the model, which can speak with their voices. */
   samples: readonly VoiceSample[];

@@ -40,7 +40,7 @@ interface Folder {
   isSilent: boolean;
 }
 
-export interface OfferedModelsOptions {
+interface OfferedModelsOptions {
   dataDir: string;
   /** Refinement steps; 0 for the models' own. */
   steps: number;

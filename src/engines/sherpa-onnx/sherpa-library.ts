@@ -12,6 +12,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
 import { takeLock } from '../../runtime/locks.ts';
+import { reasonOf } from '../../runtime/system-errors.ts';
 import type { PrepareOptions } from '../engine.ts';
 
 const packageName = 'sherpa-onnx-node';
@@ -109,7 +110,7 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   child.once('close', resolve);
   const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
     signal.throwIfAborted();
-    throw refuse(`the library cannot be installed: ${error.message}; install it yourself: ${byHand}`, error);
+    throw refuse(`the library cannot be installed: ${reasonOf(error)}; install it yourself: ${byHand}`, error);
   });
   signal.throwIfAborted();
   if (code === 0) return;

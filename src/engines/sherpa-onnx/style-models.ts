@@ -22,8 +22,8 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   z: ['zh', 'en-us'],
 };
 /**
- * The model rounds each sound to whole frames of 25 ms, at least one. Between these speeds, the rounding averages out
- * to within 3 %; beyond them, more and more sounds have one frame.
+ * It rounds each sound to whole frames of 25 ms, one at least: between these speeds the rounding errors of sounds of three
+ * frames on average level out to within 3 %; beyond them more and more sounds are at one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };
 

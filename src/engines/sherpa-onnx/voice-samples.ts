@@ -1,5 +1,5 @@
-// Recordings in test_wavs/ of a model for cloning, which become its voices. If the model needs transcripts,
-// test_wavs/prompt.txt has one per line; recordings without one are skipped:
+// The recordings that come with a model for cloning, in its folder `test_wavs/`: it speaks with their voices. Where the model
+// needs the transcript of a recording, it stands in `test_wavs/prompt.txt`, a line for each file; one without is left out:
 //     NAME.wav TEXT      or with "|", ":" or a tab between; ".wav" may be missing
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';

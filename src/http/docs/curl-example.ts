@@ -4,7 +4,7 @@ import type { Parameter, Schema } from '../route-docs.ts';
 import type { DocumentedContent, OpenApi } from './openapi-document.ts';
 import { type ReferenceOperation, responsesOf } from './reference-model.ts';
 
-export interface CurlExample {
+interface CurlExample {
   title: string;
   command: string;
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isKept } from '../../net/headers.ts';
 
-export interface Document {
+interface Document {
   bytes: Buffer;
   etag: string;
 }

@@ -1,13 +1,32 @@
 // Renders the gRPC part of /docs from the proto files: each method with its messages and a grpcurl command, then all messages
 // and enums.
+import { createRegistry } from '@bufbuild/protobuf';
+import { file_sonant_v1_api_key } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { file_sonant_v1_job_service } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { file_sonant_v1_lexicon } from '../../../gen/sonant/v1/lexicon_pb.ts';
+import { file_sonant_v1_model } from '../../../gen/sonant/v1/model_pb.ts';
 import { type ProtoReference, protoReference } from '../../../gen/sonant/v1/reference.ts';
+import { file_sonant_v1_speech } from '../../../gen/sonant/v1/speech_pb.ts';
+import { file_sonant_v1_usage } from '../../../gen/sonant/v1/usage_pb.ts';
+import { file_sonant_v1_voice } from '../../../gen/sonant/v1/voice_pb.ts';
+import { schemaOf } from '../../contract/openapi.ts';
 import { code, escaped, fieldList, prose } from './html-elements.ts';
+import { moreOf } from './reference-model.ts';
 
 type Service = ProtoReference['services'][number];
 type Method = Service['methods'][number];
 
 const messages = new Map(protoReference.messages.map((message) => [message.name, message]));
 const enums = new Map(protoReference.enums.map((one) => [one.name, one]));
+const registry = createRegistry(
+  file_sonant_v1_api_key,
+  file_sonant_v1_job_service,
+  file_sonant_v1_lexicon,
+  file_sonant_v1_model,
+  file_sonant_v1_speech,
+  file_sonant_v1_usage,
+  file_sonant_v1_voice,
+);
 const idOf = (name: string) => `grpc-${name.replaceAll('.', '-')}`;
 const link = (name: string) =>
   messages.has(name) || enums.has(name) ? `<a href="#${idOf(name)}">${escaped(name)}</a>` : escaped(name);
@@ -45,13 +64,19 @@ ${code('grpcurl', grpcurlOf(protoReference, service, method))}
 </section>`;
 }
 
-function fieldsOf(name: string): string {
+/** Limits and default of a field. An enum states its values itself. */
+function limitsOf(message: string, name: string): string {
+  const field = registry.getMessage(`sonant.v1.${message}`)?.fields.find((each) => each.name === name);
+  return field && !field.enum ? moreOf(schemaOf(field, 'request')) : '';
+}
+
+function fieldsOf(message: string): string {
   return fieldList(
-    (messages.get(name)?.fields ?? []).map(({ name, number, type, comment, oneof }) => ({
+    (messages.get(message)?.fields ?? []).map(({ name, number, type, comment, oneof }) => ({
       name,
       kind: `${typeLinks(type)} = ${number}`,
       description: comment,
-      ...(oneof && { more: `one of \`${oneof}\`` }),
+      more: oneof ? `one of \`${oneof}\`` : limitsOf(message, name),
     })),
   );
 }

@@ -16,7 +16,7 @@ export const prose = (text: string): string =>
     .map((paragraph) => `<p>${phrase(paragraph)}</p>`)
     .join('\n');
 
-export interface FieldEntry {
+interface FieldEntry {
   name: string;
   /** HTML. */
   kind: string;

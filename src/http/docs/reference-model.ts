@@ -17,9 +17,8 @@ export interface ReferenceField {
   /** Name of the schema that the kind refers to, if any. */
   schemaName: string | undefined;
   isRequired: boolean;
-  /** For example `0.25 to 4` or `one of wav, pcm, mp3`. */
-  limits: string;
-  fallback: string | undefined;
+  /** Limits and default, such as `0.25 to 4; default 1`. */
+  more: string;
   description: string;
 }
 
@@ -64,10 +63,9 @@ export function fieldsOf(document: OpenApi, schema: Schema): ReferenceField[] {
   const own = Object.entries(properties).map(([name, member]) => ({
     name,
     kind: kindOf(member),
-    schemaName: schemaNameOf(member) ?? schemaNameOf((member.items as Schema | undefined) ?? {}),
+    schemaName: schemaNameOf(((member.oneOf as Schema[] | undefined)?.[0] ?? member.items ?? member) as Schema),
     isRequired: required.includes(name),
-    limits: limitsOf(member),
-    fallback: member.default === undefined ? undefined : JSON.stringify(member.default),
+    more: moreOf(member),
     description: String(resolve(document, member).description ?? ''),
   }));
   return [...allOf.flatMap((part) => fieldsOf(document, part)), ...own];
@@ -94,8 +92,8 @@ export function kindOf(schema: Schema): string {
   return kinds.join(' or ');
 }
 
-function limitsOf(schema: Schema): string {
-  const { enum: values, const: constant, pattern } = schema;
+export function moreOf(schema: Schema): string {
+  const { enum: values, const: constant, pattern, default: usual } = schema;
   const range = (min: unknown, max: unknown, unit = '') => {
     if (max === undefined) return min === undefined || min === 0 ? '' : `at least ${min}${unit}`;
     return min === undefined ? `at most ${max}${unit}` : `${min} to ${max}${unit}`;
@@ -111,6 +109,7 @@ function limitsOf(schema: Schema): string {
     range(undefined, schema.maxProperties, ' members'),
     pattern && `matches ${quoted(pattern)}`,
     Array.isArray(items?.enum) && `of ${items.enum.map(quoted).join(', ')}`,
+    usual !== undefined && `default ${quoted(JSON.stringify(usual))}`,
   ]
     .filter(Boolean)
     .join('; ');

@@ -10,7 +10,7 @@ import {
   fieldsOf,
   groupsOf,
   kindOf,
-  type ReferenceField,
+  moreOf,
   type ReferenceOperation,
   type ReferenceResponse,
   resolve,
@@ -37,7 +37,7 @@ function toOperation(document: OpenApi, reference: ReferenceOperation): string {
     ...parameter,
     kind: `${escaped(kindOf(parameter.schema))} in ${parameter.in}`,
     isRequired: parameter.required ?? false,
-    more: moreOf(fieldsOf(document, { properties: { [parameter.name]: parameter.schema } })[0]!),
+    more: moreOf(parameter.schema),
   }));
   const bodies = Object.entries(requestBody?.content ?? {}).map(
     ([type, { schema }]) =>
@@ -94,9 +94,6 @@ function toExamples(status: string, content: ReferenceResponse['content']): stri
     );
 }
 
-const moreOf = ({ limits, fallback }: ReferenceField): string =>
-  [limits, fallback !== undefined && `default \`${fallback}\``].filter(Boolean).join('; ');
-
 const schemaLink = (schema: Schema): string => {
   const name = schemaNameOf(schema);
   return name ? `<a class="schema" href="#schema-${name}">${name}</a>` : '';
@@ -109,7 +106,6 @@ function schemaFields(document: OpenApi, schema: Schema): string {
       kind: field.schemaName
         ? escaped(field.kind).replace(field.schemaName, `<a href="#schema-${field.schemaName}">${field.schemaName}</a>`)
         : escaped(field.kind),
-      more: moreOf(field),
     })),
   );
 }

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { Session } from '../../access/sign-in.ts';
 import { escaped } from '../docs/html-elements.ts';
 
-export interface PageFile {
+interface PageFile {
   type: string;
   bytes: Buffer;
   etag: string;

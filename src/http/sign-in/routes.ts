@@ -19,7 +19,7 @@ import { fromThrown } from '../thrown-failure.ts';
 import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
 
-export interface OauthRoutesOptions {
+interface OauthRoutesOptions {
   signIn: SignIn;
   addresses: FailedAttempts;
   baseUrl(): string;

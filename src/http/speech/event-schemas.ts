@@ -1,14 +1,22 @@
-// The schemas of stream events. The `type` of an event names the schema of its data.
+// The schemas of the events of a stream: the data of each is JSON of the schema that its `type` names. Members that RPCs have
+// too come from the protos.
+import type { DescMessage } from '@bufbuild/protobuf';
+import {
+  SpeechAudioSchema,
+  SpeechChunkDoneSchema,
+  SpeechDoneSchema,
+  SpeechInfoSchema,
+  SpeechMarkSchema,
+  SpeechTimestampsSchema,
+} from '../../../gen/sonant/v1/speech_pb.ts';
+import { memberSchema } from '../../contract/openapi.ts';
 import { openAiFailureSchema } from '../documented-failures.ts';
-import { type Content, objectSchema, type Schema, text, whole } from '../route-docs.ts';
+import { type Content, objectSchema, type Schema, text } from '../route-docs.ts';
 
-const seconds = (description: string): Schema => ({ type: 'number', minimum: 0, description });
-const chunkIndex = whole('Index of the chunk, from 0.');
-const chars = whole('Unicode code points of the text.');
-const start = seconds('Start in the audio, in seconds.');
-const end = seconds('End in the audio, in seconds.');
-const duration = seconds('Duration of the audio in seconds.');
-const audioId = text('Id of the audio.');
+/** The schema of a member that is always set, as the protos describe the field of the same name. */
+export const member = (desc: DescMessage, name: string): Schema => memberSchema(desc, name, 'event');
+const membersOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(desc.fields.map(({ name }) => [name, member(desc, name)]));
 
 const event = (
   title: string,
@@ -21,70 +29,46 @@ const event = (
   return { ...schema, properties: { ...(schema.properties as object), ...optional } };
 };
 
+const { warnings: _, audio_url, expires_at, cached, ...infoMembers } = membersOf(SpeechInfoSchema);
 const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first event: the properties of the audio.', {
-  id: audioId,
-  voice_id: text('Id of the voice.'),
-  voice_name: text('Name of the voice.'),
+  ...infoMembers,
   method: text('Always this.', { enum: ['streaming'] }),
   format: text('The requested `output_format`.'),
-  content_type: text('Media type of the audio.'),
-  sample_rate: whole('Sample rate of the audio in hertz.'),
-  channels: whole('Always 1.'),
-  chunks: whole('Number of chunks.'),
-  chars,
 });
-const deltaSchema = event('SpeechDeltaEvent', 'speech.audio.delta', 'A piece of the audio.', {
-  chunk_index: chunkIndex,
-  audio: text('Base64 of at most 32 KiB.', { contentEncoding: 'base64' }),
-});
-const wordSchema = objectSchema('SpokenWord', {
-  text: text('The word as written in the text.'),
-  offset: whole('Position in its chunk, in code points.'),
-  length: whole('Length in code points.'),
-  start,
-  end,
-});
+const deltaSchema = event(
+  'SpeechDeltaEvent',
+  'speech.audio.delta',
+  'A piece of the audio.',
+  membersOf(SpeechAudioSchema),
+);
+const { language_code, ...timestampMembers } = membersOf(SpeechTimestampsSchema);
 const timestampsSchema = event(
   'SpeechTimestampsEvent',
   'speech.audio.timestamps',
   'Word timestamps; only if `timestamps` is `word`.',
-  {
-    chunk_index: chunkIndex,
-    words: { type: 'array', description: 'In the order in which they are spoken.', items: wordSchema },
-    quality: text('Whether the times come from the engine; otherwise they are estimated.', {
-      enum: ['engine', 'estimated'],
-    }),
-  },
-  { language_code: text('Language of the words, BCP-47; only if the request has `language_code` `auto`.') },
+  timestampMembers,
+  { language_code: member(SpeechTimestampsSchema, 'language_code') },
 );
 const markSchema = event(
   'SpeechMarkEvent',
   'speech.mark',
   'A mark of the markup is reached, or another voice begins to speak.',
-  {
-    chunk_index: chunkIndex,
-    kind: text('Kind of the event.', { enum: ['mark', 'voice'] }),
-    name: text('Name of the mark; for a voice, its id.'),
-    time: seconds('Time in the audio, in seconds.'),
-  },
+  membersOf(SpeechMarkSchema),
 );
 const chunkDoneSchema = event(
   'SpeechChunkDoneEvent',
   'speech.chunk.done',
   'A chunk is complete: no more audio has its index. Audio that the encoder holds back comes with the next chunk.',
-  {
-    chunk_index: chunkIndex,
-    chars,
-    start,
-    end,
-  },
+  membersOf(SpeechChunkDoneSchema),
 );
+const chars = member(SpeechDoneSchema, 'chars');
+const duration = member(SpeechDoneSchema, 'duration');
 const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event: the audio is complete.', {
-  id: audioId,
+  id: member(SpeechInfoSchema, 'id'),
   status: text('Always this.', { enum: ['success'] }),
   chars,
   duration,
-  bytes: whole('Size of the audio in bytes.'),
+  bytes: member(SpeechDoneSchema, 'bytes'),
   audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
   usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'Characters charged.'),
 });
@@ -97,7 +81,7 @@ const errorSchema = event(
     message: text('A description of the failure.'),
     status: { type: 'integer', description: 'The equivalent HTTP status.' },
     retryable: { type: 'boolean', description: 'Whether the same request may succeed later.' },
-    chunk_index: chunkIndex,
+    chunk_index: member(SpeechAudioSchema, 'chunk_index'),
     request_id: text('Include it when you contact the operator.'),
   },
   { retry_after: { type: 'integer', minimum: 1, description: 'Seconds to wait before a retry, if it is retryable.' } },

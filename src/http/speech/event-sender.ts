@@ -31,7 +31,7 @@ export interface EventSender {
   untilReadElsewhere(): Promise<void>;
 }
 
-export interface EventSenderOptions {
+interface EventSenderOptions {
   speech: SpeechOperations;
   admission: Admission;
   streams: ResumableStreams;

@@ -1,8 +1,9 @@
 // The OpenAPI documentation of /api/audio, and the parts that it shares with event streams.
+import { EstimateSpeechResponseSchema, SynthesizeSpeechResponseSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { idempotencyKeyCharsMax } from '../../api/call-limits.ts';
 import { speechOperations } from '../../api/operation.ts';
-import { audioFormats, formatNames } from '../../audio/formats.ts';
-import { speechFieldRows } from '../../speech/fields.ts';
+import { audioFormats } from '../../audio/formats.ts';
+import { formatNames, speechFieldRows } from '../../speech/fields.ts';
 import type { ReplyHeaderName } from '../reply-headers.ts';
 import {
   describeObject,
@@ -14,7 +15,7 @@ import {
   type Schema,
   text,
 } from '../route-docs.ts';
-import { eventContent } from './event-schemas.ts';
+import { eventContent, member } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
@@ -33,31 +34,22 @@ const speechRequestSchema: Schema = {
 
 export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 
+const ofLink = (name: string) => member(SynthesizeSpeechResponseSchema, name);
 const link = describeObject('SpeechLink', {
   status: [text('Always this.', { enum: ['success'] }), 'success'],
-  audio_url: [
-    text('Public URL of the audio file.', { format: 'uri' }),
-    `http://127.0.0.1:8080/audio/${exampleAudioId}.wav`,
-  ],
-  voice_name: [text('Name of the voice used.'), 'Clara'],
+  audio_url: [{ ...ofLink('audio_url'), format: 'uri' }, `http://127.0.0.1:8080/audio/${exampleAudioId}.wav`],
+  voice_name: [ofLink('voice_name'), 'Clara'],
   method: [text('Always this.', { enum: ['rest'] }), 'rest'],
-  chars: [{ type: 'integer', description: 'Unicode code points of the text received.' }, 13],
-  format: [text('Encoding of the audio.', { enum: formatNames }), 'wav'],
+  chars: [ofLink('chars'), 13],
+  format: [{ ...ofLink('format'), enum: formatNames }, 'wav'],
 });
+const ofEstimate = (name: string) => member(EstimateSpeechResponseSchema, name);
 const estimate = describeObject('SpeechEstimate', {
-  chars: [{ type: 'integer', description: 'Unicode code points of the text, which a request would be charged.' }, 13],
-  duration: [{ type: 'number', description: 'Approximate duration in seconds.' }, 1.04],
-  bytes: [{ type: 'integer', description: 'Approximate size of the audio.' }, 91_772],
-  segments: [{ type: 'integer', description: 'Number of segments that the text would be split into.' }, 1],
-  warnings: [
-    {
-      type: 'array',
-      items: { type: 'string' },
-      description:
-        '`nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup that has no effect',
-    },
-    [],
-  ],
+  chars: [ofEstimate('chars'), 13],
+  duration: [ofEstimate('duration'), 1.04],
+  bytes: [ofEstimate('bytes'), 91_772],
+  segments: [ofEstimate('segments'), 1],
+  warnings: [ofEstimate('warnings'), []],
 });
 
 /** Headers that keep proxies from buffering or caching a stream. */

@@ -29,7 +29,7 @@ export interface ResumableStreamOptions {
 }
 
 /** A stream has one reader at a time; a new reader replaces it. */
-export interface Reader {
+interface Reader {
   leave(): void;
 }
 

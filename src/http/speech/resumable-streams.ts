@@ -4,7 +4,7 @@ import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
 /** Called for each stream when it becomes readable, and when it no longer is. */
-export interface StreamsWatch {
+interface StreamsWatch {
   opened(audioId: string): void;
   gone(audioId: string): void;
 }

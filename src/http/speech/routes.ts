@@ -25,7 +25,7 @@ import {
   wholeHeaders,
 } from './speech-headers.ts';
 
-export interface SpeechRoutesOptions {
+interface SpeechRoutesOptions {
   speech: SpeechOperations;
   admitTo: AdmitTo;
   eventSender: EventSender;

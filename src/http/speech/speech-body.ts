@@ -12,7 +12,7 @@ export interface ParsedSpeech {
   ignored: UnknownField[];
 }
 
-export interface FieldRules {
+interface FieldRules {
   /** Rejects unknown members. */
   isStrict: boolean;
   /** Whether the response is a stream of events. */
@@ -23,7 +23,9 @@ const eventFields = speechFieldRows.map(({ json }) => json);
 const speechFields = speechFieldRows.filter(({ isForEvents }) => !isForEvents).map(({ json }) => json);
 const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean').map(({ json }) => json);
 const lists = ['text_chunks', 'lexicon_ids'];
-const numbers = speechFieldRows.filter(({ schema }) => schema.type === 'number').map(({ json }) => json);
+const numbers = speechFieldRows
+  .filter(({ schema }) => schema.type === 'number' || schema.type === 'integer')
+  .map(({ json }) => json);
 
 /** Parses the body of POST /api/audio/speech. */
 export function parseSpeechFields(given: Fields, { isStrict, isEvents }: FieldRules): ParsedSpeech {

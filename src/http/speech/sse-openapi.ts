@@ -1,5 +1,7 @@
 // The OpenAPI documentation of speech as Server-Sent Events.
+import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { speechOperations } from '../../api/operation.ts';
+import { memberSchema } from '../../contract/openapi.ts';
 import {
   type Answer,
   describeObject,
@@ -24,6 +26,7 @@ const streamRequestSchema: Schema = {
   required: ['voice_id'],
   properties: {
     ...streamSchemas,
+    return_format: memberSchema(StreamSpeechRequestSchema, 'return_format', 'request'),
     method: text('Always this.', { enum: ['streaming'], default: 'streaming' }),
   },
 };

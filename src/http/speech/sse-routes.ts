@@ -20,7 +20,7 @@ import {
   ticketStreamDocs,
 } from './sse-openapi.ts';
 
-export interface SseRoutesOptions {
+interface SseRoutesOptions {
   speech: Pick<SpeechOperations, 'check'>;
   admitTo: AdmitTo;
   eventSender: EventSender;

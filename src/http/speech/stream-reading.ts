@@ -15,7 +15,7 @@ export interface Reading {
 }
 
 /** A request to read a stream from an event on, or to end the stream. */
-export interface StreamRequest {
+interface StreamRequest {
   audioId: string;
   next: number | 'end';
   /** The id of a key or of a ticket. */
@@ -29,13 +29,13 @@ export interface StreamRequest {
  * `over`: the stream has ended before this event; `lost`: the events are no longer kept; `never`: the event was not
  * sent yet.
  */
-export type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
+type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
 
 const audioIdShape = /^aud_[0-9A-Z]{20,80}$/;
 
 type ReportLimits = Presented['reportLimits'];
 
-export interface StreamReadingOptions {
+interface StreamReadingOptions {
   streams: ResumableStreams;
   admit: Admit;
   scopes: readonly string[];

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bookTimeline } from '../../../src/audio/book-file/book-file.ts';
-import { audioFormats, type FormatName, liveFormatNames, outputSampleRatesHz } from '../../../src/audio/formats.ts';
+import { audioFormats, type FormatName } from '../../../src/audio/formats.ts';
 import { mp3DelaySamples } from '../../../src/audio/mp3.ts';
+import { outputSampleRatesHz } from '../../../src/speech/fields.ts';
 import { isLongRun } from '../../long/run-length.ts';
 import { isInstalled } from '../../programs.ts';
 import { encodedRateOf } from '../encode.ts';
@@ -33,7 +34,7 @@ const halfFrameSeconds = 0.0131;
 const chapterSecondsMax = isLongRun ? { longest: 30, other: 2 } : { longest: 1, other: 0.5 };
 const rates = outputSampleRatesHz;
 const markedFormats = ['mp3', 'opus', 'flac', 'wav'] as const;
-const cases = liveFormatNames.flatMap((format) => rates.map((rate) => [format, rate] as const));
+const cases = Object.values(audioFormats).flatMap(({ name: format }) => rates.map((rate) => [format, rate] as const));
 
 function randomShapes(seed: number, count: number): ChapterShape[] {
   const random = createRandom(seed);
