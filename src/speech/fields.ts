@@ -115,6 +115,10 @@ export interface SpeechFields {
   normalize: boolean;
   /** Each once; the first wins. */
   lexiconIds: readonly string[];
+  /** How to speak, in free text. */
+  instructions: string | undefined;
+  /** Of the engine's random choices. */
+  seed: number | undefined;
 }
 
 /** Reports what is wrong with the value of a field. */
@@ -132,7 +136,10 @@ export interface FieldRow<Value> {
   schema: Readonly<Record<string, unknown>> & { description: string };
   /** The value to use; `given` is undefined where the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
-  /** Whether the stored result differs with the value, which is then a part of the cache key. */
+  /**
+   * Whether the stored result differs with the value, which is then a part of the cache key. A function returns that part:
+   * undefined adds nothing, so that a new field leaves the keys of requests without it as they were.
+   */
   changesSound: boolean | ((value: Value) => unknown);
   /** Set where the field means something for a stream of events only. */
   isForEvents?: true;
@@ -142,6 +149,8 @@ export const languageCodeDefault = 'en-US';
 /** Leaves the language of each sentence to Sonant. */
 export const autoLanguage = 'auto';
 const voiceIdCharsMax = 128;
+const instructionsCharsMax = 2000;
+const seedMax = 2 ** 32 - 1;
 export const speakingRates = { min: 0.25, max: 4 };
 
 export function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
@@ -342,6 +351,50 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     changesSound: true,
   },
   lexiconIds: lexiconIdsField,
+  instructions: {
+    json: 'instructions',
+    names: { openai: 'instructions' },
+    flag: { name: 'instructions', value: 'TEXT', help: 'how to speak, such as "Whisper."; for engines that follow it' },
+    schema: {
+      type: 'string',
+      maxLength: instructionsCharsMax,
+      description:
+        'How to speak, in free text, such as "Cheerful and fast."; an engine that does not follow instructions speaks ' +
+        'without, and `warnings` has `ignored:instructions`.',
+    },
+    parse(given, report) {
+      if (given === undefined || given === '') return undefined;
+      if (typeof given !== 'string') report('type', 'must be a string');
+      else if (countChars(given) > instructionsCharsMax)
+        report('length', `must be at most ${instructionsCharsMax} characters`);
+      else if (given.includes('\0')) report('encoding', 'holds a NUL character');
+      else if (!given.isWellFormed()) report('encoding', 'holds half of a surrogate pair; send valid Unicode');
+      else return given;
+      return undefined;
+    },
+    changesSound: (instructions) => instructions,
+  },
+  seed: {
+    json: 'seed',
+    names: { openai: 'seed' },
+    flag: { name: 'seed', value: 'N', help: 'the same seed sounds the same, for engines that take one' },
+    schema: {
+      type: 'integer',
+      minimum: 0,
+      maximum: seedMax,
+      description:
+        'Seed of the engine’s random choices: the same request with the same seed sounds the same, as far as the engine ' +
+        'can. Of an engine that takes no seed, `warnings` has `ignored:seed`.',
+    },
+    parse(given, report) {
+      if (given === undefined) return undefined;
+      if (!Number.isInteger(given)) report('type', 'must be an integer');
+      else if (Number(given) < 0 || Number(given) > seedMax) report('range', `must be 0 to ${seedMax}`);
+      else return Number(given);
+      return undefined;
+    },
+    changesSound: (seed) => seed,
+  },
 };
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'flag' | 'schema' | 'isForEvents'>;
@@ -360,8 +413,9 @@ export function soundFactsOf(fields: SpeechFields): unknown[] {
   const facts: unknown[] = [];
   for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {
     const { changesSound } = speechFields[name] as FieldRow<unknown>;
-    if (typeof changesSound === 'function') facts.push(changesSound(fields[name]));
-    else if (changesSound) facts.push(fields[name]);
+    const fact = typeof changesSound === 'function' ? changesSound(fields[name]) : undefined;
+    if (fact !== undefined) facts.push(fact);
+    else if (changesSound === true) facts.push(fields[name]);
   }
   return facts;
 }

@@ -46,6 +46,8 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   },
   normalize: speechFields.normalize,
   lexiconIds: speechFields.lexiconIds,
+  instructions: speechFields.instructions,
+  seed: speechFields.seed,
   bufferMs: {
     json: 'buffer_ms',
     schema: {

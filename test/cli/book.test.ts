@@ -99,6 +99,7 @@ test.each<[what: string, args: string[], words: string]>([
   ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
   ['a chapter that is not there', ['ledger.epub', '-o', 'x.mp3', '--chapters', '3-9'], 'chapters 1 to 4'],
   ['a part that is none', ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'], 'must be of front, body, notes, back'],
+  ['a seed that is none', ['ledger.epub', '-o', 'x.mp3', '--seed', '1.5'], '--seed'],
   ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'there is no such voice'],
 ])('%s is wrong usage', async (_what, args, words) => {
   const { code, err } = await sonant(...args);

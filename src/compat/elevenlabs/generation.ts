@@ -34,8 +34,8 @@ const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
 /** Where a client may put its key. */
 const keyNames = ['xi-api-key', 'api_key'];
-const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
-const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
+const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
+const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];
 
 /** The names of fields at ElevenLabs. */
@@ -72,7 +72,7 @@ const isTrue = (value: unknown) => String(value).toLowerCase() === 'true';
 
 function toStart(
   voiceId: string,
-  { output_format: output, language_code: language }: Fields,
+  { output_format: output, language_code: language, seed }: Fields,
   settings: unknown,
   faults: FieldViolation[],
 ): LiveStart {
@@ -81,6 +81,8 @@ function toStart(
     ...readOutputFormat(output ?? formatDefault, faults),
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
+    // Of a query it is text.
+    seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
     timestamps: 'word',
     buffer_ms: bufferMs,
   };

@@ -25,7 +25,8 @@ const speechSchema: Schema = {
     lexicon_ids: speechFields.lexiconIds.schema,
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
-    instructions: text('Ignored.'),
+    instructions: speechFields.instructions.schema,
+    seed: speechFields.seed.schema,
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;

@@ -54,7 +54,7 @@ const estimate = describeObject('SpeechEstimate', {
       type: 'array',
       items: { type: 'string' },
       description:
-        '`nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup that has no effect',
+        '`nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup, or of a field, that has no effect',
     },
     [],
   ],
