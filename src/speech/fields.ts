@@ -359,7 +359,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       type: 'string',
       maxLength: instructionsCharsMax,
       description:
-        'How to speak, in free text, such as "Cheerful and fast."; an engine that does not follow instructions speaks ' +
+        'How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks ' +
         'without, and `warnings` has `ignored:instructions`.',
     },
     parse(given, report) {

@@ -67,7 +67,9 @@ async function overRpc({ url, services, key }: TestGateway, kind: 'unary' | 'str
       return warnings;
     }
     if (kind === 'stream') {
-      const events = await Array.fromAsync(grpc.stream('streamSpeech', { ...message, textChunks: [text] }, { metadata }));
+      const events = await Array.fromAsync(
+        grpc.stream('streamSpeech', { ...message, textChunks: [text] }, { metadata }),
+      );
       return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
     }
     const stream = grpc.bidi('liveSpeech', { metadata });

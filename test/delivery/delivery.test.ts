@@ -111,7 +111,9 @@ test('instructions and a seed are part of the cache key, which is as it was with
   const all = [...asked, { instructions: 'Shout.', seed: 1 }];
   for (const fields of all) expect((await deliver(fields)).cached, JSON.stringify(fields)).toBe(false);
   for (const fields of [...all, { instructions: '', seed: null }]) {
-    const warnings = Object.entries(fields).flatMap(([name, value]) => (value || value === 0 ? [`ignored:${name}`] : []));
+    const warnings = Object.entries(fields).flatMap(([name, value]) =>
+      value || value === 0 ? [`ignored:${name}`] : [],
+    );
     expect(await deliver(fields), JSON.stringify(fields)).toMatchObject({ cached: true, warnings });
   }
   const facts = [24000, 'en-US', 'wav', 1, false, undefined, true];

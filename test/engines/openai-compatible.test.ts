@@ -75,7 +75,10 @@ describe('what it asks', () => {
       ['tts-1-hd', false, false],
       ['kokoro', false, false],
     ] as const)
-      expect((await openOpenAiCompatible({ ...options(url), model })).capabilities).toMatchObject({ instructions, seed });
+      expect((await openOpenAiCompatible({ ...options(url), model })).capabilities).toMatchObject({
+        instructions,
+        seed,
+      });
   });
 
   test.each([

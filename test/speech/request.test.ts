@@ -52,7 +52,10 @@ test('null is as absent, and unknown members do no harm', () => {
 });
 
 test('instructions may be empty, which is none, and a seed zero, which is one', () => {
-  expect(parseSpeechRequest({ ...rest, instructions: '', seed: 0 })).toMatchObject({ instructions: undefined, seed: 0 });
+  expect(parseSpeechRequest({ ...rest, instructions: '', seed: 0 })).toMatchObject({
+    instructions: undefined,
+    seed: 0,
+  });
   const longest = { instructions: '😀'.repeat(2000), seed: 2 ** 32 - 1 };
   expect(parseSpeechRequest({ ...rest, ...longest })).toMatchObject(longest);
 });

@@ -17,7 +17,7 @@ export interface ListedVoice {
   name: string;
 }
 
-interface ServerRequest {
+interface SpeechRequest {
   voice: string;
   text: string;
   instructions?: string | undefined;
@@ -26,7 +26,7 @@ interface ServerRequest {
 
 export interface SpeechServer {
   /** The bytes of the sound, from the first on. */
-  speak(request: ServerRequest, signal: AbortSignal): AsyncGenerator<Buffer>;
+  speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** Undefined where the server has no list. */
   listVoices(signal: AbortSignal): Promise<ListedVoice[] | undefined>;
 }

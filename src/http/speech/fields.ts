@@ -23,7 +23,9 @@ const eventFields = speechFieldRows.map(({ json }) => json);
 const speechFields = speechFieldRows.filter(({ isForEvents }) => !isForEvents).map(({ json }) => json);
 const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean').map(({ json }) => json);
 const lists = ['text_chunks', 'lexicon_ids'];
-const numbers = speechFieldRows.filter(({ schema }) => /^(number|integer)$/.test(String(schema.type))).map(({ json }) => json);
+const numbers = speechFieldRows
+  .filter(({ schema }) => schema.type === 'number' || schema.type === 'integer')
+  .map(({ json }) => json);
 
 /** The request in the body of POST /api/audio/speech. */
 export function parseSpeechFields(given: Fields, { isStrict, isEvents }: FieldRules): ParsedSpeech {
