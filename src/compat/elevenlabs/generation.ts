@@ -1,7 +1,7 @@
 // What a client of ElevenLabs asks for, as the start of live speech. Voice and format are in the address, the speed in the
 // body or in the first message of a context:
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
-//     {"text","voice_settings":{"speed"}}
+//     {"text","voice_settings":{"speed"},"seed"}
 // What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 import { liveSampleRatesHz } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
