@@ -10,6 +10,7 @@ const kept = [
   'FieldRules',
   'StringRules',
   'Int32Rules',
+  'UInt32Rules',
   'Int64Rules',
   'DoubleRules',
   'EnumRules',

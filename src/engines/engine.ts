@@ -38,6 +38,10 @@ export interface Segment {
   speakingRate: number;
   /** A factor on the voice's pitch, within `capabilities.pitches`. Default: 1. */
   pitch?: number;
+  /** How to speak, in free text, such as "Whisper."; only where `capabilities.instructions` is set. */
+  instructions?: string;
+  /** Of its random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
+  seed?: number;
   /** Ranges of the text, in order, that are pronounced as `toPhonemes` states. */
   phonemes?: readonly PhonemeRange[];
   /** Whether word times are wanted. */
@@ -70,6 +74,10 @@ export interface EngineCapabilities {
   speakingRates: { min: number; max: number };
   /** The factors on a voice's pitch that it reaches. Default: none but 1. */
   pitches?: { min: number; max: number };
+  /** Whether it follows instructions on how to speak; where it does not, a warning says so. */
+  instructions?: boolean;
+  /** Whether the same seed gives the same sound, as far as it can; where it does not, a warning says so. */
+  seed?: boolean;
   /** Whether the engine times words; where it does not, word times are estimated. */
   timings: boolean;
   /** Whether it reads numbers, dates and abbreviations; where it does not, it is given them spelled out. */
@@ -104,7 +112,10 @@ export interface EngineCapabilities {
 
 /** What one voice of an engine does otherwise than the others. */
 export type SpeakerCapabilities = Partial<
-  Pick<EngineCapabilities, 'speakingRates' | 'pitches' | 'segmentCharsMax' | 'firstSegmentCharsMax'>
+  Pick<
+    EngineCapabilities,
+    'speakingRates' | 'pitches' | 'instructions' | 'seed' | 'segmentCharsMax' | 'firstSegmentCharsMax'
+  >
 >;
 
 /** Recordings of a person to be cloned, checked and brought to the engine's rate. */

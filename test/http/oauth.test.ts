@@ -119,7 +119,10 @@ describe('a person', () => {
 });
 
 describe('a sign-in is refused', () => {
-  const refusal = async (answer: Response) => [answer.status, (await answer.text()).includes('Start again at /oauth/get-key')];
+  const refusal = async (answer: Response) => [
+    answer.status,
+    (await answer.text()).includes('Start again at /oauth/get-key'),
+  ];
 
   test('with a state that is not its own', async () => {
     const browser = openBrowser();

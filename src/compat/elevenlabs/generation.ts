@@ -1,7 +1,7 @@
 // What a client of ElevenLabs asks for, as the start of live speech. Voice and format are in the address, the speed in the
 // body or in the first message of a context:
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
-//     {"text","voice_settings":{"speed"}}
+//     {"text","voice_settings":{"speed"},"seed"}
 // What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
@@ -35,8 +35,8 @@ const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
 /** Where a client may put its key. */
 const keyNames = ['xi-api-key', 'api_key'];
-const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
-const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
+const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
+const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];
 
 /** The names of fields at ElevenLabs. */
@@ -73,7 +73,7 @@ const isTrue = (value: unknown) => String(value).toLowerCase() === 'true';
 
 function toStart(
   voiceId: string,
-  { output_format: output, language_code: language }: Fields,
+  { output_format: output, language_code: language, seed }: Fields,
   settings: unknown,
   faults: FieldViolation[],
 ): LiveStart {
@@ -82,6 +82,8 @@ function toStart(
     ...readOutputFormat(output ?? formatDefault, faults),
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
+    // Of a query it is text.
+    seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
     timestamps: 'word',
     buffer_ms: bufferMs,
   };
