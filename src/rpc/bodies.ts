@@ -234,7 +234,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
     }
     // The parser accepts longer numbers than any encoder writes: what follows would go uncounted.
     throw new Failure('invalid_request', {
-      message: 'The message contains a number that is too long.',
+      message: 'The service cannot parse binary messages with numbers that are too long.',
     });
   };
   while (at < bytes.length) {
