@@ -750,6 +750,7 @@ export type CreateApiKey = {
   voice_ids?: string[] | null;
   /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
+  /** Its limits. Default: the usual ones, at most those of the caller's key. */
   limits?: ApiKeyLimitsInput | null;
 };
 
@@ -846,6 +847,7 @@ export type UpdateApiKey = {
   voice_ids?: string[] | null;
   /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
+  /** Its limits. Default: the usual ones, at most those of the caller's key. */
   limits?: ApiKeyLimitsInput | null;
 };
 

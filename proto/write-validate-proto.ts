@@ -11,6 +11,7 @@ const kept = [
   'FieldRules',
   'StringRules',
   'Int32Rules',
+  'UInt32Rules',
   'Int64Rules',
   'DoubleRules',
   'EnumRules',

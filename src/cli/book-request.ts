@@ -5,7 +5,7 @@ import { toJobFields } from '../api/books.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
 import { readingPausesMs } from '../jobs/job-limits.ts';
-import { autoLanguage, captionKinds, formatNames, outputSampleRatesHz } from '../speech/fields.ts';
+import { autoLanguage, captionKinds, formatNames, outputSampleRatesHz, speechFields } from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
@@ -68,6 +68,8 @@ export const bookOptions = {
   }),
   'sample-rate': option('HZ', outputSampleRatesHz.join(', '), { choices: outputSampleRatesHz.map(String) }),
   'speaking-rate': option('RATE', 'the speed; 2 is twice as fast; default: 1'),
+  instructions: option('TEXT', speechFields.instructions.flag!.help),
+  seed: option('N', speechFields.seed.flag!.help),
   gap: option('SECONDS', 'silence between two chapters'),
   captions: option(
     'KIND',
@@ -119,6 +121,8 @@ export async function toFields(
     output_format: format,
     sample_rate: toNumber(flags['sample-rate']),
     speaking_rate: toNumber(flags['speaking-rate']),
+    instructions: flags.instructions,
+    seed: toNumber(flags.seed),
     chapter_gap_seconds: toNumber(flags.gap),
     captions: flags.captions?.flatMap((kinds) => kinds.split(',')),
     metadata: book.metadata,
@@ -149,6 +153,8 @@ const flagOf = (field: string): string =>
     output_format: '--format',
     sample_rate: '--sample-rate',
     speaking_rate: '--speaking-rate',
+    instructions: '--instructions',
+    seed: '--seed',
     chapter_gap_seconds: '--gap',
     captions: '--captions',
   })[field.replace(/\[.*/, '')] ?? field;

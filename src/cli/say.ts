@@ -58,6 +58,8 @@ type Flags = FlagsOf<typeof options> & {
   timestamps?: boolean;
   markup?: string;
   'no-normalize'?: boolean;
+  instructions?: string;
+  seed?: string;
 };
 
 export const sayCommand: Command = {
@@ -136,6 +138,8 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     output_format: format,
     sample_rate: toNumber(flags['sample-rate']),
     speaking_rate: toNumber(flags['speaking-rate']),
+    instructions: flags.instructions,
+    seed: toNumber(flags.seed),
     timestamps: flags.timestamps ? 'word' : undefined,
   };
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });

@@ -119,7 +119,7 @@ interface ParsedOpenAi extends ParsedSpeech {
 }
 
 const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
-const known = ['model', 'instructions', 'stream_format', ...new Set(ours.map(({ name }) => name))];
+const known = ['model', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
 const sampleRateHz = 24_000;
 /** BCP-47 for an undetermined language: the voice's own language is used. */
@@ -146,10 +146,8 @@ function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
   };
   // OpenAI's clients read only the first violation.
   const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
-  // Known but unsupported; reported as ignored.
-  const unsupported = fields.instructions == null ? [] : [{ name: 'instructions', meant: undefined }];
   const given = isUnnamed ? undefined : request.voiceId;
-  return { request, voice: given, ignored: [...ignored, ...unsupported], isEvents };
+  return { request, voice: given, ignored, isEvents };
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
@@ -177,7 +175,8 @@ const speechSchema: Schema = {
     lexicon_ids: speechFields.lexiconIds.schema,
     speed: speechFields.speakingRate.schema,
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
-    instructions: text('Ignored.'),
+    instructions: speechFields.instructions.schema,
+    seed: speechFields.seed.schema,
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;

@@ -189,6 +189,7 @@ function readItem(field: DescField & { fieldKind: 'list' | 'map' }): Read {
 const emptyOf = ({ scalar }: DescField) => (scalar === ScalarType.STRING ? '' : scalar === ScalarType.BOOL ? false : 0);
 
 const int32Max = 2 ** 31 - 1;
+const uint32Max = 2 ** 32 - 1;
 
 function readScalar(type: ScalarType): Read {
   switch (type) {
@@ -206,11 +207,14 @@ function readScalar(type: ScalarType): Read {
       return (value, path, reading) =>
         Number.isSafeInteger(value) ? BigInt(value as number) : mustBe('a whole number', reading, path);
     case ScalarType.INT32:
+    case ScalarType.UINT32: {
+      const [min, max] = type === ScalarType.INT32 ? [-int32Max, int32Max] : [0, uint32Max];
       return (value, path, reading) => {
         if (!Number.isInteger(value)) return mustBe('a whole number', reading, path);
-        if (Math.abs(value as number) <= int32Max) return value;
-        return reading.violations.report(path, 'range', `must be ${-int32Max} to ${int32Max}`) as undefined;
+        if ((value as number) >= min && (value as number) <= max) return value;
+        return reading.violations.report(path, 'range', `must be ${min} to ${max}`) as undefined;
       };
+    }
     case ScalarType.BYTES:
       return (value, path, reading) => {
         if (typeof value !== 'string') return mustBe('text in base64', reading, path);

@@ -169,7 +169,7 @@ function toValueCheck(
   }
   if (scalar === ScalarType.STRING) return toTextCheck(rules, words);
   const { case: kind, value: range } = rules?.type ?? {};
-  if (kind !== 'double' && kind !== 'int32' && kind !== 'int64') return undefined;
+  if (kind !== 'double' && kind !== 'int32' && kind !== 'uint32' && kind !== 'int64') return undefined;
   const { greaterThan, lessThan, in: allowed } = range!;
   const min = greaterThan.case === 'gte' ? greaterThan.value : undefined;
   const max = lessThan.case === 'lte' ? lessThan.value : undefined;

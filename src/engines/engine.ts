@@ -36,7 +36,11 @@ export interface Segment {
   speakingRate: number;
   /** Factor for the voice's pitch, within `capabilities.pitches`. Default: 1. */
   pitch?: number;
-  /** Ranges of the text, in order, with phonemes from `toPhonemes`. */
+  /** How to speak, in free text, such as "Whisper."; only where `capabilities.instructions` is set. */
+  instructions?: string;
+  /** Of its random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
+  seed?: number;
+  /** Ranges of the text, in order, that are pronounced as `toPhonemes` states. */
   phonemes?: readonly PhonemeRange[];
   /** Whether word times are requested. */
   timings: boolean;
@@ -68,7 +72,11 @@ export interface EngineCapabilities {
   speakingRates: { min: number; max: number };
   /** Pitch factors that the engine supports. Default: only 1. */
   pitches?: { min: number; max: number };
-  /** Whether the engine times words. If not, word times are estimated. */
+  /** Whether it follows instructions on how to speak; where it does not, a warning says so. */
+  instructions?: boolean;
+  /** Whether the same seed gives the same sound, as far as it can; where it does not, a warning says so. */
+  seed?: boolean;
+  /** Whether the engine times words; where it does not, word times are estimated. */
   timings: boolean;
   /** Whether the engine reads numbers, dates and abbreviations. If not, they are spelled out for it. */
   readsNumbers: boolean;
@@ -110,7 +118,10 @@ export interface EngineCapabilities {
 
 /** Capabilities of one voice that differ from the engine's. */
 export type SpeakerCapabilities = Partial<
-  Pick<EngineCapabilities, 'speakingRates' | 'pitches' | 'segmentCharsMax' | 'firstSegmentCharsMax'>
+  Pick<
+    EngineCapabilities,
+    'speakingRates' | 'pitches' | 'instructions' | 'seed' | 'segmentCharsMax' | 'firstSegmentCharsMax'
+  >
 >;
 
 /** Recordings of a person to be cloned, checked and converted to the engine's sample rate. */

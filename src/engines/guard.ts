@@ -144,7 +144,9 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
           const isFaulty = isSoundFault(error) && !segment.isAgain;
           const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
           if (!mayTry || waitMs === undefined) throw error;
-          if (isFaulty) segment = { ...segment, isAgain: true };
+          // From the same seed the same fault would come.
+          const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
+          if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
           watch?.onRetry(engine.name);
           turn?.retryIn(waitMs);
           await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());

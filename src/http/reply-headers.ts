@@ -59,7 +59,7 @@ export const replyHeaders = {
     { type: 'string', format: 'uri' },
   ),
   'X-Warnings': header(
-    'Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup.',
+    'Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup or of a field.',
     'transliterated',
   ),
   'X-Descendants-Revoked': header(

@@ -159,9 +159,9 @@ function createCount() {
 /** Hash of everything that the audio of a segment depends on, and of the positions of its words. */
 function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
   if (!cut || !rendering) return `${chunkIndex}`;
-  const { binding, languageCode, engineRate, pitch } = rendering;
+  const { binding, languageCode, engineRate, pitch, manner } = rendering;
   const { engine, voiceId, version } = binding.speaker;
-  const facts = [chunkIndex, cut, engine, voiceId, version, languageCode, engineRate, pitch];
+  const facts = [chunkIndex, cut, engine, voiceId, version, languageCode, engineRate, pitch, ...Object.entries(manner)];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 

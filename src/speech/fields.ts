@@ -127,6 +127,10 @@ export interface SpeechFields {
   normalize: boolean;
   /** Unique ids; if several lexicons define a word, the first one applies. */
   lexiconIds: readonly string[];
+  /** How to speak, in free text. */
+  instructions: string | undefined;
+  /** Of the engine's random choices. */
+  seed: number | undefined;
 }
 
 /** APIs in which fields may have other names than in JSON. */
@@ -141,7 +145,10 @@ export interface FieldRow<Value> {
   schema: Readonly<Record<string, unknown>>;
   /** Returns the value to use. `given` is undefined if the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
-  /** Whether the value changes the stored result, and so belongs to the cache key. */
+  /**
+   * Whether the stored result differs with the value, which is then a part of the cache key. A function returns that part:
+   * undefined adds nothing, so that a new field leaves the keys of requests without it as they were.
+   */
   changesSound: boolean | ((value: Value) => unknown);
   /** Set if the field only applies to a stream of events. */
   isForEvents?: true;
@@ -165,6 +172,8 @@ const speakingRate = amount('speaking_rate');
 export const speakingRates = { min: speakingRate.schema.minimum, max: speakingRate.schema.maximum };
 
 const markup = choice<MarkupKind | undefined>('markup');
+const instructions = named('instructions');
+const seed = amount('seed');
 
 export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<SpeechFields[Name]> } = {
   voiceId: {
@@ -297,19 +306,41 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     flag: {
       name: 'lexicon',
       value: 'ID',
-      help: 'how words are said: a lexicon or a file of one; of several, the first wins',
+      help: 'pronunciations: id or file of a lexicon; the first lexicon with a word applies',
     },
     parse(given, report) {
       if (given === undefined) return [];
       const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
-      if (!isListed) report('type', 'must be an array of ids of lexicons');
-      else if (given.length > lexiconIdsMax) report('length', `must be at most ${lexiconIdsMax}`);
-      else if (new Set(given).size < given.length) report('duplicate', 'must name each lexicon once');
+      if (!isListed) report('type', 'must be an array of lexicon ids');
+      else if (given.length > lexiconIdsMax) report('length', `must have at most ${lexiconIdsMax} items`);
+      else if (new Set(given).size < given.length) report('duplicate', 'must not name a lexicon twice');
       else return given;
       return [];
     },
     // False, because `delivery/cache-key.ts` adds the versions of their content.
     changesSound: false,
+  },
+  instructions: {
+    ...instructions,
+    names: { openai: 'instructions' },
+    flag: { name: 'instructions', value: 'TEXT', help: 'how to speak, such as "Whisper."; for engines that follow it' },
+    parse(given, report) {
+      const { maxLength } = instructions.schema;
+      if (given === undefined || given === '') return undefined;
+      if (typeof given !== 'string') report('type', 'must be a string');
+      else if (countChars(given) > maxLength) report('length', `must be at most ${maxLength} characters`);
+      else if (given.includes('\0')) report('encoding', 'contains a NUL character');
+      else if (!given.isWellFormed()) report('encoding', 'contains half of a surrogate pair; send valid Unicode');
+      else return given;
+      return undefined;
+    },
+    changesSound: (text) => text,
+  },
+  seed: {
+    ...seed,
+    names: { openai: 'seed' },
+    flag: { name: 'seed', value: 'N', help: 'the same seed sounds the same, for engines that take one' },
+    changesSound: (value) => value,
   },
 };
 
@@ -329,8 +360,9 @@ export function soundFactsOf(fields: SpeechFields): unknown[] {
   const facts: unknown[] = [];
   for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {
     const { changesSound } = speechFields[name] as FieldRow<unknown>;
-    if (typeof changesSound === 'function') facts.push(changesSound(fields[name]));
-    else if (changesSound) facts.push(fields[name]);
+    const fact = typeof changesSound === 'function' ? changesSound(fields[name]) : undefined;
+    if (fact !== undefined) facts.push(fact);
+    else if (changesSound === true) facts.push(fields[name]);
   }
   return facts;
 }

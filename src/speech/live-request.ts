@@ -22,6 +22,8 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   markup: speechFields.markup,
   normalize: speechFields.normalize,
   lexiconIds: speechFields.lexiconIds,
+  instructions: speechFields.instructions,
+  seed: speechFields.seed,
   bufferMs: { ...amount('buffer_ms', LiveStartSchema), changesSound: false },
 };
 

@@ -25,7 +25,7 @@ import type { VoiceStatus } from './stored-voices.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** `ignored:` is followed by the name of markup without effect, such as "ignored:phoneme". */
+/** `ignored:` and the name of markup, or of a field, that has no effect, such as "ignored:phoneme". */
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
 /** The fields that decide how text is spoken. */
@@ -41,6 +41,8 @@ export type SpokenFields = Pick<
   | 'markup'
   | 'normalize'
   | 'lexiconIds'
+  | 'instructions'
+  | 'seed'
 >;
 
 /** A voice besides the request's own. */

@@ -1,6 +1,6 @@
-// Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and the text in place of the
-// written one. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
-import type { EngineCapabilities, Voice } from '../engines/engine.ts';
+// How the runs of a text are spoken: by which engine and voice, in which language, at which speed, pitch and volume, with
+// what in place of what is written. What an engine cannot do is spoken plainly, and reported.
+import type { EngineCapabilities, Segment, Voice } from '../engines/engine.ts';
 import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
 import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
 import { sayText } from '../text/normalize-text.ts';
@@ -24,6 +24,8 @@ export interface Rendering {
   /** Sum of the gains of the voice and the markup. */
   gainDb: number;
   pitch: number;
+  /** What the engine honours of the instructions and the seed of the request. */
+  manner: Pick<Segment, 'instructions' | 'seed'>;
   /** Whether numbers, signs and abbreviations are spelled out for the engine. */
   spellOut: boolean;
 }
@@ -41,8 +43,8 @@ export type RenderedItem = RenderedRun | { pauseMs: number };
 interface RenderOptions {
   cast: Cast;
   casting: Casting;
-  request: Pick<SpeechFields, 'speakingRate' | 'normalize'>;
-  /** Called with the name of markup that has no effect. */
+  request: Pick<SpeechFields, 'speakingRate' | 'normalize' | 'instructions' | 'seed'>;
+  /** Takes the name of markup, or of a field, that has no effect. */
   ignore(what: string): void;
 }
 
@@ -135,6 +137,11 @@ function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: 
     if (possible !== value) ignore(what);
     return possible;
   };
+  const honoured = <Name extends 'instructions' | 'seed'>(name: Name) => {
+    const value = request[name];
+    if (value !== undefined && !capabilities[name]) ignore(name);
+    return value !== undefined && capabilities[name] ? { [name]: value } : {};
+  };
   const rate = within(request.speakingRate * style.rate, speakingRates, 'prosody.rate');
   const { min, max } = capabilities.speakingRates;
   const engineRate = Math.min(Math.max(rate, min), max);
@@ -149,6 +156,7 @@ function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: 
     tempo: rate / engineRate,
     gainDb: binding.speaker.gainDb + within(style.gainDb, { min: -Infinity, max: gainDbMax }, 'prosody.volume'),
     pitch: within(style.pitch, capabilities.pitches ?? { min: 1, max: 1 }, 'prosody.pitch'),
+    manner: { ...honoured('instructions'), ...honoured('seed') },
     spellOut: request.normalize && !capabilities.readsNumbers,
   };
 }

@@ -86,6 +86,8 @@ export function parseSpeechRequest(
     markup: textField === textFields.ssml.json ? 'ssml' : markup,
     normalize: take(speechFields.normalize),
     lexiconIds: take(speechFields.lexiconIds),
+    instructions: take(speechFields.instructions),
+    seed: take(speechFields.seed),
     textField,
   };
   const isLinked = method === 'rest' && request.returnFormat === 'url';

@@ -35,7 +35,7 @@ export function speakCut(
   speaking: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut || !rendering) return silent();
-  const { binding, ended, languageCode, engineRate: speakingRate, pitch } = rendering;
+  const { binding, ended, languageCode, engineRate: speakingRate, pitch, manner } = rendering;
   const { engine, speaker: voice } = binding;
   const isTimed = timestamps || marks.length > 0 || emphasized.length > 0;
   const segment: Segment = {
@@ -47,6 +47,7 @@ export function speakCut(
     urgent: breakBefore === undefined && !speaking.kept && !speaking.isBulk,
     ...(speaking.kept && { isBackground: true }),
     ...(pitch !== 1 && { pitch }),
+    ...manner,
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
   const ready = opened.ready(binding);

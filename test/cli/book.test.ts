@@ -103,6 +103,7 @@ test.each<[what: string, args: string[], words: string]>([
     ['ledger.epub', '-o', 'x.mp3', '--skip', 'middle'],
     'must be one of front, body, notes, back',
   ],
+  ['a seed that is none', ['ledger.epub', '-o', 'x.mp3', '--seed', '1.5'], '--seed'],
   ['a voice that is not there', ['ledger.epub', '-o', 'x.mp3', '--voice', 'nobody'], 'voice not found'],
 ])('%s is wrong usage', async (_what, args, words) => {
   const { code, err } = await sonant(...args);

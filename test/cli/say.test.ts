@@ -92,6 +92,13 @@ test('speaks a text over the limit of a request', async () => {
   expect(readFileSync(join(folder, 'long.pcm')).length).toBe(JSON.parse(out).bytes);
 });
 
+test('says that the engine follows no instructions and takes no seed', async () => {
+  const asked = ['--instructions', 'Whisper.', '--seed', '7', '--json'];
+  const { code, out, err } = await sonant(['say', 'Hi.', '-o', 'whisper.wav', ...asked]);
+  expect([code, err]).toEqual([0, 'sonant: has no effect here: instructions, seed\n']);
+  expect(JSON.parse(out).warnings).toEqual(['ignored:instructions', 'ignored:seed']);
+});
+
 test('says that nothing could be spoken', async () => {
   const { code, err } = await sonant(['say', '🎉', '-o', 'silence.wav']);
   expect(code).toBe(0);
@@ -102,9 +109,9 @@ test.each<[string, string[], number, RegExp]>([
   ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /voice not found/],
   [
     'several faults',
-    ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9'],
+    ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9', '--seed', '1.5'],
     2,
-    /--sample-rate.*\n.*--speaking-rate/,
+    /--sample-rate.*\n.*--speaking-rate.*\n.*--seed/,
   ],
   ['an unknown ending', ['say', 'Hi.', '-o', 'x.aac'], 2, /\.aac/],
   ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'aac'], 2, /wav, pcm, mp3, opus, flac/],

@@ -329,7 +329,6 @@ test('what of a request means nothing over HTTP is named', async () => {
   expect(answer.headers.get('x-ignored-fields')?.split(', ').toSorted()).toEqual([
     'context_id',
     'continue',
-    'generation_config.emotion',
     'generation_config.volume',
     'model_id',
     'output_format.bit_rate',

@@ -8,6 +8,7 @@ import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
 import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
+import { soundFactsOf } from '../../src/speech/fields.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
@@ -103,6 +104,21 @@ test('a repeated request of the same caller is answered from the cache, without 
   ]) {
     expect((await deliver(other)).cached).toBe(false);
   }
+});
+
+test('instructions and a seed are part of the cache key, which is as it was without them', async () => {
+  const asked = [{}, { seed: 0 }, { seed: 1 }, { instructions: 'Whisper.' }, { instructions: 'Shout.' }];
+  const all = [...asked, { instructions: 'Shout.', seed: 1 }];
+  for (const fields of all) expect((await deliver(fields)).cached, JSON.stringify(fields)).toBe(false);
+  for (const fields of [...all, { instructions: '', seed: null }]) {
+    const warnings = Object.entries(fields).flatMap(([name, value]) =>
+      value || value === 0 ? [`ignored:${name}`] : [],
+    );
+    expect(await deliver(fields), JSON.stringify(fields)).toMatchObject({ cached: true, warnings });
+  }
+  const facts = [24000, 'en-US', 'wav', 1, false, undefined, true];
+  expect(soundFactsOf(request())).toEqual(facts);
+  expect(soundFactsOf(request({ instructions: 'Shout.', seed: 1 }))).toEqual([...facts, 'Shout.', 1]);
 });
 
 test('sound whose clip is removed is whole once it was found, and is spoken anew where that was before', async () => {

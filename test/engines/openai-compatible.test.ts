@@ -64,6 +64,23 @@ describe('what it asks', () => {
     ]);
   });
 
+  test('is speech with instructions and a seed where these are given, by a model that takes them', async () => {
+    const { engine, requests, url } = await open();
+    const manner = { instructions: 'Whisper.', seed: 7 };
+    await Array.fromAsync(runEngine(engine, { ...segment(engine), ...manner }, signal));
+    expect(requests[0]!.body).toMatchObject(manner);
+    for (const [model, instructions, seed] of [
+      ['tones', true, true],
+      ['gpt-4o-mini-tts', true, false],
+      ['tts-1-hd', false, false],
+      ['kokoro', false, false],
+    ] as const)
+      expect((await openOpenAiCompatible({ ...options(url), model })).capabilities).toMatchObject({
+        instructions,
+        seed,
+      });
+  });
+
   test.each([
     [{ voices: ['a', { id: 'b', name: 'Bea' }, { name: 'c' }, 7] }, ['a', 'b', 'c']],
     [{ data: [{ voice_id: 'd' }] }, ['d']],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { isSpokenByRules, toLibraryConfig } from '../../src/engines/sherpa-onnx/model-request.ts';
+import { isSpokenByRules, toLibraryConfig, toLibraryRequest } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { toModelText } from '../../src/engines/sherpa-onnx/model-text.ts';
 import { type Speaker, speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { wavHeader } from './google-server.ts';
@@ -36,7 +36,13 @@ describe('a model is read with what it brings:', () => {
       ['supertonic-3-F1', 'female'],
       ['supertonic-3-M1', 'male'],
     ]);
-    // The model has the letter, but not its accent. Language marks in the text are removed.
+    const seedOf = (asked: { seed?: number; isAgain?: boolean }) => {
+      const { extra } = toLibraryRequest({ model: model!, text: 'A.', ...asked }).generationConfig;
+      return (extra as { seed: number }).seed;
+    };
+    const seeds = [{}, { isAgain: true }, { seed: 7 }, { seed: 7, isAgain: true }, { seed: 2 ** 32 - 1 }].map(seedOf);
+    expect(seeds).toEqual([1, 2, 7, 7, 2 ** 31 - 1]);
+    // It has the letter, and not its accent. Marks of a language come from us only.
     expect(await toModelText('Café für <ko>5 €.', model!)).toBe('Cafe für  ko 5 EUR.');
   });
 

@@ -86,6 +86,13 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     }
   });
 
+  test('the segment is spoken again from another seed', async () => {
+    const tone = openTone({ trouble: { fault: 'silent' } });
+    const speaking = openGuard(tone).speak(segmentOf(tone, textOf(1), { seed: 2 ** 32 - 1 }), 'caller', signal);
+    await expect(Array.fromAsync(speaking)).rejects.toMatchObject({ reason: 'engine_error' });
+    expect(tone.segments.map(({ seed }) => seed)).toEqual([2 ** 32 - 1, 0]);
+  });
+
   test('its first sound waits for one further piece at most', () => {
     const tone = openTone();
     const check = createSoundCheck(segmentOf(tone, textOf(2)));

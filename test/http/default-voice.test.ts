@@ -131,7 +131,7 @@ describe('a client of OpenAI', () => {
   test.each([
     ['a voice of OpenAI', { voice: 'alloy' }, 'voice'],
     ['one in an object', { voice: { id: 'alloy' } }, 'voice'],
-    ['one, with instructions', { voice: 'alloy', instructions: 'Whisper.' }, 'instructions, voice'],
+    ['one, with instructions', { voice: 'alloy', instructions: 'Whisper.' }, 'voice'],
     ['no voice', {}, null],
     ['an empty voice', { voice: '' }, null],
     ['null', { voice: null }, null],

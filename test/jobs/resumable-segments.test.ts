@@ -50,7 +50,15 @@ function open({ charged = 0, rowFails = false } = {}) {
     offsetOf: () => 0,
   };
   const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
-  const rendering = { binding, voice: { voiceId: 'ada' }, languageCode: 'en', engineRate: 1, pitch: 1, tempo: 1 };
+  const rendering = {
+    binding,
+    voice: { voiceId: 'ada' },
+    languageCode: 'en',
+    engineRate: 1,
+    pitch: 1,
+    manner: {},
+    tempo: 1,
+  };
   const cut = {
     ...{ chunkIndex: 0, chunk: 'The end.', charsBegun: 8 },
     ...{ cut: { text: 'The end.', spans: [] }, rendering: { ...rendering, ended: ended.signal } },

@@ -63,6 +63,19 @@ test.each(['engine_error', 'engine_unavailable', 'engine_timeout'] as const)(
   },
 );
 
+test('the other engine gets the instructions and the seed; what it does not take is a warning', async () => {
+  const { stream, first, second } = openPair();
+  first.capabilities = { ...first.capabilities, instructions: true, seed: true };
+  second.capabilities = { ...second.capabilities, seed: true };
+  first.trouble = { failure: lost, failsAfterPieces: 0 };
+  const manner = { instructions: 'Whisper.', seed: 7 };
+  const [info] = await collect(stream(manner));
+  expect(info).toMatchObject({ warnings: ['fallback_engine', 'ignored:instructions'] });
+  expect(first.segments[0]).toMatchObject(manner);
+  expect(second.segments[0]).toMatchObject({ seed: 7 });
+  expect(second.segments[0]).not.toHaveProperty('instructions');
+});
+
 test('never in the middle: a stream that has begun does not change its voice', async () => {
   const { stream, first, second } = openPair();
   first.trouble = { failure: lost, failsAfterPieces: 2 };

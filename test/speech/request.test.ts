@@ -37,6 +37,8 @@ test('defaults are those of the specification', () => {
     markup: undefined,
     normalize: true,
     lexiconIds: [],
+    instructions: undefined,
+    seed: undefined,
   });
 });
 
@@ -47,6 +49,15 @@ test('a streaming request has its chunks in order, counted together', () => {
 test('null is as absent, and unknown members do no harm', () => {
   const nulls = { text_chunks: null, sample_rate: null, language_code: null, method: null, speaking_rate: null };
   expect(parseSpeechRequest({ ...rest, ...nulls, colour: 'red' })).toEqual(parseSpeechRequest(rest));
+});
+
+test('instructions may be empty, which is none, and a seed zero, which is one', () => {
+  expect(parseSpeechRequest({ ...rest, instructions: '', seed: 0 })).toMatchObject({
+    instructions: undefined,
+    seed: 0,
+  });
+  const longest = { instructions: '😀'.repeat(2000), seed: 2 ** 32 - 1 };
+  expect(parseSpeechRequest({ ...rest, ...longest })).toMatchObject(longest);
 });
 
 test('every fault is reported at once', () => {
@@ -72,6 +83,14 @@ test.each<[Record<string, unknown>, string]>([
   [{ ...rest, voice_id: 'v'.repeat(129) }, 'voice_id length'],
   [{ ...rest, voice_id: 'a\0b' }, 'voice_id encoding'],
   [{ ...rest, voice_id: 5 }, 'voice_id type'],
+  [{ ...rest, instructions: 5 }, 'instructions type'],
+  [{ ...rest, instructions: '😀'.repeat(2001) }, 'instructions length'],
+  [{ ...rest, instructions: 'a\0b' }, 'instructions encoding'],
+  [{ ...rest, instructions: 'a\ud800b' }, 'instructions encoding'],
+  [{ ...rest, seed: '7' }, 'seed type'],
+  [{ ...rest, seed: 1.5 }, 'seed type'],
+  [{ ...rest, seed: -1 }, 'seed range'],
+  [{ ...rest, seed: 2 ** 32 }, 'seed range'],
   [{ voice_id: 'ada' }, 'text required'],
   [{ ...rest, text: '' }, 'text blank'],
   [{ ...rest, text: ' \n\t\u00a0' }, 'text blank'],

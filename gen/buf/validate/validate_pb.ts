@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file buf/validate/validate.proto.
  */
 export const file_buf_validate_validate: GenFile = /*@__PURE__*/
-  fileDesc("ChtidWYvdmFsaWRhdGUvdmFsaWRhdGUucHJvdG8SDGJ1Zi52YWxpZGF0ZSKVAwoKRmllbGRSdWxlcxIWCg5jZWxfZXhwcmVzc2lvbhgdIAMoCRIQCghyZXF1aXJlZBgZIAEoCBIkCgZpZ25vcmUYGyABKA4yFC5idWYudmFsaWRhdGUuSWdub3JlEisKBmRvdWJsZRgCIAEoCzIZLmJ1Zi52YWxpZGF0ZS5Eb3VibGVSdWxlc0gAEikKBWludDMyGAMgASgLMhguYnVmLnZhbGlkYXRlLkludDMyUnVsZXNIABIpCgVpbnQ2NBgEIAEoCzIYLmJ1Zi52YWxpZGF0ZS5JbnQ2NFJ1bGVzSAASKwoGc3RyaW5nGA4gASgLMhkuYnVmLnZhbGlkYXRlLlN0cmluZ1J1bGVzSAASJwoEZW51bRgQIAEoCzIXLmJ1Zi52YWxpZGF0ZS5FbnVtUnVsZXNIABIvCghyZXBlYXRlZBgSIAEoCzIbLmJ1Zi52YWxpZGF0ZS5SZXBlYXRlZFJ1bGVzSAASJQoDbWFwGBMgASgLMhYuYnVmLnZhbGlkYXRlLk1hcFJ1bGVzSABCBgoEdHlwZSLMBQoLU3RyaW5nUnVsZXMSDQoFY29uc3QYASABKAkSCwoDbGVuGBMgASgEEg8KB21pbl9sZW4YAiABKAQSDwoHbWF4X2xlbhgDIAEoBBIRCglsZW5fYnl0ZXMYFCABKAQSEQoJbWluX2J5dGVzGAQgASgEEhEKCW1heF9ieXRlcxgFIAEoBBIPCgdwYXR0ZXJuGAYgASgJEg4KBnByZWZpeBgHIAEoCRIOCgZzdWZmaXgYCCABKAkSEAoIY29udGFpbnMYCSABKAkSFAoMbm90X2NvbnRhaW5zGBcgASgJEgoKAmluGAogAygJEg4KBm5vdF9pbhgLIAMoCRIOCgZzdHJpY3QYGSABKAgSDwoHZXhhbXBsZRgiIAMoCRIPCgVlbWFpbBgMIAEoCEgAEhIKCGhvc3RuYW1lGA0gASgISAASDAoCaXAYDiABKAhIABIOCgRpcHY0GA8gASgISAASDgoEaXB2NhgQIAEoCEgAEg0KA3VyaRgRIAEoCEgAEhEKB3VyaV9yZWYYEiABKAhIABIRCgdhZGRyZXNzGBUgASgISAASDgoEdXVpZBgWIAEoCEgAEg8KBXR1dWlkGCEgASgISAASGwoRaXBfd2l0aF9wcmVmaXhsZW4YGiABKAhIABIdChNpcHY0X3dpdGhfcHJlZml4bGVuGBsgASgISAASHQoTaXB2Nl93aXRoX3ByZWZpeGxlbhgcIAEoCEgAEhMKCWlwX3ByZWZpeBgdIAEoCEgAEhUKC2lwdjRfcHJlZml4GB4gASgISAASFQoLaXB2Nl9wcmVmaXgYHyABKAhIABIXCg1ob3N0X2FuZF9wb3J0GCAgASgISAASDgoEdWxpZBgjIAEoCEgAEhYKDHByb3RvYnVmX2ZxbhglIAEoCEgAEhoKEHByb3RvYnVmX2RvdF9mcW4YJiABKAhIAEIMCgp3ZWxsX2tub3duIp8BCgpJbnQzMlJ1bGVzEg0KBWNvbnN0GAEgASgFEgoKAmluGAYgAygFEg4KBm5vdF9pbhgHIAMoBRIPCgdleGFtcGxlGAggAygFEgwKAmx0GAIgASgFSAASDQoDbHRlGAMgASgFSAASDAoCZ3QYBCABKAVIARINCgNndGUYBSABKAVIAUILCglsZXNzX3RoYW5CDgoMZ3JlYXRlcl90aGFuIp8BCgpJbnQ2NFJ1bGVzEg0KBWNvbnN0GAEgASgDEgoKAmluGAYgAygDEg4KBm5vdF9pbhgHIAMoAxIPCgdleGFtcGxlGAkgAygDEgwKAmx0GAIgASgDSAASDQoDbHRlGAMgASgDSAASDAoCZ3QYBCABKANIARINCgNndGUYBSABKANIAUILCglsZXNzX3RoYW5CDgoMZ3JlYXRlcl90aGFuIrABCgtEb3VibGVSdWxlcxINCgVjb25zdBgBIAEoARIKCgJpbhgGIAMoARIOCgZub3RfaW4YByADKAESDgoGZmluaXRlGAggASgIEg8KB2V4YW1wbGUYCSADKAESDAoCbHQYAiABKAFIABINCgNsdGUYAyABKAFIABIMCgJndBgEIAEoAUgBEg0KA2d0ZRgFIAEoAUgBQgsKCWxlc3NfdGhhbkIOCgxncmVhdGVyX3RoYW4iXQoJRW51bVJ1bGVzEg0KBWNvbnN0GAEgASgFEhQKDGRlZmluZWRfb25seRgCIAEoCBIKCgJpbhgDIAMoBRIOCgZub3RfaW4YBCADKAUSDwoHZXhhbXBsZRgFIAMoBSJuCg1SZXBlYXRlZFJ1bGVzEhEKCW1pbl9pdGVtcxgBIAEoBBIRCgltYXhfaXRlbXMYAiABKAQSDgoGdW5pcXVlGAMgASgIEicKBWl0ZW1zGAQgASgLMhguYnVmLnZhbGlkYXRlLkZpZWxkUnVsZXMiggEKCE1hcFJ1bGVzEhEKCW1pbl9wYWlycxgBIAEoBBIRCgltYXhfcGFpcnMYAiABKAQSJgoEa2V5cxgEIAEoCzIYLmJ1Zi52YWxpZGF0ZS5GaWVsZFJ1bGVzEigKBnZhbHVlcxgFIAEoCzIYLmJ1Zi52YWxpZGF0ZS5GaWVsZFJ1bGVzKk0KBklnbm9yZRIWChJJR05PUkVfVU5TUEVDSUZJRUQQABIYChRJR05PUkVfSUZfWkVST19WQUxVRRABEhEKDUlHTk9SRV9BTFdBWVMQAzpOCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYhwkgASgLMhguYnVmLnZhbGlkYXRlLkZpZWxkUnVsZXNSBWZpZWxkQl8KEmJ1aWxkLmJ1Zi52YWxpZGF0ZVABWkdidWYuYnVpbGQvZ2VuL2dvL2J1ZmJ1aWxkL3Byb3RvdmFsaWRhdGUvcHJvdG9jb2xidWZmZXJzL2dvL2J1Zi92YWxpZGF0ZQ", [file_google_protobuf_descriptor]);
+  fileDesc("ChtidWYvdmFsaWRhdGUvdmFsaWRhdGUucHJvdG8SDGJ1Zi52YWxpZGF0ZSLCAwoKRmllbGRSdWxlcxIWCg5jZWxfZXhwcmVzc2lvbhgdIAMoCRIQCghyZXF1aXJlZBgZIAEoCBIkCgZpZ25vcmUYGyABKA4yFC5idWYudmFsaWRhdGUuSWdub3JlEisKBmRvdWJsZRgCIAEoCzIZLmJ1Zi52YWxpZGF0ZS5Eb3VibGVSdWxlc0gAEikKBWludDMyGAMgASgLMhguYnVmLnZhbGlkYXRlLkludDMyUnVsZXNIABIpCgVpbnQ2NBgEIAEoCzIYLmJ1Zi52YWxpZGF0ZS5JbnQ2NFJ1bGVzSAASKwoGdWludDMyGAUgASgLMhkuYnVmLnZhbGlkYXRlLlVJbnQzMlJ1bGVzSAASKwoGc3RyaW5nGA4gASgLMhkuYnVmLnZhbGlkYXRlLlN0cmluZ1J1bGVzSAASJwoEZW51bRgQIAEoCzIXLmJ1Zi52YWxpZGF0ZS5FbnVtUnVsZXNIABIvCghyZXBlYXRlZBgSIAEoCzIbLmJ1Zi52YWxpZGF0ZS5SZXBlYXRlZFJ1bGVzSAASJQoDbWFwGBMgASgLMhYuYnVmLnZhbGlkYXRlLk1hcFJ1bGVzSABCBgoEdHlwZSLMBQoLU3RyaW5nUnVsZXMSDQoFY29uc3QYASABKAkSCwoDbGVuGBMgASgEEg8KB21pbl9sZW4YAiABKAQSDwoHbWF4X2xlbhgDIAEoBBIRCglsZW5fYnl0ZXMYFCABKAQSEQoJbWluX2J5dGVzGAQgASgEEhEKCW1heF9ieXRlcxgFIAEoBBIPCgdwYXR0ZXJuGAYgASgJEg4KBnByZWZpeBgHIAEoCRIOCgZzdWZmaXgYCCABKAkSEAoIY29udGFpbnMYCSABKAkSFAoMbm90X2NvbnRhaW5zGBcgASgJEgoKAmluGAogAygJEg4KBm5vdF9pbhgLIAMoCRIOCgZzdHJpY3QYGSABKAgSDwoHZXhhbXBsZRgiIAMoCRIPCgVlbWFpbBgMIAEoCEgAEhIKCGhvc3RuYW1lGA0gASgISAASDAoCaXAYDiABKAhIABIOCgRpcHY0GA8gASgISAASDgoEaXB2NhgQIAEoCEgAEg0KA3VyaRgRIAEoCEgAEhEKB3VyaV9yZWYYEiABKAhIABIRCgdhZGRyZXNzGBUgASgISAASDgoEdXVpZBgWIAEoCEgAEg8KBXR1dWlkGCEgASgISAASGwoRaXBfd2l0aF9wcmVmaXhsZW4YGiABKAhIABIdChNpcHY0X3dpdGhfcHJlZml4bGVuGBsgASgISAASHQoTaXB2Nl93aXRoX3ByZWZpeGxlbhgcIAEoCEgAEhMKCWlwX3ByZWZpeBgdIAEoCEgAEhUKC2lwdjRfcHJlZml4GB4gASgISAASFQoLaXB2Nl9wcmVmaXgYHyABKAhIABIXCg1ob3N0X2FuZF9wb3J0GCAgASgISAASDgoEdWxpZBgjIAEoCEgAEhYKDHByb3RvYnVmX2ZxbhglIAEoCEgAEhoKEHByb3RvYnVmX2RvdF9mcW4YJiABKAhIAEIMCgp3ZWxsX2tub3duIp8BCgpJbnQzMlJ1bGVzEg0KBWNvbnN0GAEgASgFEgoKAmluGAYgAygFEg4KBm5vdF9pbhgHIAMoBRIPCgdleGFtcGxlGAggAygFEgwKAmx0GAIgASgFSAASDQoDbHRlGAMgASgFSAASDAoCZ3QYBCABKAVIARINCgNndGUYBSABKAVIAUILCglsZXNzX3RoYW5CDgoMZ3JlYXRlcl90aGFuIqABCgtVSW50MzJSdWxlcxINCgVjb25zdBgBIAEoDRIKCgJpbhgGIAMoDRIOCgZub3RfaW4YByADKA0SDwoHZXhhbXBsZRgIIAMoDRIMCgJsdBgCIAEoDUgAEg0KA2x0ZRgDIAEoDUgAEgwKAmd0GAQgASgNSAESDQoDZ3RlGAUgASgNSAFCCwoJbGVzc190aGFuQg4KDGdyZWF0ZXJfdGhhbiKfAQoKSW50NjRSdWxlcxINCgVjb25zdBgBIAEoAxIKCgJpbhgGIAMoAxIOCgZub3RfaW4YByADKAMSDwoHZXhhbXBsZRgJIAMoAxIMCgJsdBgCIAEoA0gAEg0KA2x0ZRgDIAEoA0gAEgwKAmd0GAQgASgDSAESDQoDZ3RlGAUgASgDSAFCCwoJbGVzc190aGFuQg4KDGdyZWF0ZXJfdGhhbiKwAQoLRG91YmxlUnVsZXMSDQoFY29uc3QYASABKAESCgoCaW4YBiADKAESDgoGbm90X2luGAcgAygBEg4KBmZpbml0ZRgIIAEoCBIPCgdleGFtcGxlGAkgAygBEgwKAmx0GAIgASgBSAASDQoDbHRlGAMgASgBSAASDAoCZ3QYBCABKAFIARINCgNndGUYBSABKAFIAUILCglsZXNzX3RoYW5CDgoMZ3JlYXRlcl90aGFuIl0KCUVudW1SdWxlcxINCgVjb25zdBgBIAEoBRIUCgxkZWZpbmVkX29ubHkYAiABKAgSCgoCaW4YAyADKAUSDgoGbm90X2luGAQgAygFEg8KB2V4YW1wbGUYBSADKAUibgoNUmVwZWF0ZWRSdWxlcxIRCgltaW5faXRlbXMYASABKAQSEQoJbWF4X2l0ZW1zGAIgASgEEg4KBnVuaXF1ZRgDIAEoCBInCgVpdGVtcxgEIAEoCzIYLmJ1Zi52YWxpZGF0ZS5GaWVsZFJ1bGVzIoIBCghNYXBSdWxlcxIRCgltaW5fcGFpcnMYASABKAQSEQoJbWF4X3BhaXJzGAIgASgEEiYKBGtleXMYBCABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlcxIoCgZ2YWx1ZXMYBSABKAsyGC5idWYudmFsaWRhdGUuRmllbGRSdWxlcypNCgZJZ25vcmUSFgoSSUdOT1JFX1VOU1BFQ0lGSUVEEAASGAoUSUdOT1JFX0lGX1pFUk9fVkFMVUUQARIRCg1JR05PUkVfQUxXQVlTEAM6TgoFZmllbGQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGIcJIAEoCzIYLmJ1Zi52YWxpZGF0ZS5GaWVsZFJ1bGVzUgVmaWVsZEJfChJidWlsZC5idWYudmFsaWRhdGVQAVpHYnVmLmJ1aWxkL2dlbi9nby9idWZidWlsZC9wcm90b3ZhbGlkYXRlL3Byb3RvY29sYnVmZmVycy9nby9idWYvdmFsaWRhdGU", [file_google_protobuf_descriptor]);
 
 /**
  * @generated from message buf.validate.FieldRules
@@ -57,6 +57,12 @@ export type FieldRules = Message<"buf.validate.FieldRules"> & {
      */
     value: Int64Rules;
     case: "int64";
+  } | {
+    /**
+     * @generated from field: buf.validate.UInt32Rules uint32 = 5;
+     */
+    value: UInt32Rules;
+    case: "uint32";
   } | {
     /**
      * @generated from field: buf.validate.StringRules string = 14;
@@ -375,6 +381,72 @@ export const Int32RulesSchema: GenMessage<Int32Rules> = /*@__PURE__*/
   messageDesc(file_buf_validate_validate, 2);
 
 /**
+ * @generated from message buf.validate.UInt32Rules
+ */
+export type UInt32Rules = Message<"buf.validate.UInt32Rules"> & {
+  /**
+   * @generated from field: optional uint32 const = 1;
+   */
+  const: number;
+
+  /**
+   * @generated from field: repeated uint32 in = 6;
+   */
+  in: number[];
+
+  /**
+   * @generated from field: repeated uint32 not_in = 7;
+   */
+  notIn: number[];
+
+  /**
+   * @generated from field: repeated uint32 example = 8;
+   */
+  example: number[];
+
+  /**
+   * @generated from oneof buf.validate.UInt32Rules.less_than
+   */
+  lessThan: {
+    /**
+     * @generated from field: uint32 lt = 2;
+     */
+    value: number;
+    case: "lt";
+  } | {
+    /**
+     * @generated from field: uint32 lte = 3;
+     */
+    value: number;
+    case: "lte";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from oneof buf.validate.UInt32Rules.greater_than
+   */
+  greaterThan: {
+    /**
+     * @generated from field: uint32 gt = 4;
+     */
+    value: number;
+    case: "gt";
+  } | {
+    /**
+     * @generated from field: uint32 gte = 5;
+     */
+    value: number;
+    case: "gte";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message buf.validate.UInt32Rules.
+ * Use `create(UInt32RulesSchema)` to create a new message.
+ */
+export const UInt32RulesSchema: GenMessage<UInt32Rules> = /*@__PURE__*/
+  messageDesc(file_buf_validate_validate, 3);
+
+/**
  * @generated from message buf.validate.Int64Rules
  */
 export type Int64Rules = Message<"buf.validate.Int64Rules"> & {
@@ -438,7 +510,7 @@ export type Int64Rules = Message<"buf.validate.Int64Rules"> & {
  * Use `create(Int64RulesSchema)` to create a new message.
  */
 export const Int64RulesSchema: GenMessage<Int64Rules> = /*@__PURE__*/
-  messageDesc(file_buf_validate_validate, 3);
+  messageDesc(file_buf_validate_validate, 4);
 
 /**
  * @generated from message buf.validate.DoubleRules
@@ -509,7 +581,7 @@ export type DoubleRules = Message<"buf.validate.DoubleRules"> & {
  * Use `create(DoubleRulesSchema)` to create a new message.
  */
 export const DoubleRulesSchema: GenMessage<DoubleRules> = /*@__PURE__*/
-  messageDesc(file_buf_validate_validate, 4);
+  messageDesc(file_buf_validate_validate, 5);
 
 /**
  * @generated from message buf.validate.EnumRules
@@ -546,7 +618,7 @@ export type EnumRules = Message<"buf.validate.EnumRules"> & {
  * Use `create(EnumRulesSchema)` to create a new message.
  */
 export const EnumRulesSchema: GenMessage<EnumRules> = /*@__PURE__*/
-  messageDesc(file_buf_validate_validate, 5);
+  messageDesc(file_buf_validate_validate, 6);
 
 /**
  * @generated from message buf.validate.RepeatedRules
@@ -578,7 +650,7 @@ export type RepeatedRules = Message<"buf.validate.RepeatedRules"> & {
  * Use `create(RepeatedRulesSchema)` to create a new message.
  */
 export const RepeatedRulesSchema: GenMessage<RepeatedRules> = /*@__PURE__*/
-  messageDesc(file_buf_validate_validate, 6);
+  messageDesc(file_buf_validate_validate, 7);
 
 /**
  * @generated from message buf.validate.MapRules
@@ -610,7 +682,7 @@ export type MapRules = Message<"buf.validate.MapRules"> & {
  * Use `create(MapRulesSchema)` to create a new message.
  */
 export const MapRulesSchema: GenMessage<MapRules> = /*@__PURE__*/
-  messageDesc(file_buf_validate_validate, 7);
+  messageDesc(file_buf_validate_validate, 8);
 
 /**
  * @generated from enum buf.validate.Ignore

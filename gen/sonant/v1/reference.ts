@@ -609,6 +609,18 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "repeated string",
           "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+        },
+        {
+          "name": "instructions",
+          "number": 14,
+          "type": "string",
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+        },
+        {
+          "name": "seed",
+          "number": 15,
+          "type": "uint32",
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
         }
       ]
     },
@@ -686,7 +698,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
         },
         {
           "name": "audio_url",
@@ -791,6 +803,18 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "repeated string",
           "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+        },
+        {
+          "name": "instructions",
+          "number": 13,
+          "type": "string",
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+        },
+        {
+          "name": "seed",
+          "number": 14,
+          "type": "uint32",
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
         }
       ]
     },
@@ -904,7 +928,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
         },
         {
           "name": "audio_url",
@@ -1204,6 +1228,18 @@ export const protoReference: ProtoReference = {
           "number": 10,
           "type": "repeated string",
           "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+        },
+        {
+          "name": "instructions",
+          "number": 11,
+          "type": "string",
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+        },
+        {
+          "name": "seed",
+          "number": 12,
+          "type": "uint32",
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
         }
       ]
     },
@@ -1358,7 +1394,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings that are known when the audio begins, such as \"ignored:phoneme\" for markup without effect."
+          "comment": "What of the markup and of `start` has no effect, such as \"ignored:phoneme\", as far as it is known when the audio begins."
         }
       ]
     },
@@ -1575,6 +1611,18 @@ export const protoReference: ProtoReference = {
           "number": 10,
           "type": "repeated string",
           "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+        },
+        {
+          "name": "instructions",
+          "number": 11,
+          "type": "string",
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+        },
+        {
+          "name": "seed",
+          "number": 12,
+          "type": "uint32",
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
         }
       ]
     },
@@ -1610,7 +1658,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup without effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
         }
       ]
     },
@@ -3559,7 +3607,19 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 18,
           "type": "string",
-          "comment": "One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points."
+          "comment": "In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said."
+        },
+        {
+          "name": "instructions",
+          "number": 19,
+          "type": "string",
+          "comment": "How to speak, in free text, such as \"Calm, like a bedtime story.\" An engine that does not follow instructions speaks without. Default: none."
+        },
+        {
+          "name": "seed",
+          "number": 20,
+          "type": "uint32",
+          "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses."
         }
       ]
     },

@@ -1,8 +1,10 @@
 // Parses a Cartesia client's request into the start of live speech and its text. Unsupported members (model, emotion,
 // volume) are ignored and reported, as Cartesia tolerates them; supported ones are never replaced by other values.
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
-//      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed"}}
+//      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed","emotion"}}
 //     {"context_id","cancel":true}
+// What has no meaning here (a model, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
+// is never replaced by something else.
 import type { FormatName } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
@@ -37,7 +39,7 @@ const known =
 const knownWithin: Readonly<Record<string, readonly string[]>> = {
   voice: ['mode', 'id', '__experimental_controls'],
   output_format: ['container', 'encoding', 'sample_rate'],
-  generation_config: ['speed'],
+  generation_config: ['speed', 'emotion'],
 };
 const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
 /** Names for `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
@@ -53,6 +55,7 @@ const theirs: Readonly<Record<string, string>> = {
   sample_rate: 'output_format.sample_rate',
   language_code: 'language',
   speaking_rate: 'generation_config.speed',
+  instructions: 'generation_config.emotion',
   buffer_ms: 'max_buffer_delay_ms',
 };
 
@@ -77,6 +80,7 @@ export function parseGeneration(given: Fields): Generation {
     sample_rate: sampleRate,
     language_code: locale ?? language ?? ownLanguage,
     speaking_rate: speedOf(fields, faults),
+    instructions: instructionsOf(fields),
     timestamps: timestamps === true ? 'word' : undefined,
     buffer_ms: bufferMsOf(fields),
   };
@@ -121,6 +125,12 @@ function speedOf({ generation_config: config, speed, voice }: Fields, faults: Fi
   if (controls.speed == null) return undefined;
   const step = numberOf(controls.speed, namedSteps, 'voice.__experimental_controls.speed', faults);
   return step === undefined ? undefined : 1 + speedPerStep * Math.min(Math.max(-1, step), 1);
+}
+
+/** Cartesia names an emotion, such as "excited", where other engines take a sentence. */
+function instructionsOf({ generation_config: config }: Fields): unknown {
+  const emotion = isObject(config) ? config.emotion : undefined;
+  return typeof emotion === 'string' && emotion !== '' ? `Speak with this emotion: ${emotion}.` : emotion;
 }
 
 function numberOf(

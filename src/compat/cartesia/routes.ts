@@ -13,6 +13,7 @@ import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
 import { checkTextFits } from '../../http/live-start.ts';
 import { eventHeaders } from '../../http/speech/server-sent-events.ts';
+import { withWarnings } from '../../http/speech/speech-headers.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
@@ -59,7 +60,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       'content-type': audioFormats[format].contentType,
       ...ignoredHeaders(request, generation.ignored),
     };
-    await sendPieces(reply, headers, soundOf(events, generation));
+    await sendPieces(reply, headers, soundOf(withWarnings(reply, events), generation));
     return reply;
   });
 
@@ -67,7 +68,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     const { generation, events } = begin(request, reply);
     const ignored = generation.ignored.filter(({ name }) => name !== 'context_id');
     const headers = { ...eventHeaders, ...ignoredHeaders(request, ignored) };
-    await sendPieces(reply, headers, eventsOf(events, generation, request.id));
+    await sendPieces(reply, headers, eventsOf(withWarnings(reply, events), generation, request.id));
     return reply;
   });
 

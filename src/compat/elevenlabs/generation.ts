@@ -2,7 +2,7 @@
 // the body or in the first message of a context. Unsupported fields (model, bit rate, other voice settings) are
 // ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
-//     {"text","voice_settings":{"speed"}}
+//     {"text","voice_settings":{"speed"},"seed"}
 // What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
@@ -36,8 +36,8 @@ const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
 /** Query parameters in which a client may send its key. */
 const keyNames = ['xi-api-key', 'api_key'];
-const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
-const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
+const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
+const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];
 
 /** ElevenLabs's names of the fields. */
@@ -74,7 +74,7 @@ const isTrue = (value: unknown) => String(value).toLowerCase() === 'true';
 
 function toStart(
   voiceId: string,
-  { output_format: output, language_code: language }: Fields,
+  { output_format: output, language_code: language, seed }: Fields,
   settings: unknown,
   faults: FieldViolation[],
 ): LiveStart {
@@ -83,6 +83,8 @@ function toStart(
     ...readOutputFormat(output ?? formatDefault, faults),
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
+    // Of a query it is text.
+    seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
     timestamps: 'word',
     buffer_ms: bufferMs,
   };

@@ -12,6 +12,7 @@ import { run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
+import { withWarnings } from '../../http/speech/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
@@ -46,7 +47,8 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
       const { start, text, ignored } = parseGeneration(voiceOf(request), request.query as Fields, fieldsOf(request));
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
       const type = contentType ?? audioFormats[start.format].contentType;
-      await sendPieces(reply, { 'content-type': type, ...ignoredHeaders(request, ignored) }, render(events, text));
+      const headers = { 'content-type': type, ...ignoredHeaders(request, ignored) };
+      await sendPieces(reply, headers, render(withWarnings(reply, events), text));
       return reply;
     };
   const admitted = { onRequest: admitAnyTo(liveSpeech) };

@@ -3,7 +3,6 @@
 // if it reports that.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
-import { onAbort } from '../../runtime/abort.ts';
 
 export interface S3Address {
   /** Empty for Amazon's endpoint. */
@@ -132,8 +131,10 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
     ended.reject(toStorageFailure(error));
     sending.abort();
   };
+  const leave = () => end(new Error('the caller has left'));
   const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
-  using _ = onAbort(signal, () => end(new Error('the caller has left')));
+  signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) leave();
   try {
     const sent = send({ abortSignal: sending.signal, requestTimeout: limitMs.attemptMs });
     return await Promise.race([ended.promise, sent]);
@@ -141,6 +142,7 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
     throw toStorageFailure(error);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
   }
 }
 

@@ -39,7 +39,7 @@ const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: Op
 });
 
 export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
-  const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
+  const { model, sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
   const server = createServerGroup(serversOf(options));
   const list = await openVoiceList({
     load: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
@@ -52,6 +52,9 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
     },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
+      // OpenAI's first models and Kokoro follow no instructions; neither these nor OpenAI's other models take a seed.
+      instructions: !/^tts-1|kokoro/i.test(model),
+      seed: !/^(tts-1|gpt-)|kokoro/i.test(model),
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
@@ -59,7 +62,8 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
-    speak: ({ voice, text }, signal) => barePcm(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz),
+    speak: ({ voice, text, instructions, seed }, signal) =>
+      barePcm(server.speak({ voice: voice.voiceId, text, instructions, seed }, signal), sampleRateHz),
     close: async () => list.close(),
   };
 }

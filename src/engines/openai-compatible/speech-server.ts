@@ -17,9 +17,16 @@ export interface ListedVoice {
   name: string;
 }
 
+interface SpeechRequest {
+  voice: string;
+  text: string;
+  instructions?: string | undefined;
+  seed?: number | undefined;
+}
+
 export interface SpeechServer {
   /** The bytes of the sound, from the first on. */
-  speak(request: { voice: string; text: string }, signal: AbortSignal): AsyncGenerator<Buffer>;
+  speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** Undefined where the server has no list. */
   listVoices(signal: AbortSignal): Promise<ListedVoice[] | undefined>;
 }
@@ -36,8 +43,8 @@ export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions):
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
 
   return {
-    async *speak({ voice, text }, signal) {
-      const body = JSON.stringify({ model, input: text, voice, response_format: 'pcm', stream: true });
+    async *speak({ voice, text, ...manner }, signal) {
+      const body = JSON.stringify({ model, input: text, voice, response_format: 'pcm', stream: true, ...manner });
       const all = { ...headers, ...traceHeaders(), 'Content-Type': 'application/json' };
       const answer = await reach(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }, signal);
       const type = answer.headers.get('content-type') ?? '';

@@ -15,7 +15,9 @@ export interface SpokenBy {
   languageCode?: string;
   /** Within the speeds of the model. Default: 1. */
   speed?: number;
-  /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
+  /** Of a model that makes sound from noise. Default: 1. */
+  seed?: number | undefined;
+  /** The text is spoken again: a model that makes sound from noise begins with another. */
   isAgain?: boolean;
 }
 
@@ -50,11 +52,12 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number, withR
  * stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
  */
 export function toLibraryRequest(by: SpokenBy): ModelRequest {
-  const { model, text, speaker, reference, speed = 1, isAgain = false } = by;
+  const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // With the same seed, a segment always sounds the same.
-    ...(model.isSeeded && { seed: isAgain ? 2 : 1 }),
+    // From the same seed, the same segment sounds the same each time.
+    // The library takes 31 bits.
+    ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,
   };

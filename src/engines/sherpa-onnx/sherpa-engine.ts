@@ -188,6 +188,7 @@ function createSpeaking(
       languageCode: segment.languageCode,
       speed: segment.speakingRate,
       isAgain: segment.isAgain ?? false,
+      seed: segment.seed,
     };
     if (!clone) {
       const found = findVoice(voice);
@@ -232,10 +233,11 @@ function createSpeaking(
   };
 }
 
-function speakerCapabilities({ speakingRates: rates }: Model, code: string): SpeakerCapabilities {
+function speakerCapabilities({ speakingRates: rates, isSeeded }: Model, code: string): SpeakerCapabilities {
   const share = denseLanguages.includes(new Intl.Locale(code).language) ? dense : 1;
   return {
     ...(rates && { speakingRates: rates }),
+    ...(isSeeded && { seed: true }),
     segmentCharsMax: Math.round(share * segmentChars.max),
     firstSegmentCharsMax: Math.round(share * segmentChars.first),
   };

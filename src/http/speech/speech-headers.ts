@@ -1,4 +1,6 @@
 // The reply headers that describe speech.
+import type { FastifyReply } from 'fastify';
+import type { LiveEvent } from '../../api/live-session.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
 import { headerText } from '../../net/headers.ts';
@@ -36,6 +38,15 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
+
+/** The same events. The warnings of the first turn become a header of the reply, which is sent with the first audio. */
+export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<LiveEvent>): AsyncGenerator<LiveEvent> {
+  for await (const event of events) {
+    const warnings = event.type === 'info' && !reply.sent ? event.warnings : [];
+    if (warnings.length > 0) reply.header('X-Warnings', warnings.join(', '));
+    yield event;
+  }
+}
 
 type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
 
