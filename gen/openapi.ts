@@ -11,7 +11,7 @@ export type SpeechRequest = {
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
-  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those. */
+  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the voice's languages. */
   language_code?: string;
   /** Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`. */
   method?: "rest" | "streaming";
@@ -25,10 +25,14 @@ export type SpeechRequest = {
   captions?: ("srt" | "vtt")[];
   /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
   markup?: "ssml" | "pauses";
-  /** Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. */
+  /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
   /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
   lexicon_ids?: string[];
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
+  instructions?: string;
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  seed?: number;
 };
 
 export type SpeechLink = {
@@ -40,7 +44,7 @@ export type SpeechLink = {
   voice_name: string;
   /** Always this. */
   method: "rest";
-  /** Unicode code points of the text that are said, without markup; this number is charged. */
+  /** Spoken Unicode code points of the text, without markup; this number is charged. */
   chars: number;
   /** Encoding of the audio. */
   format: "wav" | "pcm" | "mp3" | "opus" | "flac";
@@ -65,7 +69,7 @@ export type SpeechInfoEvent = {
   channels: number;
   /** Number of chunks received. */
   chunks: number;
-  /** Unicode code points of all chunks that are said, without markup; this number is charged. */
+  /** Spoken Unicode code points of all chunks, without markup; this number is charged. */
   chars: number;
   /** Always this. */
   method: "streaming";
@@ -103,7 +107,7 @@ export type SpeechTimestampsEvent = {
   words: WordTimestamp[];
   /** Source of the times. */
   quality: "engine" | "estimated";
-  /** What they are spoken in, as a BCP-47 tag; empty unless the request has language_code "auto". */
+  /** Language of the words, as a BCP-47 tag; empty unless the request has language_code "auto". */
   language_code?: string;
 };
 
@@ -112,15 +116,15 @@ export type SpeechMarkEvent = {
   type: "speech.mark";
   /** Index of the chunk, from 0. */
   chunk_index: number;
-  /** What is reached. */
+  /** Kind of the mark. */
   kind: "mark" | "voice";
   /** Name of the mark; for a voice, its id. */
   name: string;
-  /** When it is heard, in seconds from the first sample of the stream. */
+  /** Its position, in seconds from the first sample of the stream. */
   time: number;
 };
 
-/** A chunk is complete: no more audio has its index. What the encoder holds back comes with the next chunk. */
+/** A chunk is complete: no more audio has its index. Audio that the encoder holds back comes with the next chunk. */
 export type SpeechChunkDoneEvent = {
   type: "speech.chunk.done";
   /** Index of the chunk, from 0. */
@@ -133,7 +137,7 @@ export type SpeechChunkDoneEvent = {
   end: number;
 };
 
-/** What is charged. */
+/** Characters charged. */
 export type SpeechUsage = {
   /** Unicode code points of all chunks; this number is charged. */
   characters: number;
@@ -190,11 +194,11 @@ export type SpeechEstimate = {
   bytes: number;
   /** Number of segments that the text would be split into. */
   segments: number;
-  /** Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of markup that has no effect. */
+  /** Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of markup, or of a field, that has no effect. */
   warnings: string[];
 };
 
-/** Like SpeechRequest; `text` is a single chunk, and `method` may be left out. */
+/** Like SpeechRequest; `text` is a single chunk, and `method` may be omitted. */
 export type StreamRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
@@ -206,7 +210,7 @@ export type StreamRequest = {
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
-  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": found for each sentence, among those. */
+  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the voice's languages. */
   language_code?: string;
   /** Always this. */
   method?: "streaming";
@@ -220,10 +224,14 @@ export type StreamRequest = {
   timestamps?: "word";
   /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
   markup?: "ssml" | "pauses";
-  /** Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. */
+  /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
   /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
   lexicon_ids?: string[];
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
+  instructions?: string;
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  seed?: number;
 };
 
 export type StreamTicket = {
@@ -282,8 +290,12 @@ export type CreateJob = {
   cover?: string;
   /** Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of the voice come last. Default none. */
   lexicon_ids?: string[];
-  /** One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points. */
+  /** In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said. */
   ssml?: string;
+  /** How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions speaks without. Default: none. */
+  instructions?: string;
+  /** Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses. */
+  seed?: number;
 };
 
 /** Its progress. */
@@ -391,7 +403,7 @@ export type WatchJobResponse = {
   job: Job;
 };
 
-/** Why the events end early: what they are about was deleted, or the key has ended. */
+/** Reason for an early end: the resource was deleted, or the key has ended. */
 export type EventsEnded = {
   type: "error";
   /** The reason, as in Failure. */
@@ -400,7 +412,7 @@ export type EventsEnded = {
   message: string;
   /** The equivalent HTTP status. */
   status: number;
-  /** The same request fails again. */
+  /** Always false: the same request fails again. */
   retryable: false;
   /** Include it when you contact the operator. */
   request_id: string;
@@ -450,7 +462,7 @@ export type NumberRange = {
   max: number;
 };
 
-/** What a request may ask of it; the same for all voices. */
+/** Supported values of request fields; the same for all voices. */
 export type VoiceCapabilities = {
   /** Sample rates of the audio, in hertz. */
   sample_rates: number[];
@@ -665,7 +677,7 @@ export type ModelInstall = {
   seconds_left: number | null;
   /** The share of the archive that has been unpacked: 0 to 1. */
   unpacked: number;
-  /** Why it has failed; not set where it has not. */
+  /** Why it has failed; not set if it has not. */
   failure: InstallFailure | null;
 };
 
@@ -921,7 +933,7 @@ export type OpenAiSpeech = {
   model?: string;
   /** Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together. */
   input: string;
-  /** Id or alias of the voice. Without one, the default voice speaks; also for a voice that OpenAI publishes, such as `alloy`, where the caller has none of that name, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors. Any other unknown voice is one always. */
+  /** Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error. */
   voice?: string | {
     id: string;
   };
@@ -929,7 +941,7 @@ export type OpenAiSpeech = {
   response_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
   /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
   markup?: "ssml" | "pauses";
-  /** Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. */
+  /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
   /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
   lexicon_ids?: string[];
@@ -937,8 +949,10 @@ export type OpenAiSpeech = {
   speed?: number;
   /** Audio, or events with audio. */
   stream_format?: "audio" | "sse";
-  /** Ignored. */
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
   instructions?: string;
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  seed?: number;
 };
 
 /** A piece of the audio. */
@@ -948,7 +962,7 @@ export type OpenAiDeltaEvent = {
   audio: string;
 };
 
-/** Characters in place of tokens. */
+/** Characters instead of tokens. */
 export type OpenAiUsage = {
   input_tokens: number;
   output_tokens: number;
@@ -1185,26 +1199,26 @@ export type ReplaceLexicon = {
 export type TokenRequest = {
   /** The type of the grant. */
   grant_type: "client_credentials" | "urn:ietf:params:oauth:grant-type:token-exchange";
-  /** Id of a client registered here, unless HTTP Basic is used. */
+  /** Id of a client registered with this service, unless HTTP Basic is used. */
   client_id?: string;
   /** Secret of the client, unless HTTP Basic is used. */
   client_secret?: string;
-  /** What the token may do: some of `keys:read keys:write`, separated by spaces. Default: all. */
+  /** Scopes of the token: some of `keys:read keys:write`, separated by spaces. Default: all. */
   scope?: string;
   /** A token of the issuer, to exchange (RFC 8693). */
   subject_token?: string;
-  /** Type of that token. */
+  /** Type of the subject token. */
   subject_token_type?: "urn:ietf:params:oauth:token-type:access_token" | "urn:ietf:params:oauth:token-type:jwt" | "urn:ietf:params:oauth:token-type:id_token";
 };
 
 export type AccessToken = {
   /** Allows key management, but no speech. */
   access_token: string;
-  /** How to present it. */
+  /** How to send the token. */
   token_type: "Bearer";
   /** Lifetime in seconds. */
   expires_in: number;
-  /** What the token may do. */
+  /** Scopes of the token. */
   scope: string;
   /** Type of a token that was exchanged. */
   issued_token_type?: string;
@@ -1253,7 +1267,7 @@ export type Failure = {
   reason?: "requests" | "concurrency" | "characters";
 };
 
-/** The same in the form of RFC 9457, for clients that accept application/problem+json. */
+/** A failure in the form of RFC 9457, for clients that accept application/problem+json. */
 export type Problem = Failure & {
   /** Documentation of the failure. */
   type: string;

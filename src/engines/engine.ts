@@ -40,7 +40,7 @@ export interface Segment {
   instructions?: string;
   /** Of its random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
   seed?: number;
-  /** Ranges of the text, in order, that are pronounced as `toPhonemes` states. */
+  /** Ranges of the text, in order, with phonemes from `toPhonemes`. */
   phonemes?: readonly PhonemeRange[];
   /** Whether word times are requested. */
   timings: boolean;
@@ -76,7 +76,7 @@ export interface EngineCapabilities {
   instructions?: boolean;
   /** Whether the same seed gives the same sound, as far as it can; where it does not, a warning says so. */
   seed?: boolean;
-  /** Whether the engine times words; where it does not, word times are estimated. */
+  /** Whether the engine times words. If not, word times are estimated. */
   timings: boolean;
   /** Whether the engine reads numbers, dates and abbreviations. If not, they are spelled out for it. */
   readsNumbers: boolean;

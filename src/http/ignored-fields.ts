@@ -25,7 +25,7 @@ interface SortedFields {
   faults: FieldViolation[];
 }
 
-/** `prefix` precedes the names of nested members. */
+/** `prefix` is put before the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))

@@ -1,5 +1,5 @@
-// How the runs of a text are spoken: by which engine and voice, in which language, at which speed, pitch and volume, with
-// what in place of what is written. What an engine cannot do is spoken plainly, and reported.
+// Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and the text in place of the
+// written one. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
 import type { EngineCapabilities, Segment, Voice } from '../engines/engine.ts';
 import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
 import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';

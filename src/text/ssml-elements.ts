@@ -117,7 +117,7 @@ export function readEmphasis({ attributes: { level = 'moderate' } }: Element, re
   return undefined;
 }
 
-/** Parses a time into milliseconds. */
+/** Milliseconds. */
 const breakMs: Readonly<Record<string, number>> = {
   none: 0,
   'x-weak': 100,
@@ -134,7 +134,7 @@ const rates: Readonly<Record<string, number>> = {
   fast: 1.4,
   'x-fast': 2,
 };
-/** Parses a volume into decibels. */
+/** Decibels. */
 const volumes: Readonly<Record<string, number>> = {
   silent: -Infinity,
   'x-soft': -12,

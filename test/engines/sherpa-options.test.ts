@@ -42,7 +42,7 @@ describe('a model is read with what it brings:', () => {
     };
     const seeds = [{}, { isAgain: true }, { seed: 7 }, { seed: 7, isAgain: true }, { seed: 2 ** 32 - 1 }].map(seedOf);
     expect(seeds).toEqual([1, 2, 7, 7, 2 ** 31 - 1]);
-    // It has the letter, and not its accent. Marks of a language come from us only.
+    // The model has the letter, but not its accent. Language marks in the text are removed.
     expect(await toModelText('Café für <ko>5 €.', model!)).toBe('Cafe für  ko 5 EUR.');
   });
 

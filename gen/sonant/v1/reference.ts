@@ -3607,7 +3607,7 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 18,
           "type": "string",
-          "comment": "In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said."
+          "comment": "One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points."
         },
         {
           "name": "instructions",

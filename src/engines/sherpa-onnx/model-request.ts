@@ -17,7 +17,7 @@ export interface SpokenBy {
   speed?: number;
   /** Of a model that makes sound from noise. Default: 1. */
   seed?: number | undefined;
-  /** The text is spoken again: a model that makes sound from noise begins with another. */
+  /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
   isAgain?: boolean;
 }
 
