@@ -290,7 +290,7 @@ export type CreateJob = {
   cover?: string;
   /** Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of the voice come last. Default none. */
   lexicon_ids?: string[];
-  /** In place of chapters and of `text`, one SSML 1.1 document to speak: at most 50000 Unicode code points that are said. */
+  /** One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points. */
   ssml?: string;
   /** How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions speaks without. Default: none. */
   instructions?: string;
