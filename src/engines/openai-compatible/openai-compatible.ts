@@ -3,10 +3,11 @@
 // sample rate and format are applied outside the engine, since such servers differ in them.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
-import { defineEngine, type Engine, type EngineReport, type Voice } from '../engine.ts';
+import { defineEngine, type Engine, type EngineReport, type ServerTools, type Voice } from '../engine.ts';
 import { barePcm } from '../pcm-stream.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { createServerGroup } from './server-group.ts';
+import { findAddresses } from './server-addresses.ts';
+import { createServerGroup, type ServerGroupOptions } from './server-group.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
@@ -38,9 +39,18 @@ const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: Op
   gainDb: 0,
 });
 
-export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
-  const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
-  const server = createServerGroup(serversOf(options));
+export async function openOpenAiCompatible(
+  options: OpenAiCompatibleOptions,
+  grouping: ServerTools & Partial<ServerGroupOptions> = {},
+): Promise<Engine> {
+  const { url, sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
+  const server = createServerGroup({
+    urls: urlsOf(url),
+    createServer: (one) => createSpeechServer({ ...options, url: one }),
+    secondsOf: ({ length }) => length / 2 / sampleRateHz,
+    requestsAtOnce,
+    ...grouping,
+  });
   const list = await openVoiceList({
     load: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
   });
@@ -56,17 +66,23 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      segmentsSpokenMax: requestsAtOnce,
+      get segmentsSpokenMax() {
+        return server.seats;
+      },
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
+    get servers() {
+      return server.servers;
+    },
     speak: ({ voice, text }, signal) => barePcm(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz),
-    close: async () => list.close(),
+    async close() {
+      list.close();
+      server.close();
+    },
   };
 }
 
 const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
-const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
-  urlsOf(url).map((one) => createSpeechServer({ ...options, url: one }));
 
 /** The voices that are configured, or else those that the server lists. */
 async function findVoices(
@@ -89,9 +105,9 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
+async function open(options: OpenAiCompatibleOptions, tools?: ServerTools): Promise<Engine> {
   try {
-    return await openOpenAiCompatible(options);
+    return await openOpenAiCompatible(options, tools);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -102,7 +118,8 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
     let voices = options.voices;
-    for (const server of serversOf(options)) {
+    for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
+      const server = createSpeechServer({ ...options, url });
       // Even where voices are configured, only the server's answer shows that it is there.
       const listed = await server.listVoices(signal);
       if (options.voices.length === 0) voices = (listed ?? []).map(({ id }) => id);
@@ -114,7 +131,8 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   }
 }
 
-const isUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
+const isUrl = (given: string) =>
+  /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 
@@ -124,8 +142,8 @@ export const openAiCompatible = defineEngine({
   settings: {
     url: textSetting({
       name: 'SONANT_OPENAI_URL',
-      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them',
-      allowed: 'http or https URLs without a slash at their ends',
+      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them; dns+http:// stands for all addresses of the name',
+      allowed: 'http, https or dns+http URLs without a slash at their ends',
       isAllowed: (given) => urlsOf(given).every(isUrl),
     }),
     apiKey: textSetting({
@@ -162,16 +180,16 @@ export const openAiCompatible = defineEngine({
     }),
     requestsAtOnce: integerSetting({
       name: 'SONANT_OPENAI_AT_ONCE',
-      help: 'Requests that it takes at once',
+      help: 'Requests that each server takes at once',
       min: 1,
       max: 10_000,
       fallback: 8,
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings) => {
+  open: async (settings, _dataDir, _log, tools) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages });
+    return open({ ...settings, languages }, tools);
   },
 });

@@ -4,6 +4,7 @@
 // states whether the same request may succeed later.
 import { Failure } from '../../errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
+import { ServerFull } from './server-full.ts';
 
 export interface SpeechServerOptions {
   /** Such as "http://localhost:8880/v1", without a slash at its end. */
@@ -103,7 +104,8 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
 function failureOf({ status, headers }: Response, text: string): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
   const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUnknown;
-  if (status === 429 || (status >= 502 && status <= 504))
+  if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds, cause);
+  if (status === 502 || status === 504)
     return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // Only the operator can replace a key that is wrong or has no credit left.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
