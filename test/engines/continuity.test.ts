@@ -33,7 +33,7 @@ test('one late stream changes nothing; raising is slower each time that it faile
   const raisedAfter = (fromMs: number) => {
     const { limit } = concurrency;
     let nowMs = fromMs;
-    while (concurrency.limit === limit) concurrency.continuous(limit, nowMs, (nowMs += 100));
+    for (; concurrency.limit === limit; nowMs += 100) concurrency.continuous(limit, nowMs, nowMs + 100);
     return nowMs - fromMs;
   };
   expect(raisedAfter(10)).toBe(10_000);

@@ -135,7 +135,8 @@ test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends 
     }),
   );
   const leaving = new AbortController();
-  const speak = (engine: Engine) => Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
+  const speak = (engine: Engine) =>
+    Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
   const all = Array.from({ length: 15 }, () => speak(one!.engine));
   await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(5);
   all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));

@@ -131,8 +131,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   }
 }
 
-const isUrl = (given: string) =>
-  /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
+const isUrl = (given: string) => /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 

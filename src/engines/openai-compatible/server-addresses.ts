@@ -4,7 +4,7 @@ import { lookup as lookUp } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 
 /** The addresses of a host name. */
-export type Lookup = (name: string) => Promise<readonly string[]>;
+type Lookup = (name: string) => Promise<readonly string[]>;
 
 export interface AddressOptions {
   urls: readonly string[];

@@ -5,7 +5,7 @@ import type { ShareCounts } from '../engine.ts';
 const changedMs = 50;
 const everyMs = 1_000;
 
-export interface SharedCounts {
+interface SharedCounts {
   /** The requests of other replicas at the server. */
   othersAt(server: string): number;
   /** Replicas with requests under way, this one included. */

@@ -22,7 +22,7 @@ export interface ServerGroupOptions extends AddressOptions, ServerTools {
   random?: (() => number) | undefined;
 }
 
-export interface ServerGroup extends SpeechServer {
+interface ServerGroup extends SpeechServer {
   readonly servers: readonly EngineServer[];
   /** How many requests this replica may have under way at all servers. */
   readonly seats: number;
@@ -85,7 +85,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const addresses = watchAddresses(options, (urls) => {
     const isFirst = members.size === 0;
     const before = members;
-    members = new Map(urls.map((url) => [url, before.get(url) ?? returning(url) ?? new Member(url, options, !isFirst)]));
+    members = new Map(
+      urls.map((url) => [url, before.get(url) ?? returning(url) ?? new Member(url, options, !isFirst)]),
+    );
     for (const [url, member] of before) {
       if (members.has(url)) continue;
       if (member.outstanding > 0) draining.add(member);
@@ -110,7 +112,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 
   const choose = (request: SpokenRequest): Member => {
     const up = [...members.values()].filter(isUp);
-    if (up.length > 0) for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
+    if (up.length > 0) warmUpDue(request);
+    if (!request.clone) lastRequest = request;
     // Without another server, the caller's own request shows whether one is back.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
@@ -150,6 +153,12 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     member.isWarming = false;
   };
 
+  const warmUpDue = (request: SpokenRequest) => {
+    for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
+  };
+  /** Of a voice that the servers have; never a clone, which may be revoked meanwhile. */
+  let lastRequest: SpokenRequest | undefined;
+  const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
   /** Returns its new `outUntilMs`. */
   const bringBack = (member: Member): number => {
     member.isCold = false;
@@ -203,7 +212,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       if (!hasGap) concurrency.continuous(load, begunMs, now());
       noteClone(request, member);
     } catch (error) {
-      if (error instanceof ServerFull) member.fullUntilMs = now() + Math.min(error.retryAfterMs || fullMsUsual, fullMsMax);
+      if (error instanceof ServerFull)
+        member.fullUntilMs = now() + Math.min(error.retryAfterMs || fullMsUsual, fullMsMax);
       else if (!signal.aborted) note(error);
       throw error;
     } finally {
@@ -262,6 +272,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
     close() {
       closing.abort(new Failure('engine_unavailable'));
+      clearInterval(timer);
       addresses.close();
       counts.close();
     },

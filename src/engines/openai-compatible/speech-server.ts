@@ -105,8 +105,7 @@ function failureOf({ status, headers }: Response, text: string): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
   const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUnknown;
   if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds, cause);
-  if (status === 502 || status === 504)
-    return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
+  if (status === 502 || status === 504) return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // Only the operator can replace a key that is wrong or has no credit left.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
   const mayPass = status >= 500 && status !== 501;
