@@ -20,9 +20,10 @@ test('a gap is the time by which a piece is late for playback, and late pieces a
 
 test('one late stream changes nothing; raising is slower each time that it failed', () => {
   const concurrency = new Concurrency(20);
+  const fast = Object.assign(new Playback(), { receivedSeconds: 20, elapsedSeconds: 10 });
   const late = Object.assign(new Playback(), { receivedSeconds: 6, elapsedSeconds: 10 });
   concurrency.gapped(16, late, 0, 0);
-  for (let i = 0; i < 20; i++) concurrency.continuous(16, 0, 0);
+  for (let i = 0; i < 20; i++) concurrency.continuous(16, fast, 0, 0);
   concurrency.gapped(16, late, 0, 0);
   expect(concurrency.limit).toBe(20);
   concurrency.gapped(16, late, 0, 10);
@@ -33,16 +34,23 @@ test('one late stream changes nothing; raising is slower each time that it faile
   const raisedAfter = (fromMs: number) => {
     const { limit } = concurrency;
     let nowMs = fromMs;
-    for (; concurrency.limit === limit; nowMs += 100) concurrency.continuous(limit, nowMs, nowMs + 100);
+    for (; concurrency.limit === limit; nowMs += 100) concurrency.continuous(limit, fast, nowMs, nowMs + 100);
     return nowMs - fromMs;
   };
-  expect(raisedAfter(10)).toBe(10_000);
+  expect(raisedAfter(10)).toBe(5_000);
   for (let i = 0; i < 2; i++) concurrency.gapped(10, late, 20_000, 20_000);
   expect(concurrency.limit).toBe(6);
-  expect(raisedAfter(20_000)).toBe(20_000);
-  // A server with little to do does not show what it can do.
-  concurrency.continuous(3, 500_000, 500_000);
-  expect(concurrency.limit).toBe(7);
+  for (let limit = 7; limit < 10; limit++) raisedAfter(0);
+  expect(concurrency.limit).toBe(9);
+  // The next one failed before.
+  expect(raisedAfter(35_000)).toBe(20_000);
+  // A server with little to do does not show what it can do, nor does one that barely keeps up.
+  concurrency.continuous(3, fast, 200_000, 200_000);
+  const barely = Object.assign(new Playback(), { receivedSeconds: 10.5, elapsedSeconds: 10 });
+  concurrency.continuous(10, barely, 200_000, 200_000);
+  expect(concurrency.limit).toBe(10);
+  concurrency.continuous(10, barely, 400_000, 400_000);
+  expect(concurrency.limit).toBe(11);
 });
 
 const tickMs = 20;
@@ -106,6 +114,7 @@ async function simulate(isControlled: boolean) {
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
+  group.close();
   const withoutGap = ended.filter(({ hasGap }) => !hasGap).length;
   return { share: withoutGap / ended.length, count: ended.length, seats: group.seats };
 }
@@ -114,7 +123,8 @@ test('a server that is slower than speech from 8 streams on speaks nearly all of
   const [without, controlled] = [await simulate(false), await simulate(true)];
   console.log('streams without a gap:', { without, controlled });
   expect(without.share).toBeLessThan(0.05);
-  expect(controlled.share).toBeGreaterThan(0.95);
+  // It had to be found out first.
+  expect(controlled.share).toBeGreaterThan(0.93);
   // The sum of the sound is what the server can speak.
   expect(controlled.count).toBeGreaterThan(0.75 * without.count);
 });

@@ -1,6 +1,7 @@
 // Whether a listener could play a stream without a gap, and how many streams a server speaks at once without gaps. Playback
 // begins with the first sound; a piece that arrives after the sound before it has been played leaves a gap. If gaps repeat,
-// the server takes fewer streams at once; without gaps it takes one more at a time, ever more rarely the more often that failed.
+// the server gets fewer streams at once. Without gaps it gets one more at a time: soon as long as it is below what failed last,
+// and ever more rarely beyond that.
 
 /** Where playback of one stream stands. */
 export class Playback {
@@ -19,6 +20,11 @@ export class Playback {
     this.receivedSeconds += seconds;
   }
 
+  /** Seconds of sound that arrived in a second. */
+  get speed(): number {
+    return this.receivedSeconds / this.elapsedSeconds;
+  }
+
   /** Listeners hear shorter gaps as part of the speech. */
   get hasGap(): boolean {
     return this.underrunSeconds > audibleSeconds;
@@ -33,6 +39,8 @@ const gapShareMax = 0.15;
 const loweredTo = { min: 0.5, max: 0.8 };
 const raiseMsFirst = 5_000;
 const raiseMsMax = 300_000;
+/** Beyond this much of what failed last, that was chance. */
+const loweredFarAbove = 1.25;
 /** Only a server that is nearly full shows that it can do more. */
 const fullShare = 0.9;
 
@@ -57,20 +65,24 @@ export class Concurrency {
     if (begunMs < this.#changedMs) return;
     this.#gapShare += streamWeight * (1 - this.#gapShare);
     if (this.#gapShare < gapShareMax) return;
-    const speed = playback.receivedSeconds / playback.elapsedSeconds;
-    const share = Math.min(Math.max(speed, loweredTo.min), loweredTo.max);
+    const share = Math.min(Math.max(playback.speed, loweredTo.min), loweredTo.max);
     this.#loweredAt = Math.min(this.limit, load);
     this.#change(Math.max(1, Math.floor(this.#loweredAt * share)), nowMs);
     this.#raiseMs = Math.min(2 * this.#raiseMs, raiseMsMax);
   }
 
-  /** A stream ended without a gap; `load` streams were under way at its begin. */
-  continuous(load: number, begunMs: number, nowMs: number): void {
+  /** A stream ended without a gap; `load` streams were under way when it began. */
+  continuous(load: number, { speed }: Playback, begunMs: number, nowMs: number): void {
     if (begunMs < this.#changedMs) return;
     this.#gapShare *= 1 - streamWeight;
-    if (this.limit >= this.#max || load < this.limit * fullShare || nowMs - this.#changedMs < this.#raiseMs) return;
-    this.#change(this.limit + 1, nowMs);
-    if (this.limit > this.#loweredAt) this.#raiseMs = raiseMsFirst;
+    if (this.limit >= this.#max || load < this.limit * fullShare) return;
+    const raised = this.limit + 1;
+    const usualMs = raised < this.#loweredAt ? raiseMsFirst : this.#raiseMs;
+    // Some servers send no faster than sound is played, so it is tried now and then all the same.
+    const dueMs = speed * this.limit >= raised ? usualMs : raiseMsMax;
+    if (nowMs - this.#changedMs < dueMs) return;
+    if (raised > loweredFarAbove * this.#loweredAt) this.#raiseMs = raiseMsFirst;
+    this.#change(raised, nowMs);
   }
 
   #change(limit: number, nowMs: number): void {

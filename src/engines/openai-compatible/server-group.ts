@@ -2,6 +2,7 @@
 // of other replicas included; a clone goes to the servers that have spoken it. A server that is full is asked again later,
 // and the request goes to another one. A server that fails is skipped for a while, longer each time. One that is new or comes
 // back speaks a sentence first, while others take the requests. A server whose address is gone ends its streams.
+import { hash } from 'node:crypto';
 import { Failure } from '../../errors.ts';
 import type { EngineServer, ServerTools } from '../engine.ts';
 import { Concurrency, Playback } from './continuity.ts';
@@ -132,8 +133,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const homeOf = (voice: string, from: readonly Member[]): Member | undefined => {
     const having = from.filter((member) => cloneServers.get(voice)?.has(member));
     if (having.length > 0) return lessLoaded(having);
-    const rank = (member: Member) => hashOf(`${member.name} ${voice}`);
-    return from.toSorted((a, b) => rank(a) - rank(b))[0];
+    const ranks = from.map((member) => ({ member, rank: hash('sha1', `${member.name} ${voice}`) }));
+    return ranks.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.member;
   };
   const noteClone = ({ voice, clone }: SpokenRequest, member: Member) => {
     if (!clone) return;
@@ -209,7 +210,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
         member.failures = 0;
         bringBack(member);
       }
-      if (!hasGap) concurrency.continuous(load, begunMs, now());
+      if (!hasGap) concurrency.continuous(load, playback, begunMs, now());
       noteClone(request, member);
     } catch (error) {
       if (error instanceof ServerFull)
@@ -285,10 +286,3 @@ const isOfServer = (error: unknown): boolean =>
   (error.reason === 'engine_unavailable' ||
     error.reason === 'engine_timeout' ||
     error.facts.retryAfterSeconds !== undefined);
-
-/** FNV-1a. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
