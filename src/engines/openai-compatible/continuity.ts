@@ -65,7 +65,8 @@ export class Concurrency {
     if (begunMs < this.#changedMs) return;
     this.#gapShare += streamWeight * (1 - this.#gapShare);
     if (this.#gapShare < gapShareMax) return;
-    const share = Math.min(Math.max(playback.speed, loweredTo.min), loweredTo.max);
+    const played = 1 - playback.underrunSeconds / playback.elapsedSeconds;
+    const share = Math.min(Math.max(played, loweredTo.min), loweredTo.max);
     this.#loweredAt = Math.min(this.limit, load);
     this.#change(Math.max(1, Math.floor(this.#loweredAt * share)), nowMs);
     this.#raiseMs = Math.min(2 * this.#raiseMs, raiseMsMax);
