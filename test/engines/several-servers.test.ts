@@ -16,7 +16,7 @@ const text = 'One two three four five six.';
 
 const openFour = () => Promise.all(Array.from({ length: 4 }, () => openOpenAiServer({ pieceDelayMs: 4 })));
 
-const openEngine = (servers: readonly Server[], tools?: ServerTools) =>
+const openEngine = (servers: readonly Server[], tools: ServerTools = {}, requestsAtOnce = 20) =>
   openOpenAiCompatible(
     {
       url: servers.map(({ url }) => url).join(','),
@@ -26,7 +26,7 @@ const openEngine = (servers: readonly Server[], tools?: ServerTools) =>
       languages: ['en'],
       sampleRateHz: 24_000,
       requestsPerMinute: 0,
-      requestsAtOnce: 20,
+      requestsAtOnce,
     },
     tools,
   );
@@ -86,13 +86,13 @@ test('100 streams over four servers, of which one is killed, one is full and one
 
 test.skipIf(!hasRedis)('two replicas that share counts through Redis use four servers evenly', async () => {
   const servers = await openFour();
-  for (const { state } of servers) Object.assign(state.trouble, { pieceBytes: 16_000, pieceDelayMs: 40 });
+  for (const { state } of servers) Object.assign(state.trouble, { pieceBytes: 16_000, pieceDelayMs: 150 });
   const redisServer = await openRedisServer();
   const replicas = await Promise.all(
     ['one', 'two'].map(async () => {
       const redis = await openRedis({ url: redisServer.url, prefix: 'servers-test:' });
       const share = createRedisCounts(redis, 'servers-test:');
-      const engine = await openEngine(servers, { share: (counts) => share('openai-compatible', counts) });
+      const engine = await openEngine(servers, { share: (counts) => share('openai-compatible', counts) }, 50);
       return { redis, engine, guard: openGuard(engine) };
     }),
   );
@@ -104,18 +104,18 @@ test.skipIf(!hasRedis)('two replicas that share counts through Redis use four se
           await Array.fromAsync(guard.speak(segmentOf(engine, true), `${n}-${at}`, leaving.signal)).catch(() => {});
       }),
     );
-  const speaking = speakAll(32);
+  const speaking = speakAll(80);
   const outstanding = () => servers.map(({ state }) => state.running);
   const samples: number[][] = [];
-  await expect.poll(() => outstanding().reduce((sum, each) => sum + each)).toBe(64);
-  for (let n = 0; n < 60; n++) {
+  await expect.poll(() => outstanding().reduce((sum, each) => sum + each)).toBeGreaterThan(120);
+  for (let n = 0; n < 100; n++) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     samples.push(outstanding());
   }
   leaving.abort(new Error('over'));
   await Promise.all(speaking);
   const means = servers.map((_, at) => samples.reduce((sum, sample) => sum + sample[at]!, 0) / samples.length);
-  console.log('outstanding per server, mean of 60 samples:', means);
+  console.log('outstanding per server, mean of 100 samples:', means);
   expect(Math.max(...means)).toBeLessThan(1.25 * Math.min(...means));
   for (const { redis, guard } of replicas) {
     await guard.close();
@@ -125,7 +125,7 @@ test.skipIf(!hasRedis)('two replicas that share counts through Redis use four se
 });
 
 test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends leaves them to the other', async () => {
-  const server = await openOpenAiServer({ pieceDelayMs: 30 });
+  const server = await openOpenAiServer({ pieceDelayMs: 300 });
   const redisServer = await openRedisServer();
   const [one, two] = await Promise.all(
     ['one', 'two'].map(async () => {

@@ -12,7 +12,7 @@ import { ServerFull } from './server-full.ts';
 import type { SpeechServer } from './speech-server.ts';
 
 type Piece = ReturnType<SpeechServer['speak']> extends AsyncGenerator<infer P> ? P : never;
-type SpokenRequest = Parameters<SpeechServer['speak']>[0] & { clone?: Uint8Array | undefined };
+type SpokenRequest = Parameters<SpeechServer['speak']>[0] & { clone?: unknown };
 
 export interface ServerGroupOptions extends AddressOptions, ServerTools {
   createServer(url: string): SpeechServer;
