@@ -20,9 +20,13 @@ function openGroup(count: number) {
         const failure = failing.get(n);
         if (failure) throw failure;
         if (holds.has(n)) await new Promise(() => {});
-        yield Buffer.from([n]);
+        yield { samples: Int16Array.of(n), sampleRateHz: 24_000 };
       },
-      listVoices: async () => [{ id: `voice-${n}`, name: 'x' }],
+      list: async () => ({ model: 'm', voices: [{ id: `voice-${n}`, name: 'x' }], uploaded: undefined }),
+      warmUp: async () => {},
+      hasClone: () => false,
+      uploadClone: async () => {},
+      deleteClone: async () => {},
     }),
   );
   const group = createServerGroup(servers, () => clock.nowMs);

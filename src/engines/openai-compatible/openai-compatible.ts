@@ -1,32 +1,41 @@
-// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (Kokoro-FastAPI,
-// vLLM-Omni, speaches, LocalAI). It is requested to send raw samples, 16 bits and one channel, as they are made; speed,
-// sample rate and format are applied outside the engine, since such servers differ in them.
+// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (vLLM-Omni,
+// SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since such
+// servers differ in them. A server that takes recordings clones voices too.
 import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
-import { defineEngine, type Engine, type EngineReport, type Voice } from '../engine.ts';
-import { barePcm } from '../pcm-stream.ts';
+import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
+import { defineEngine, type Engine, type EngineLog, type EngineReport, type Segment, type Voice } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { createServerGroup } from './server-group.ts';
-import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
+import {
+  createSpeechServer,
+  type ListedVoice,
+  type ServerListing,
+  type SpeechServer,
+  type SpeechServerOptions,
+  soundForms,
+} from './speech-server.ts';
+import { createUploadCloning, isCloneName, unpackRecording } from './uploaded-voices.ts';
 
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
+const deleteMsMax = 5_000;
+/** A clone that was not spoken for so long is deleted at the servers; it is uploaded again when it is spoken. */
+const idleMsMax = 24 * 3_600_000;
 
-export interface OpenAiCompatibleOptions {
-  url: string;
-  apiKey: string;
-  model: string;
+export interface OpenAiCompatibleOptions extends SpeechServerOptions {
   /** The voices to offer; empty for those that the server lists. */
   voices: readonly string[];
   languages: readonly string[];
-  sampleRateHz: number;
   /** 0 is no limit. */
   requestsPerMinute: number;
   requestsAtOnce: number;
 }
 
-const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: OpenAiCompatibleOptions): Voice => ({
+const toVoice = (
+  { id, name: listedName }: ListedVoice,
+  { model, languages }: { model: string; languages: readonly string[] },
+): Voice => ({
   voiceId: id,
   name: listedName,
   description: `Speaks by the model ${model}.`,
@@ -38,12 +47,26 @@ const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: Op
   gainDb: 0,
 });
 
-export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
-  const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
+export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log?: EngineLog): Promise<Engine> {
+  const { languages, requestsPerMinute, requestsAtOnce } = options;
   const server = createServerGroup(serversOf(options));
+  const closing = new AbortController();
+  const clones = createCloneCopies(server, log);
+  const cloning = createUploadCloning({ languageCodes: languages, upload: server.uploadClone, forget: clones.forget });
+  let canClone = false;
   const list = await openVoiceList({
-    load: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
+    async load(signal) {
+      const { model, voices, uploaded } = await findVoices(server, options, signal);
+      canClone = uploaded !== undefined;
+      void clones.sweep(uploaded ?? []);
+      return voices.map((voice) => toVoice(voice, { model, languages }));
+    },
   });
+  const [first] = list.voices();
+  if (first && options.sampleRateHz === 0) {
+    // Before the first caller. Whether it succeeds shows when that one comes.
+    void server.warmUp(first.voiceId, closing.signal).catch(() => {});
+  }
 
   return {
     name,
@@ -59,8 +82,51 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
-    speak: ({ voice, text }, signal) => barePcm(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz),
-    close: async () => list.close(),
+    get cloning() {
+      return canClone ? cloning : undefined;
+    },
+    speak({ voice, text, clone }: Segment, signal) {
+      if (!clone) return server.speak({ voice: voice.voiceId, text }, signal);
+      const recording = unpackRecording(clone);
+      clones.noteUse(recording.name);
+      return server.speak({ voice: recording.name, text, recording }, signal);
+    },
+    async close() {
+      closing.abort(new Failure('engine_unavailable'));
+      list.close();
+    },
+  };
+}
+
+/** The copies that servers have of clones. One that could not be deleted is deleted when it is listed. */
+function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
+  const openedMs = performance.now();
+  const usedMs = new Map<string, number>();
+  const forgotten = new Set<string>();
+  const remove = async (cloneName: string) => {
+    try {
+      await server.deleteClone(cloneName, AbortSignal.timeout(deleteMsMax));
+    } catch (error) {
+      const { message } = (toFailure(error).cause as Error | undefined) ?? (error as Error);
+      log?.('warn', 'a clone could not be deleted at a server; it is tried again', { clone: cloneName, message });
+    }
+  };
+  const isDue = (cloneName: string) =>
+    forgotten.has(cloneName) || performance.now() - (usedMs.get(cloneName) ?? openedMs) > idleMsMax;
+  return {
+    noteUse(cloneName: string): void {
+      usedMs.set(cloneName, performance.now());
+      // Another voice, from the same file, may be spoken from the same clone.
+      forgotten.delete(cloneName);
+    },
+    forget(cloneName: string): Promise<void> {
+      forgotten.add(cloneName);
+      usedMs.delete(cloneName);
+      return remove(cloneName);
+    },
+    async sweep(uploaded: readonly string[]): Promise<void> {
+      for (const each of uploaded) if (isCloneName(each) && isDue(each)) await remove(each);
+    },
   };
 }
 
@@ -71,12 +137,15 @@ const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
 /** The voices that are configured, or else those that the server lists. */
 async function findVoices(
   server: SpeechServer,
-  { url, voices }: OpenAiCompatibleOptions,
+  { url, voices, model }: OpenAiCompatibleOptions,
   signal: AbortSignal,
-): Promise<ListedVoice[]> {
-  if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
-  const listed = await server.listVoices(signal);
-  if (listed && listed.length > 0) return listed;
+): Promise<ServerListing & { voices: ListedVoice[] }> {
+  const listed = await server.list(signal).catch((error): ServerListing => {
+    if (voices.length === 0 || model === '') throw error;
+    return { model, voices: undefined, uploaded: undefined };
+  });
+  if (voices.length > 0) return { ...listed, voices: voices.map((id) => ({ id, name: id })) };
+  if (listed.voices && listed.voices.length > 0) return { ...listed, voices: listed.voices };
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }
@@ -89,9 +158,9 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
+async function open(options: OpenAiCompatibleOptions, log?: EngineLog): Promise<Engine> {
   try {
-    return await openOpenAiCompatible(options);
+    return await openOpenAiCompatible(options, log);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -101,14 +170,14 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
-    let voices = options.voices;
+    let report = '';
     for (const server of serversOf(options)) {
       // Even where voices are configured, only the server's answer shows that it is there.
-      const listed = await server.listVoices(signal);
-      if (options.voices.length === 0) voices = (listed ?? []).map(({ id }) => id);
-      if (voices.length === 0) await findVoices(server, options, signal);
+      await server.list(signal);
+      const { model, voices, uploaded } = await findVoices(server, options, signal);
+      report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;
     }
-    return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
+    return { state: 'ready', message: `${options.url}, ${report}` };
   } catch (error) {
     return { state: 'broken', message: whyNot(error, options) };
   }
@@ -133,7 +202,16 @@ export const openAiCompatible = defineEngine({
       help: 'The API key of that server',
       secret: true,
     }),
-    model: textSetting({ name: 'SONANT_OPENAI_MODEL', help: 'The model that it is to speak by', fallback: 'tts-1' }),
+    model: textSetting({
+      name: 'SONANT_OPENAI_MODEL',
+      help: 'The model that it is to speak by; default: the one that it lists, or tts-1',
+    }),
+    form: choiceSetting({
+      name: 'SONANT_OPENAI_FORMAT',
+      help: 'How it is to send sound: pcm, wav or sse as it is made, or file for a complete WAV; auto is pcm, or file where it refuses that',
+      choices: ['auto', ...soundForms],
+      fallback: 'auto',
+    }),
     voices: listSetting({
       name: 'SONANT_OPENAI_VOICES',
       help: 'Its voices to offer; default: those that it lists',
@@ -148,10 +226,10 @@ export const openAiCompatible = defineEngine({
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of the bare samples that it sends, in hertz',
-      min: 8_000,
+      help: 'Sample rate of samples whose rate it does not state, in hertz; 0: found out by a sentence at the start',
+      min: 0,
       max: 48_000,
-      fallback: 24_000,
+      fallback: 0,
     }),
     requestsPerMinute: integerSetting({
       name: 'SONANT_OPENAI_PER_MINUTE',
@@ -169,9 +247,9 @@ export const openAiCompatible = defineEngine({
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings) => {
+  open: async (settings, _, log) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages });
+    return open({ ...settings, languages }, log);
   },
 });

@@ -2,7 +2,7 @@
 // fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried. Requests that
 // were under way together fail together, which counts once.
 import { Failure } from '../../errors.ts';
-import type { SpeechServer } from './speech-server.ts';
+import { ServerFull, type SpeechServer } from './speech-server.ts';
 
 interface Member {
   server: SpeechServer;
@@ -36,6 +36,12 @@ export function createServerGroup(
     member.failures++;
   };
 
+  const onAll = async (work: (server: SpeechServer) => Promise<void>): Promise<void> => {
+    const ends = await Promise.allSettled(members.map(({ server }) => work(server)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+  };
+
   return {
     async *speak(request, signal) {
       const member = choose();
@@ -51,22 +57,27 @@ export function createServerGroup(
         member.underWay--;
       }
     },
-    async listVoices(signal) {
+    async list(signal) {
       const member = choose();
       const { outUntilMs } = member;
       try {
-        return await member.server.listVoices(signal);
+        return await member.server.list(signal);
       } catch (error) {
         note(member, outUntilMs, error);
         throw error;
       }
     },
+    warmUp: (voice, signal) => onAll((server) => server.warmUp(voice, signal)),
+    hasClone: (name) => members.some(({ server }) => server.hasClone(name)),
+    uploadClone: (recording, signal) => choose().server.uploadClone(recording, signal),
+    deleteClone: (name, signal) => onAll((server) => server.deleteClone(name, signal)),
   };
 }
 
 /** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
 const isOfServer = (error: unknown): boolean =>
   error instanceof Failure &&
+  !(error instanceof ServerFull) &&
   (error.reason === 'engine_unavailable' ||
     error.reason === 'engine_timeout' ||
     error.facts.retryAfterSeconds !== undefined);
